@@ -73,7 +73,7 @@ lint:
 # this machine's.
 bench: packages build
 	@bin/sluice lab bench
-	@for root in $$(etc/slurm-trees --roots | tr : ' '); do bin/sluice lab bench --only-resizes --root $$root || exit 1; done
+	@for root in $$(etc/slurm-trees --roots | tr : ' '); do bin/sluice lab bench --only resizes --root $$root || exit 1; done
 
 # Twenty short jobs on a real Slurm under several policies, beside what the
 # simulator says of them; GPU work is emulated. Some five minutes a policy.
@@ -123,13 +123,13 @@ conform: packages build
 SEEDS ?= 10000
 FROM ?= 0
 seeds:
-	$(GO) test -c -o bin/story.test ./elastic/sim/story
-	@cd elastic/sim/story && TMPDIR=$$(test -w /dev/shm && echo /dev/shm || echo $${TMPDIR:-/tmp}) CAMPAIGNS=$(CURDIR)/.campaigns $(CURDIR)/etc/campaign seeds $(CURDIR)/bin/story.test -test.run 'TestSeeds$$' -test.timeout 0 -test.v -seeds=$(SEEDS) -from=$(FROM)
+	$(GO) test -c -o bin/story.test ./elastic/world/story
+	@cd elastic/world/story && TMPDIR=$$(test -w /dev/shm && echo /dev/shm || echo $${TMPDIR:-/tmp}) CAMPAIGNS=$(CURDIR)/.campaigns $(CURDIR)/etc/campaign seeds $(CURDIR)/bin/story.test -test.run 'TestSeeds$$' -test.timeout 0 -test.v -seeds=$(SEEDS) -from=$(FROM)
 
 # Every crash, every second crash within PAIRS effects of one, and every user's action at every effect: about an hour.
 PAIRS ?= 64
 crashes:
-	@SLUICE_EXHAUSTIVE=1 SLUICE_PAIRS=$(PAIRS) etc/campaign crashes $(GO) test -count=1 -timeout 0 -v ./elastic/sim ./elastic/sim/story
+	@SLUICE_EXHAUSTIVE=1 SLUICE_PAIRS=$(PAIRS) etc/campaign crashes $(GO) test -count=1 -timeout 0 -v ./elastic/world ./elastic/world/story
 
 # Hours of random submits, cancels, resizes, lost nodes, restarted controllers and
 # killed daemons on a real Slurm, audited; memory, files and database must stay flat.
@@ -172,7 +172,7 @@ nfs: packages
 # what it brings them, and what it costs in resizes.
 LIARS ?= 20
 liars:
-	@SLUICE_LIARS=$(LIARS) etc/campaign liars $(GO) test -count=1 -v -timeout 0 -run 'TestLiarsGainNothing|TestFalseSpeedsMoveNobody|TestEqualUsers' ./elastic/sim
+	@SLUICE_LIARS=$(LIARS) etc/campaign liars $(GO) test -count=1 -v -timeout 0 -run 'TestLiarsGainNothing|TestFalseSpeedsMoveNobody|TestEqualUsers' ./elastic/world
 
 # Deliberate faults, each laid over the source when a test is built, and the tests that
 # must notice it: one line a fault. ONLY=store/ tries some.
@@ -206,7 +206,7 @@ fuzz:
 # What all of that came to: a few minutes' figures computed now, and those that the
 # campaigns left. What was not run here is said to be so.
 reliability-report: build
-	@etc/campaign boundaries $(GO) test -count=1 -v -run 'TestCrashAtEveryBoundary$$' ./elastic/sim >/dev/null
+	@etc/campaign boundaries $(GO) test -count=1 -v -run 'TestCrashAtEveryBoundary$$' ./elastic/world >/dev/null
 	@etc/campaign matrix $(GO) test -count=1 -v -run 'TestMatrix$$' ./elastic/control >/dev/null
 	@etc/campaign manifests $(GO) test -count=1 -v -run 'TestMutations$$' ./checkpoint >/dev/null
 	@etc/campaign units $(GO) test -count=1 -v -run 'TestUnitsExposure$$' ./etc >/dev/null

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strconv"
+
+	"github.com/sluice-hpc/sluice/nodes"
 )
 
 // Gauges is the folder, in the job's folder, in which each node reports on its GPUs: one
@@ -60,7 +62,7 @@ func (c *checker) devices(all []Devices) {
 	}
 }
 
-func (c *checker) device(g Device) {
+func (c *checker) device(g nodes.Device) {
 	c.whole("index", int64(g.Index), 0, maxIndex)
 	if g.UUID != "" {
 		c.match("uuid", g.UUID, uuidForm, "1 to 128 letters, digits and -/._")
@@ -105,7 +107,7 @@ func Fitting(all []Devices) []Devices {
 		out[i] = Devices{Node: d.Node, At: d.At}
 		for _, g := range d.GPUs {
 			if g.Unfit != "" && unfit > 0 {
-				out[i].GPUs = append(out[i].GPUs, Device{Index: g.Index, UUID: short(g.UUID), MIG: g.MIG, Utilisation: rounded(g.Utilisation), Unfit: g.Unfit})
+				out[i].GPUs = append(out[i].GPUs, nodes.Device{Index: g.Index, UUID: g.ShortUUID(), MIG: g.MIG, Utilisation: rounded(g.Utilisation), Unfit: g.Unfit})
 				room, unfit = room-1, unfit-1
 			}
 		}
@@ -113,7 +115,7 @@ func Fitting(all []Devices) []Devices {
 	for i, d := range all {
 		for _, g := range d.GPUs {
 			if g.Unfit == "" && room > 0 {
-				out[i].GPUs = append(out[i].GPUs, Device{Index: g.Index, UUID: short(g.UUID), MIG: g.MIG, Utilisation: rounded(g.Utilisation)})
+				out[i].GPUs = append(out[i].GPUs, nodes.Device{Index: g.Index, UUID: g.ShortUUID(), MIG: g.MIG, Utilisation: rounded(g.Utilisation)})
 				room--
 			}
 		}
@@ -149,27 +151,6 @@ func Utilisation(all []Devices) (float64, bool) {
 // Sliced reports whether any of them is a MIG slice.
 func Sliced(all []Devices) bool {
 	return slices.ContainsFunc(all, func(d Devices) bool {
-		return slices.ContainsFunc(d.GPUs, func(g Device) bool { return g.MIG })
+		return slices.ContainsFunc(d.GPUs, func(g nodes.Device) bool { return g.MIG })
 	})
-}
-
-// short is the beginning of a UUID, "GPU-1a2b3c4d": enough to identify a GPU on a node.
-func short(uuid string) string { return uuid[:min(len(uuid), 12)] }
-
-// Key identifies a whole GPU on its node, for all jobs: indices differ if each job sees
-// only its own GPUs.
-func (g Device) Key() string {
-	if g.UUID == "" || g.MIG { // a slice is as healthy as its GPU
-		return strconv.Itoa(g.Index)
-	}
-	return short(g.UUID)
-}
-
-// Label names it for users: "GPU 3 (GPU-1a2b3c4d)".
-func (g Device) Label() string {
-	label := "GPU " + strconv.Itoa(g.Index)
-	if key := g.Key(); key != strconv.Itoa(g.Index) {
-		label += " (" + key + ")"
-	}
-	return label
 }

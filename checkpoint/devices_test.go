@@ -5,10 +5,12 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/sluice-hpc/sluice/nodes"
 )
 
 func exampleDevices() Devices {
-	return Devices{Node: "gpu1", At: noon, GPUs: []Device{
+	return Devices{Node: "gpu1", At: noon, GPUs: []nodes.Device{
 		{Index: 0, UUID: "GPU-0000-1", Name: "A100", Utilisation: 0.5, MemoryUsed: 1 << 30, Memory: 4 << 30, Watts: 312.5},
 		{Index: 1, UUID: "GPU-0000-2", Utilisation: -1, Uncorrected: 3, XIDs: []int{13, 79}, Unfit: "XID 79: fallen off the bus"},
 		{Index: 2, UUID: "MIG-GPU-1/2/0", MIG: true, Utilisation: -1},
@@ -41,7 +43,7 @@ func TestDevicesRefused(t *testing.T) {
 		"watts":               func(d *Devices) { d.GPUs[0].Watts = 1e9 },
 		"xids: 17: at most":   func(d *Devices) { d.GPUs[0].XIDs = make([]int, 17) },
 		"xids: -5":            func(d *Devices) { d.GPUs[0].XIDs = []int{-5} },
-		"513 on gpu1: at mos": func(d *Devices) { d.GPUs = make([]Device, 513) },
+		"513 on gpu1: at mos": func(d *Devices) { d.GPUs = make([]nodes.Device, 513) },
 	} {
 		d := exampleDevices()
 		change(&d)
@@ -77,7 +79,7 @@ func TestFitting(t *testing.T) {
 	for n := range 128 {
 		d := Devices{Node: fmt.Sprintf("node%03d", n), At: noon}
 		for i := range 8 {
-			d.GPUs = append(d.GPUs, Device{Index: i, UUID: "GPU-" + strings.Repeat("f", 36), Name: strings.Repeat("N", 100),
+			d.GPUs = append(d.GPUs, nodes.Device{Index: i, UUID: "GPU-" + strings.Repeat("f", 36), Name: strings.Repeat("N", 100),
 				Utilisation: 1.0 / 3, MemoryUsed: 1 << 40, Memory: 1 << 40, Watts: 700.123})
 		}
 		all = append(all, d)
@@ -110,7 +112,7 @@ func TestFitting(t *testing.T) {
 }
 
 func TestUtilisationOfAll(t *testing.T) {
-	gpu := func(u float64) Device { return Device{Utilisation: u} }
+	gpu := func(u float64) nodes.Device { return nodes.Device{Utilisation: u} }
 	for _, c := range []struct {
 		all  []Devices
 		want float64
@@ -118,32 +120,16 @@ func TestUtilisationOfAll(t *testing.T) {
 	}{
 		{nil, 0, false},
 		{[]Devices{{Node: "a"}}, 0, false},
-		{[]Devices{{GPUs: []Device{gpu(0.5)}}, {GPUs: []Device{gpu(0.1), gpu(0)}}}, 0.2, true},
-		{[]Devices{{GPUs: []Device{gpu(0.5), gpu(-1)}}}, 0, false},
+		{[]Devices{{GPUs: []nodes.Device{gpu(0.5)}}, {GPUs: []nodes.Device{gpu(0.1), gpu(0)}}}, 0.2, true},
+		{[]Devices{{GPUs: []nodes.Device{gpu(0.5), gpu(-1)}}}, 0, false},
 	} {
 		got, ok := Utilisation(c.all)
 		if ok != c.ok || got < c.want-1e-9 || got > c.want+1e-9 {
 			t.Errorf("%+v: %v %v", c.all, got, ok)
 		}
 	}
-	if !Sliced([]Devices{exampleDevices()}) || Sliced([]Devices{{GPUs: []Device{gpu(1)}}}) {
+	if !Sliced([]Devices{exampleDevices()}) || Sliced([]Devices{{GPUs: []nodes.Device{gpu(1)}}}) {
 		t.Error("slices are not told from GPUs")
-	}
-}
-
-func TestKeyAndLabel(t *testing.T) {
-	for _, c := range []struct {
-		of         Device
-		key, label string
-	}{
-		{Device{Index: 3, UUID: "GPU-1a2b3c4d-aaaa-bbbb"}, "GPU-1a2b3c4d", "GPU 3 (GPU-1a2b3c4d)"},
-		{Device{Index: 3, UUID: "GPU-1"}, "GPU-1", "GPU 3 (GPU-1)"},
-		{Device{Index: 3}, "3", "GPU 3"},
-		{Device{Index: 3, UUID: "MIG-1a2b3c4d", MIG: true}, "3", "GPU 3"},
-	} {
-		if c.of.Key() != c.key || c.of.Label() != c.label {
-			t.Errorf("%+v: %q, %q", c.of, c.of.Key(), c.of.Label())
-		}
 	}
 }
 

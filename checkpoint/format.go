@@ -99,29 +99,9 @@ type Runner struct {
 
 // Devices are the GPUs of the job on one node.
 type Devices struct {
-	Node string    `json:"node"`
-	At   time.Time `json:"at"` // when they were last read
-	GPUs []Device  `json:"gpus"`
-}
-
-// Device is one GPU, or one MIG slice of one.
-type Device struct {
-	Index int    `json:"index"`          // the driver's index
-	UUID  string `json:"uuid,omitempty"` // the GPU's, or the slice's
-	Name  string `json:"name,omitempty"`
-	MIG   bool   `json:"mig,omitempty"` // a slice: it has no utilisation of its own
-	// Utilisation is the share of time with work on the GPU, 0 to 1, mean of the last
-	// minutes; negative = unknown.
-	Utilisation float64 `json:"utilisation"`
-	MemoryUsed  int64   `json:"memory_used,omitempty"` // bytes
-	Memory      int64   `json:"memory,omitempty"`      // bytes
-	Watts       float64 `json:"watts,omitempty"`
-	// Uncorrected counts memory errors that could not be corrected since the
-	// driver was loaded.
-	Uncorrected uint64 `json:"uncorrected,omitempty"`
-	XIDs        []int  `json:"xids,omitempty"` // critical errors seen during this run, newest last
-	// Unfit is the reason for which this GPU should run no job; "" = it is healthy.
-	Unfit string `json:"unfit,omitempty"`
+	Node string         `json:"node"`
+	At   time.Time      `json:"at"` // when they were last read
+	GPUs []nodes.Device `json:"gpus"`
 }
 
 // Answer is the runner's answer to a request.

@@ -2,8 +2,8 @@ package checkpoint_test
 
 import (
 	"github.com/sluice-hpc/sluice/checkpoint"
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
 )
 
 // The engine declares what it needs of the shared file system; this is it.
-var _ engine.Mailbox = (*checkpoint.Mailbox)(nil)
+var _ observe.Mailbox = (*checkpoint.Mailbox)(nil)

@@ -5,19 +5,37 @@ import (
 	"strings"
 )
 
-// The About methods name the job an action concerns.
+// About implements Action.
+func (a AskCheckpoint) About() JobID { return a.Job }
 
-func (a AskCheckpoint) About() JobID   { return a.Job }
+// About implements Action.
 func (a WithdrawRequest) About() JobID { return a.Job }
-func (a RequeueHold) About() JobID     { return a.Job }
-func (a Revive) About() JobID          { return a.Job }
-func (a Clear) About() JobID           { return a.Job }
-func (a HoldPending) About() JobID     { return a.Job }
-func (a Write) About() JobID           { return a.Job }
-func (a Release) About() JobID         { return a.Job }
-func (a RequestPass) About() JobID     { return a.Job }
-func (a Annotate) About() JobID        { return a.Job }
 
+// About implements Action.
+func (a RequeueHold) About() JobID { return a.Job }
+
+// About implements Action.
+func (a Revive) About() JobID { return a.Job }
+
+// About implements Action.
+func (a Clear) About() JobID { return a.Job }
+
+// About implements Action.
+func (a HoldPending) About() JobID { return a.Job }
+
+// About implements Action.
+func (a Write) About() JobID { return a.Job }
+
+// About implements Action.
+func (a Release) About() JobID { return a.Job }
+
+// About implements Action.
+func (a RequestPass) About() JobID { return a.Job }
+
+// About implements Action.
+func (a Annotate) About() JobID { return a.Job }
+
+// String implements Action: the action as a line of the event log has it.
 func (a AskCheckpoint) String() string {
 	next := a.Target.String()
 	if len(a.Target) == 0 {
@@ -26,17 +44,30 @@ func (a AskCheckpoint) String() string {
 	return fmt.Sprintf("ask job %d for checkpoint %s, next %s", a.Job, a.Request, next)
 }
 
+// String implements Action.
 func (a WithdrawRequest) String() string { return fmt.Sprintf("withdraw the request to job %d", a.Job) }
-func (a RequeueHold) String() string     { return fmt.Sprintf("requeue and hold job %d", a.Job) }
-func (a Revive) String() string          { return fmt.Sprintf("bring job %d back, held", a.Job) }
-func (a Clear) String() string           { return fmt.Sprintf("clear job %d of its last run", a.Job) }
-func (a HoldPending) String() string     { return fmt.Sprintf("hold job %d", a.Job) }
-func (a Release) String() string         { return fmt.Sprintf("release job %d", a.Job) }
 
+// String implements Action.
+func (a RequeueHold) String() string { return fmt.Sprintf("requeue and hold job %d", a.Job) }
+
+// String implements Action.
+func (a Revive) String() string { return fmt.Sprintf("bring job %d back, held", a.Job) }
+
+// String implements Action.
+func (a Clear) String() string { return fmt.Sprintf("clear job %d of its last run", a.Job) }
+
+// String implements Action.
+func (a HoldPending) String() string { return fmt.Sprintf("hold job %d", a.Job) }
+
+// String implements Action.
+func (a Release) String() string { return fmt.Sprintf("release job %d", a.Job) }
+
+// String implements Action.
 func (a RequestPass) String() string {
 	return fmt.Sprintf("ask for a scheduling pass for job %d", a.Job)
 }
 
+// String implements Action.
 func (a Write) String() string {
 	where := " on " + a.Target.String()
 	if a.AnyNodes {
@@ -45,6 +76,7 @@ func (a Write) String() string {
 	return strings.TrimSpace(fmt.Sprintf("write incarnation %d%s to job %d", a.To, where, a.Job))
 }
 
+// String implements Action.
 func (a Annotate) String() string {
 	return fmt.Sprintf("write pin=%d hold=%t into the comment of job %d", a.Directive.Pin, a.Directive.Hold, a.Job)
 }

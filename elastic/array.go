@@ -7,25 +7,25 @@ import (
 	"strings"
 )
 
-// Array is a job's part in a job array: the jobs of one submit that run the same script,
-// each with an index of its own. To Slurm they are single jobs. It travels in the comment,
-// so that %N holds whatever else is lost.
+// Array is a job's place in a job array: jobs of one submission that run the same script, each
+// with its own index. Slurm sees single jobs. The place is written into the job's comment, so
+// that %N still holds when everything else is lost.
 type Array struct {
-	// Job is the id of the array, which is that of its first job. That one was submitted
-	// before it was known: 0 = its own.
+	// Job is the id of the array, which is the id of its first job. The first job has 0 here:
+	// its id was not known when it was submitted.
 	Job   JobID
 	Index int // SLURM_ARRAY_TASK_ID
-	Count int // tasks in all, at least 1; 0 = the job is part of no array
-	Limit int // how many of them may run at once; 0 = any number
-	// Open: the others are still being submitted. The first job says so, until all are
-	// there; none of them is started before. Of other jobs it means nothing.
+	Count int // number of tasks, at least 1; 0 = not part of an array
+	Limit int // number of tasks that may run at once (%N); 0 = no limit
+	// Open is set on the first task while the other tasks are being submitted. No task is
+	// started BEFORE it is cleared. On other tasks it has no meaning.
 	Open bool
 }
 
 // Is reports whether the job is part of an array.
 func (a Array) Is() bool { return a.Count > 0 }
 
-// Of is the id of the array of which a job is part.
+// Of returns the id of the array that job own is part of; 0 if it is part of none.
 func (a Array) Of(own JobID) JobID {
 	if a.Job == 0 {
 		return own
@@ -33,7 +33,8 @@ func (a Array) Of(own JobID) JobID {
 	return a.Job
 }
 
-// String is the array as the comment has it: "101_3/16%4", and "0_0/16%4+" while it is open.
+// String returns the array as the comment has it: "101_3/16%4", or "0_0/16%4+" while it is
+// open.
 func (a Array) String() string {
 	text := fmt.Sprintf("%d_%d/%d", a.Job, a.Index, a.Count)
 	if a.Limit > 0 {
@@ -45,10 +46,10 @@ func (a Array) String() string {
 	return text
 }
 
-// MaxIndex is the largest index of a task, whatever Slurm's MaxArraySize.
+// MaxIndex is the largest task index that is accepted, whatever Slurm's MaxArraySize.
 const MaxIndex = 4_000_000
 
-// maxID bounds the ids of jobs in comments; Slurm's own end at 2^26 or so.
+// maxID bounds the job ids in comments. Slurm's own ids end near 2^26.
 const maxID = 1 << 31
 
 func parseArray(value string) (a Array, err error) {
@@ -87,15 +88,16 @@ func (a Array) validate() error {
 	return nil
 }
 
-// arrayKey names an array. A user's comments tell of this user's jobs only.
+// arrayKey names an array. It has the user, because a comment counts only for jobs of the user
+// that wrote it.
 type arrayKey struct {
 	uid uint32
 	id  JobID
 }
 
-// ArrayCaps are the %N of job arrays as limits on how many of their jobs run at once. A
-// task counts from the moment it is to be started until Slurm has cleaned its run away or
-// has it held again, also while it is between two sizes.
+// ArrayCaps returns the %N of job arrays as limits on how many of their jobs run at once. A
+// task counts from the decision to start it until Slurm has cleaned up its run or holds it
+// again; a task between two sizes counts.
 func ArrayCaps(s *Snapshot) []Cap {
 	var out []Cap
 	at := map[arrayKey]int{}
@@ -123,7 +125,7 @@ func ArrayCaps(s *Snapshot) []Cap {
 		}
 		c := &out[k]
 		if j.Phase != Held && len(j.Place) == 0 && len(bound[j.ID]) == 0 {
-			c.Others++ // Slurm may start it by itself, or has not yet cleaned it away
+			c.Others++ // Slurm may start it by itself, or has not cleaned it up yet
 			continue
 		}
 		c.Jobs[j.ID] = true

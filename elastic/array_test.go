@@ -7,7 +7,7 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// TestArrayCaps: who counts as a task that runs, and of whose arrays.
+// TestArrayCaps: which tasks count as running, and for which array.
 func TestArrayCaps(t *testing.T) {
 	place := nodes.Placement{{Node: "n1", GPUs: 2}}
 	task := func(id JobID, index int, phase Phase, place nodes.Placement) Job {
@@ -35,11 +35,11 @@ func TestArrayCaps(t *testing.T) {
 	}{
 		"waiting tasks and those that run": {[]Job{task(1, 0, Running, place), task(2, 1, Held, nil), task(3, 2, Held, nil)}, nil,
 			[]Cap{{Name: "--array=...%2 of array 1", Of: Jobs, Most: 2, Throttle: true, Jobs: all(1, 2, 3)}}},
-		"one that Slurm may start by itself": {[]Job{task(1, 0, Queued, nil), task(2, 1, Held, nil)}, nil,
+		"a job that Slurm may start by itself": {[]Job{task(1, 0, Queued, nil), task(2, 1, Held, nil)}, nil,
 			[]Cap{{Name: "--array=...%2 of array 1", Of: Jobs, Most: 2, Throttle: true, Others: 1, Jobs: all(2)}}},
-		"one that is being cleaned away": {[]Job{task(2, 1, Completing, nil), task(3, 2, Held, nil)}, nil,
+		"a job being cleaned up": {[]Job{task(2, 1, Completing, nil), task(3, 2, Held, nil)}, nil,
 			[]Cap{{Name: "--array=...%2 of array 1", Of: Jobs, Most: 2, Throttle: true, Others: 1, Jobs: all(3)}}},
-		"one between two sizes": {[]Job{task(1, 0, Completing, nil), task(2, 1, Held, nil)}, []Intent{{Job: 1, Target: place}},
+		"a job between two sizes": {[]Job{task(1, 0, Completing, nil), task(2, 1, Held, nil)}, []Intent{{Job: 1, Target: place}},
 			[]Cap{{Name: "--array=...%2 of array 1", Of: Jobs, Most: 2, Throttle: true, Jobs: all(1, 2)}}},
 		"another user's, of the same number": {[]Job{task(1, 0, Running, place), stranger}, nil,
 			[]Cap{{Name: "--array=...%2 of array 1", Of: Jobs, Most: 2, Throttle: true, Jobs: all(1)},

@@ -2,9 +2,9 @@ package elastic
 
 import "github.com/sluice-hpc/sluice/nodes"
 
-// Attainable returns those of the sizes that the job could have if it were alone on all
-// nodes of its partition, lost and drained ones included: Slurm gives all GPUs on one
-// node, the same number on each of several, or, where the job admits it, other splits.
+// Attainable returns those of the sizes that the job could have if it were alone on all nodes
+// of its partition, including nodes that are down or drained. Slurm gives all GPUs on one node,
+// or the same number on each of several; other splits count only if the job allows them.
 func Attainable(j Job, inventory []nodes.Node, sizes []int) []int {
 	whole := make([]nodes.Node, len(inventory))
 	for i, n := range inventory {

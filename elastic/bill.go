@@ -6,23 +6,23 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// Bill is what Slurm counts jobs of a partition for as billing, by what they have:
+// Bill is how Slurm computes the billing of jobs in a partition from their resources. Source:
 // slurm.conf(5), TRESBillingWeights and PriorityFlags.
 type Bill struct {
 	CPU, MB, Node, GPU float64
-	Types              map[string]float64 // GPUs of a type, beside GPU
-	// Largest: not the sum counts, but the largest of all. GRES: the sum of the largest
-	// of CPUs, memory and nodes and of all GPUs.
+	Types              map[string]float64 // weight per GPU of a type, added to GPU
+	// Largest: the largest item counts, not the sum (MAX_TRES). GRES: the sum of the largest of
+	// CPUs, memory and nodes and of all GPUs (MAX_TRES_GRES).
 	Largest, GRES bool
 }
 
-// size is what a job has of all that is billed.
+// size is the amount of each billed resource.
 type size struct {
 	gpus, nodes, cpus, mb int
 	types                 map[string]int
 }
 
-// of is the billing of a size: Slurm cuts off what is less than one.
+// of returns the billing of a size. Slurm rounds it down.
 func (b Bill) of(n size) int {
 	base := [...]float64{b.CPU * float64(n.cpus), b.MB * float64(n.mb), b.Node * float64(n.nodes)}
 	gres := b.GPU * float64(n.gpus)
@@ -44,8 +44,8 @@ func (b Bill) of(n size) int {
 
 func whole(billing float64) int { return int(min(max(0, billing), mostUse)) }
 
-// billed is the billing of the size in those of the job's partitions that bill it most, or,
-// for what it must have at least, least.
+// billed returns the billing of the size in the job's most expensive partition, or, for a cap
+// that is a minimum, in the cheapest.
 func (c Cap) billed(j *Job, n size) int {
 	out, found := 0, false
 	for _, p := range strings.Split(j.Partition, ",") {
@@ -61,9 +61,8 @@ func (c Cap) billed(j *Job, n size) int {
 	return out
 }
 
-// anyType is what so many GPUs are of each type that is billed, where nobody knows yet of
-// which they are: those of the type that the job names, or else, as what it would cost at
-// most, of the dearest.
+// anyType returns the GPUs by billed type while their type is not known yet: the type that the
+// job names, else the most expensive one, as an upper bound.
 func (c Cap) anyType(j *Job, gpus int) map[string]int {
 	kind, most := j.Spec.Type(), 0.
 	if kind == "" {
@@ -78,7 +77,7 @@ func (c Cap) anyType(j *Job, gpus int) map[string]int {
 	return map[string]int{kind: gpus}
 }
 
-// bill is the billing of the job at a place.
+// bill returns the billing of the job at a place.
 func (c Cap) bill(j *Job, at nodes.Placement, s *Snapshot) int {
 	n := size{gpus: at.GPUs(), nodes: len(at), types: map[string]int{}}
 	for _, b := range c.Bills {
@@ -90,7 +89,7 @@ func (c Cap) bill(j *Job, at nodes.Placement, s *Snapshot) int {
 	return c.billed(j, n)
 }
 
-// ofType is how many of the GPUs that the job has at the place may be of the type.
+// ofType returns how many of the job's GPUs at the place may be of the type.
 func ofType(j *Job, at nodes.Placement, s *Snapshot, kind string) (n int) {
 	for _, share := range at {
 		if s.typed(j, share.Node, kind) {

@@ -7,8 +7,8 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// What a job is billed for 4 GPUs on a node with blue and 2 on one with red GPUs, or for so
-// many of which nobody knows yet where. Sizes that CPUs, memory and nodes come to, too.
+// TestBilling: the billing of 4 GPUs on a node with blue and 2 on one with red GPUs, or of that
+// many GPUs in an unknown place. The sizes include CPUs, memory and nodes.
 func TestBilling(t *testing.T) {
 	s := elastic.Snapshot{Nodes: []nodes.Node{{Name: "n1", GPUs: 4, Type: "blue"}, {Name: "n2", GPUs: 4, Type: "red"}}}
 	place := nodes.Placement{{Node: "n1", GPUs: 4}, {Node: "n2", GPUs: 2}}
@@ -36,8 +36,8 @@ func TestBilling(t *testing.T) {
 	}
 }
 
-// A job of several partitions may be billed by the dearest of them; and one that sluice made
-// of a partition is billed as that.
+// TestBillingOfPartitions: a job with several partitions may be billed by the most expensive; a
+// virtual partition is billed as the partition it is part of.
 func TestBillingOfPartitions(t *testing.T) {
 	c := elastic.Cap{Of: elastic.Billing, Bills: map[string]elastic.Bill{"cheap": {GPU: 1}, "dear": {GPU: 3}}}
 	for partition, want := range map[string]int{"cheap": 4, "cheap,dear": 12, "dear@n1": 12, "elsewhere": 1, "cheap,elsewhere": 4} {

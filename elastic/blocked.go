@@ -9,50 +9,51 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/reason"
 )
 
-// Block says what keeps a waiting job from starting now, however many GPUs are free.
+// Block is the kind of reason that keeps a waiting job from starting now, however many GPUs are
+// free.
 type Block string
 
-// What Slurm itself would not start a job for.
+// Reasons for which Slurm itself would not start a job.
 const (
-	BeginsLater  Block = "begin"       // its begin time lies ahead
-	Depends      Block = "dependency"  // what it depends on has not happened
-	NeverDepends Block = "never"       // what it depends on cannot happen any more
-	NotBegun     Block = "reservation" // its reservation lies ahead
-	Obstructed   Block = "obstacle"    // what Slurm says after a release only
+	BeginsLater  Block = "begin"       // its begin time is in the future
+	Depends      Block = "dependency"  // its dependency is not fulfilled yet
+	NeverDepends Block = "never"       // its dependency can never be fulfilled
+	NotBegun     Block = "reservation" // its reservation is in the future
+	Obstructed   Block = "obstacle"    // a reason that Slurm gives only after a release
 )
 
-// Unreachable: its folder has not answered for long, so that its run could not be told what
-// it is.
+// Unreachable: the job's folder has not answered for long, so its run could not be given its
+// incarnation and size.
 const Unreachable Block = "folder"
 
-// What sluice would not start it for: its array is not there whole.
+// Reasons for which sluice would not start a job: its array is incomplete.
 const (
-	Arriving   Block = "arriving"   // its other tasks are being submitted
-	Incomplete Block = "incomplete" // they were, and no more have come for ArrayPatience
+	Arriving   Block = "arriving"   // other tasks are still being submitted
+	Incomplete Block = "incomplete" // submission stopped; no task came for ArrayPatience
 )
 
-// ArrayPatience is how long after the last task of an array that came the others are taken
-// to come: longer than one sbatch takes where slurmctld is not very busy.
+// ArrayPatience is how long after the last submitted task of an array the missing ones are
+// still expected. It is longer than one sbatch takes while slurmctld is not very busy.
 const ArrayPatience = time.Minute
 
-// Blocked is a Block with what there is to say of it; the zero value is none.
+// Blocked is a Block with its details; the zero value is none.
 type Blocked struct {
 	Code  Block
-	Until time.Time // when it is over by itself; zero = not known
-	On    string    // of dependencies: "job 12 (afterok)"; else the reservation, or Slurm's reason
-	Since time.Time // of Obstructed: when Slurm last said so; of Unreachable: from when on
-	Times int       // and how often in a row
+	Until time.Time // when it ends by itself; zero = not known
+	On    string    // of dependencies: "job 12 (afterok)"; else the reservation or Slurm's reason
+	Since time.Time // of Obstructed: when Slurm last gave the reason; of Unreachable: since when
+	Times int       // how many times in a row Slurm gave the reason
 	Array Arrival   // of Arriving and Incomplete
 }
 
-// Arrival is how far an array has been submitted.
+// Arrival is how much of an array has been submitted.
 type Arrival struct {
-	Job        JobID // the array's
-	Have, Want int   // tasks
+	Job        JobID // id of the array
+	Have, Want int   // number of tasks submitted, and in all
 	Last       time.Time
 }
 
-// why is it as a reason.
+// why returns it as a reason.
 func (b Blocked) why(id JobID) reason.Reason {
 	switch b.Code {
 	case BeginsLater:
@@ -73,7 +74,7 @@ func (b Blocked) why(id JobID) reason.Reason {
 	return reason.Depends{On: b.On}
 }
 
-// WaitsOutside says why Slurm would not start the held job now; nil where it would.
+// WaitsOutside returns why Slurm would not start the held job now; nil if it would.
 func (j *Job) WaitsOutside() reason.Reason {
 	if j.Phase != Held || j.Blocked.Code == "" {
 		return nil
@@ -81,9 +82,10 @@ func (j *Job) WaitsOutside() reason.Reason {
 	return j.Blocked.why(j.ID)
 }
 
-// DependsOn joins the terms of a dependency, for people; oneIsEnough joins them with "or".
+// DependsOn joins the terms of a dependency, for people: with "or" if oneIsEnough, else with
+// "and".
 func DependsOn(terms []string, oneIsEnough bool) string {
-	const most = 4 // as of an array's tasks
+	const most = 4 // as many as an array has tasks
 	if n := len(terms); n > most {
 		terms = append(slices.Clone(terms[:most-1]), fmt.Sprintf("%d more", n-most+1))
 	}

@@ -18,54 +18,53 @@ const (
 	Nodes    Resource = "nodes"
 	MemoryMB Resource = "MB of memory"
 	Billing  Resource = "billing"
-	Jobs     Resource = "jobs" // that run
+	Jobs     Resource = "jobs" // running jobs
 )
 
-// Cap is one limit of the site on some of sluice's jobs. Slurm does not start a job
-// beyond one, whoever wrote its size; a job that runs it leaves alone, even when the
-// limit is lowered below what it has. So a cap is about what a job is started on, or
-// started again on: no move is planned to where Slurm would leave the job pending,
-// and no job is moved because of a cap alone.
+// Cap is one limit of the site on some of sluice's jobs. Slurm does not start a job beyond a
+// limit, no matter which program wrote its size; it leaves a running job alone, even if the limit is lowered
+// below the job's allocation. So a cap applies to starts and restarts: no move is planned that
+// would leave a job pending in Slurm, and no job is moved only because of a cap.
 type Cap struct {
 	Name string // for people: "GrpTRES=gres/gpu=2 of account phys"
-	// Why it is one, where it is no limit of Slurm's; else nil.
+	// Why is the reason of a cap that is not a limit of Slurm; else nil.
 	Why  reason.Reason
 	Of   Resource
-	Type string // GPUs of this type alone; "" = of any
+	Type string // only GPUs of this type count; "" = any
 	Most int    // at least 0
-	// Each: every job alone has to keep within it, else all of Jobs and Others
-	// together. Node, beside Each: every node of every job alone. Least: it is the
-	// least that each job must have.
+	// Each: the limit holds for every job alone, else for the sum of Jobs and Others. Node,
+	// with Each: for every node of every job alone. Least: it is a minimum for each job, not a
+	// maximum.
 	Each, Node, Least bool
-	// Minutes: what is counted is the resource times the minutes that the job's time
-	// limit leaves it; a job that is started again has all of it before it.
+	// Minutes: what counts is the resource times the minutes left of the job's time limit. A
+	// job that is restarted has its whole limit left.
 	Minutes bool
-	// Jobs are those it concerns.
+	// Jobs are the jobs that the cap applies to.
 	Jobs map[JobID]bool
-	// Others is what runs in the same group and is not decided about, and Users who
-	// has that.
+	// Others is the usage in the same group by jobs that are not decided about; Users is the
+	// usage by user.
 	Others int
 	Users  []reason.Use
-	// Bills are, of a cap of Billing, what it counts by partition; one that is not among
-	// them counts CPUs.
+	// Bills, of a cap of Billing, is how it counts, by partition. A partition without an entry
+	// counts CPUs.
 	Bills map[string]Bill
 	// Throttle: it is the %N of a job array.
 	Throttle bool
-	// MaxTime, when not 0, is the longest time limit of Partition: a job that asks for
+	// MaxTime, if not 0, is the longest time limit that Partition allows: a job that asks for
 	// more never starts.
 	MaxTime   time.Duration
 	Partition string
 }
 
-// Shared reports whether its jobs and the others have to keep within it together.
+// Shared reports whether the limit holds for the sum of its jobs and the others.
 func (c Cap) Shared() bool { return !c.Each && !c.Least }
 
-// Use is how much of the cap the job takes at a place, started there anew.
+// Use returns how much of the cap the job would use if it were started at the place.
 func (c Cap) Use(j *Job, at nodes.Placement, s *Snapshot) int {
 	return times(c.amount(j, at, s), c.minutes(j.TimeLimit))
 }
 
-// amount is how much of the resource the job takes at a place.
+// amount returns how much of the resource the job uses at a place.
 func (c Cap) amount(j *Job, at nodes.Placement, s *Snapshot) int {
 	if c.Of == Billing {
 		return c.bill(j, at, s)
@@ -89,12 +88,14 @@ func (c Cap) amount(j *Job, at nodes.Placement, s *Snapshot) int {
 	return sum
 }
 
-// Takes is how much of the cap the job takes when it is started on so many GPUs, on so
-// many nodes, at most so many of them on one.
+// Takes returns how much of the cap the job uses if it is started on this many GPUs and nodes,
+// with at most this many GPUs on one node.
 func (c Cap) Takes(j *Job, gpus, nodes, most int) int {
 	return times(c.of(j, gpus, nodes, most), c.minutes(j.TimeLimit))
 }
 
+// of returns the amount of the resource for a size; for a cap per node (Node), the amount on
+// the fullest node.
 func (c Cap) of(j *Job, gpus, nodes, most int) int {
 	if c.Node {
 		gpus, nodes = most, min(nodes, 1)
@@ -118,7 +119,8 @@ func (c Cap) of(j *Job, gpus, nodes, most int) int {
 	return 1
 }
 
-// needs is how many CPUs and megabytes of memory the job takes on so many GPUs and nodes.
+// needs returns how many CPUs and how much memory (MB) the job uses on this many GPUs and
+// nodes.
 func needs(j *Job, gpus, nodes int) (cpus, mb int) {
 	cpus = max(nodes, j.Spec.CPUsPerGPU*gpus)
 	if j.Spec.MemPerGPUMB > 0 {
@@ -127,11 +129,11 @@ func needs(j *Job, gpus, nodes int) (cpus, mb int) {
 	return cpus, max(int(j.Memory.PerNodeMB)*nodes, int(j.Memory.PerCPUMB)*cpus, int(j.Memory.PerGPUMB)*gpus)
 }
 
-// unlimited is the minutes of a job without a time limit: more than any cap has.
+// unlimited stands for the minutes of a job without a time limit: more than any cap allows.
 const unlimited = 1 << 32
 
-// minutes is what the amount is multiplied with for a job that may take so long; 0 is
-// for ever.
+// minutes returns the factor of a cap in minutes for a time limit; a limit of 0 is unlimited.
+// It is 1 for other caps.
 func (c Cap) minutes(limit time.Duration) int {
 	switch {
 	case !c.Minutes:
@@ -142,7 +144,7 @@ func (c Cap) minutes(limit time.Duration) int {
 	return int((limit + time.Minute - 1) / time.Minute)
 }
 
-// mostUse is where what one job takes ends, so that sums of many are numbers still.
+// mostUse bounds the usage of one job, so that sums of many do not overflow.
 const mostUse = 1 << 48
 
 func times(n, minutes int) int {
@@ -152,16 +154,16 @@ func times(n, minutes int) int {
 	return n * minutes
 }
 
-// Over is what so much of the resource counts for, had by a job that runs and has so
-// much left of its time limit; 0 as the limit is none.
+// Over returns what n of the resource count for in a running job with this much left of its
+// time limit; a limit of 0 is none.
 func (c Cap) Over(n int, left, limit time.Duration) int {
 	if limit > 0 {
-		left = max(left, time.Nanosecond) // beyond its limit, it is about to end
+		left = max(left, time.Nanosecond) // beyond its limit; Slurm is about to end it
 	}
 	return times(n, c.minutes(left))
 }
 
-// has is how much of the cap the job takes where it runs, from now on.
+// has returns how much of the cap the job uses where it runs, from now on.
 func (c Cap) has(j *Job, s *Snapshot) int {
 	n := c.amount(j, j.Place, s)
 	if c.Of == Billing && n > 0 {
@@ -170,7 +172,7 @@ func (c Cap) has(j *Job, s *Snapshot) int {
 	return c.Over(n, j.TimeLeft, j.TimeLimit)
 }
 
-// typed reports whether the GPUs that the job has on the node may be of the type.
+// typed reports whether the job's GPUs on the node may be of the type.
 func (s *Snapshot) typed(j *Job, node, kind string) bool {
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
@@ -187,14 +189,14 @@ func (s *Snapshot) typed(j *Job, node, kind string) bool {
 	return false
 }
 
-// Taken is what one job has of the cap, or what it is promised where that is more. Bound
-// is what Bound returns of the snapshot.
+// Taken returns the larger of what the job uses of the cap and what it is bound to get. bound
+// is the result of Bound for this snapshot.
 func (s *Snapshot) Taken(c Cap, j *Job, bound map[JobID]nodes.Placement) int {
 	return max(c.has(j, s), c.Use(j, bound[j.ID], s))
 }
 
-// Limit is the cap as a reason; where it is shared, with who has how much of it: at most a
-// few of them.
+// Limit returns the cap as a reason. For a shared cap it includes the largest users of it, at
+// most a few.
 func (s Snapshot) Limit(c Cap) reason.Reason {
 	if c.Why != nil {
 		return c.Why
@@ -214,8 +216,7 @@ func (s Snapshot) Limit(c Cap) reason.Reason {
 	return reason.Limit{Name: c.Name, Users: who[:named], More: len(who) - named, None: len(who) == 0}
 }
 
-// Count writes an amount of what the cap counts, for people: "3", "4000M" of memory,
-// "90 min".
+// Count writes an amount of the cap's resource, for people: "3", "4000M" of memory, "90 min".
 func (c Cap) Count(n int) string {
 	switch {
 	case c.Minutes && n >= unlimited:

@@ -23,28 +23,28 @@ func TestCapAmounts(t *testing.T) {
 		at   string
 		want int
 	}{
-		"GPUs":                               {cap: elastic.Cap{Of: elastic.GPUs}, at: "n1:2 n2:1", want: 3},
-		"GPUs of a node":                     {cap: elastic.Cap{Of: elastic.GPUs, Node: true}, at: "n1:2 n2:1", want: 2},
-		"GPUs of a node, held":               {cap: elastic.Cap{Of: elastic.GPUs, Node: true}},
-		"GPUs of a type":                     {cap: elastic.Cap{Of: elastic.GPUs, Type: "a100"}, at: "n1:2 n2:1 n3:1", want: 3},
-		"GPUs of a type, of a node":          {cap: elastic.Cap{Of: elastic.GPUs, Type: "a100", Node: true}, at: "n1:2 n2:4 n3:1", want: 2},
-		"GPUs of a type, none of a node":     {cap: elastic.Cap{Of: elastic.GPUs, Type: "a100", Node: true}, at: "n2:2"},
-		"GPUs of a type that a node has":     {cap: elastic.Cap{Of: elastic.GPUs, Type: "a100"}, at: "n4:1", want: 1},
-		"GPUs of a type that it has not":     {cap: elastic.Cap{Of: elastic.GPUs, Type: "h100"}, at: "n4:1"},
-		"CPUs of a type of GPU":              {cap: elastic.Cap{Of: elastic.CPUs, Type: "a100"}, spec: elastic.Spec{CPUsPerGPU: 4}, at: "n1:2", want: 8},
-		"CPUs":                               {cap: elastic.Cap{Of: elastic.CPUs}, spec: elastic.Spec{CPUsPerGPU: 4}, at: "n1:2 n2:1", want: 12},
-		"CPUs of a node":                     {cap: elastic.Cap{Of: elastic.CPUs, Node: true}, spec: elastic.Spec{CPUsPerGPU: 4}, at: "n1:2 n2:1", want: 8},
-		"CPUs, where none is asked for":      {cap: elastic.Cap{Of: elastic.CPUs}, at: "n1:2 n2:1", want: 2},
-		"CPUs of a node, none asked for":     {cap: elastic.Cap{Of: elastic.CPUs, Node: true}, at: "n1:2 n2:1", want: 1},
-		"nodes":                              {cap: elastic.Cap{Of: elastic.Nodes}, at: "n1:2 n2:1", want: 2},
-		"memory by GPU":                      {cap: elastic.Cap{Of: elastic.MemoryMB}, spec: elastic.Spec{MemPerGPUMB: 1}, mem: elastic.Memory{PerNodeMB: 500}, at: "n1:2 n2:1", want: 3},
-		"memory by node":                     {cap: elastic.Cap{Of: elastic.MemoryMB}, mem: elastic.Memory{PerNodeMB: 500}, at: "n1:2 n2:1", want: 1000},
-		"memory by node, of a node":          {cap: elastic.Cap{Of: elastic.MemoryMB, Node: true}, mem: elastic.Memory{PerNodeMB: 500}, at: "n1:2 n2:1", want: 500},
-		"memory by CPU":                      {cap: elastic.Cap{Of: elastic.MemoryMB}, spec: elastic.Spec{CPUsPerGPU: 2}, mem: elastic.Memory{PerCPUMB: 10}, at: "n1:2 n2:1", want: 60},
-		"jobs":                               {cap: elastic.Cap{Of: elastic.Jobs}, at: "n1:2 n2:1", want: 1},
-		"jobs that wait":                     {cap: elastic.Cap{Of: elastic.Jobs}},
-		"CPUs of a job that waits":           {cap: elastic.Cap{Of: elastic.CPUs}, spec: elastic.Spec{CPUsPerGPU: 4}},
-		"memory of a node of one that waits": {cap: elastic.Cap{Of: elastic.MemoryMB, Node: true}, mem: elastic.Memory{PerNodeMB: 500}},
+		"GPUs":                              {cap: elastic.Cap{Of: elastic.GPUs}, at: "n1:2 n2:1", want: 3},
+		"GPUs of a node":                    {cap: elastic.Cap{Of: elastic.GPUs, Node: true}, at: "n1:2 n2:1", want: 2},
+		"GPUs of a node, held":              {cap: elastic.Cap{Of: elastic.GPUs, Node: true}},
+		"GPUs of a type":                    {cap: elastic.Cap{Of: elastic.GPUs, Type: "a100"}, at: "n1:2 n2:1 n3:1", want: 3},
+		"GPUs of a type, of a node":         {cap: elastic.Cap{Of: elastic.GPUs, Type: "a100", Node: true}, at: "n1:2 n2:4 n3:1", want: 2},
+		"GPUs of a type, none of a node":    {cap: elastic.Cap{Of: elastic.GPUs, Type: "a100", Node: true}, at: "n2:2"},
+		"GPUs of a type that a node has":    {cap: elastic.Cap{Of: elastic.GPUs, Type: "a100"}, at: "n4:1", want: 1},
+		"GPUs of a type that it has not":    {cap: elastic.Cap{Of: elastic.GPUs, Type: "h100"}, at: "n4:1"},
+		"CPUs of a type of GPU":             {cap: elastic.Cap{Of: elastic.CPUs, Type: "a100"}, spec: elastic.Spec{CPUsPerGPU: 4}, at: "n1:2", want: 8},
+		"CPUs":                              {cap: elastic.Cap{Of: elastic.CPUs}, spec: elastic.Spec{CPUsPerGPU: 4}, at: "n1:2 n2:1", want: 12},
+		"CPUs of a node":                    {cap: elastic.Cap{Of: elastic.CPUs, Node: true}, spec: elastic.Spec{CPUsPerGPU: 4}, at: "n1:2 n2:1", want: 8},
+		"CPUs, where none is asked for":     {cap: elastic.Cap{Of: elastic.CPUs}, at: "n1:2 n2:1", want: 2},
+		"CPUs of a node, none asked for":    {cap: elastic.Cap{Of: elastic.CPUs, Node: true}, at: "n1:2 n2:1", want: 1},
+		"nodes":                             {cap: elastic.Cap{Of: elastic.Nodes}, at: "n1:2 n2:1", want: 2},
+		"memory by GPU":                     {cap: elastic.Cap{Of: elastic.MemoryMB}, spec: elastic.Spec{MemPerGPUMB: 1}, mem: elastic.Memory{PerNodeMB: 500}, at: "n1:2 n2:1", want: 3},
+		"memory by node":                    {cap: elastic.Cap{Of: elastic.MemoryMB}, mem: elastic.Memory{PerNodeMB: 500}, at: "n1:2 n2:1", want: 1000},
+		"memory by node, of a node":         {cap: elastic.Cap{Of: elastic.MemoryMB, Node: true}, mem: elastic.Memory{PerNodeMB: 500}, at: "n1:2 n2:1", want: 500},
+		"memory by CPU":                     {cap: elastic.Cap{Of: elastic.MemoryMB}, spec: elastic.Spec{CPUsPerGPU: 2}, mem: elastic.Memory{PerCPUMB: 10}, at: "n1:2 n2:1", want: 60},
+		"jobs":                              {cap: elastic.Cap{Of: elastic.Jobs}, at: "n1:2 n2:1", want: 1},
+		"jobs that wait":                    {cap: elastic.Cap{Of: elastic.Jobs}},
+		"CPUs of a job that waits":          {cap: elastic.Cap{Of: elastic.CPUs}, spec: elastic.Spec{CPUsPerGPU: 4}},
+		"memory of a node of a waiting job": {cap: elastic.Cap{Of: elastic.MemoryMB, Node: true}, mem: elastic.Memory{PerNodeMB: 500}},
 	} {
 		j := &elastic.Job{ID: 1, Spec: tc.spec, Memory: tc.mem}
 		if got := tc.cap.Use(j, placed(t, tc.at), &s); got != tc.want {
@@ -53,8 +53,8 @@ func TestCapAmounts(t *testing.T) {
 	}
 }
 
-// TestCapMinutes: minutes are begun ones, of what is left of a limit; without one they
-// have no end, and a job that is beyond its limit has one minute more.
+// TestCapMinutes: minutes are rounded up and count what is left of the time limit. Without a
+// limit they are unlimited; a job beyond its limit counts one minute.
 func TestCapMinutes(t *testing.T) {
 	c := elastic.Cap{Of: elastic.GPUs, Minutes: true}
 	for limit, want := range map[time.Duration]string{
@@ -77,7 +77,7 @@ func TestCapMinutes(t *testing.T) {
 	}
 }
 
-// TestCapUsing: which jobs have how much, and of many no more than a few.
+// TestCapUsing: the reason lists the jobs and their usage, at most a few.
 func TestCapUsing(t *testing.T) {
 	job := func(user, at string) elastic.Job { return elastic.Job{User: user, Place: placed(t, at)} }
 	big, first, waits := job("ann", "n1:1"), job("ann", "n1:1"), job("cy", "")
@@ -88,7 +88,7 @@ func TestCapUsing(t *testing.T) {
 		cap  elastic.Cap
 		want string
 	}{
-		"nobody": {[]elastic.Job{job("", "")}, elastic.Cap{Of: elastic.GPUs}, "nobody has any"},
+		"no job": {[]elastic.Job{job("", "")}, elastic.Cap{Of: elastic.GPUs}, "not in use"},
 		"some": {[]elastic.Job{job("ann", "n1:1"), job("bob", ""), job("cy", "n2:2")},
 			elastic.Cap{Of: elastic.GPUs, Users: []reason.Use{{Job: 9, User: "dan", Has: "2"}}}, "job 9 of dan has 2, job 1 of ann has 1, job 3 of cy has 2"},
 		"five": {slices.Repeat([]elastic.Job{job("ann", "n1:1")}, 5), elastic.Cap{Of: elastic.Jobs},
@@ -97,7 +97,7 @@ func TestCapUsing(t *testing.T) {
 		"billing, of its first run where that was more": {[]elastic.Job{first, job("bob", "n2:1"), waits}, elastic.Cap{Of: elastic.Billing},
 			"job 1 of ann has 5, job 2 of bob has 1"},
 	} {
-		s := elastic.Snapshot{Jobs: slices.Concat(tc.jobs, []elastic.Job{job("", "n4:1")})} // the last is none of the cap's
+		s := elastic.Snapshot{Jobs: slices.Concat(tc.jobs, []elastic.Job{job("", "n4:1")})} // the cap does not apply to the last job
 		tc.cap.Name, tc.cap.Jobs = "it", map[elastic.JobID]bool{}
 		for i := range s.Jobs {
 			s.Jobs[i].ID = elastic.JobID(i + 1)

@@ -1,19 +1,20 @@
 package elastic
 
-// Costs are what the policy welfare weighs: what running jobs is worth to users, and
-// what it costs the provider. All are in one currency, whichever.
+// Costs are the inputs of the policy welfare: the value of running jobs to users, and the cost
+// to the provider. All are in one currency, which may be any.
 type Costs struct {
-	Value float64 // an hour of one GPU at a job's best use of it
-	GPU   float64 // an hour of one GPU, of a type without a cost of its own
-	// Types are GPUs' costs by type, as Slurm's GRES names it.
+	Value float64 // of one GPU-hour at a job's best use of it
+	GPU   float64 // of one GPU-hour, for types without a cost in Types
+	// Types are the costs of a GPU-hour by type, as Slurm's GRES names the type.
 	Types    map[string]float64
-	CPU      float64 // an hour of one CPU
-	MemoryGB float64 // an hour of one GB
-	// Peak is the share of a resource beyond which its use costs Surcharge times as much.
+	CPU      float64 // of one CPU-hour
+	MemoryGB float64 // of one GB-hour of memory
+	// Peak is the share of a resource, from 0 to 1, beyond which its use costs Surcharge times
+	// as much.
 	Peak, Surcharge float64
 }
 
-// Of is what an hour of one GPU of the type costs.
+// Of returns the cost of one GPU-hour of the type.
 func (c *Costs) Of(gpu string) float64 {
 	if cost, named := c.Types[gpu]; named {
 		return cost

@@ -7,96 +7,96 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// Decision is a policy's word on one job.
+// Decision is a policy's decision on one job.
 type Decision struct {
-	// GPUs is the size the job gets; 0 = none now: it waits, or, where
-	// Limits.Preempt allows it, is stopped after a checkpoint.
+	// GPUs is the size that the job gets. 0 = none now: it waits or, if Limits.Preempt allows
+	// it, is stopped after a checkpoint.
 	GPUs int
-	// Place is where, exactly GPUs in all; nil lets Arrange find a place. A
-	// running job whose Place differs from where it is moves, at the same size too.
+	// Place is its nodes, with GPUs in all; nil lets Arrange choose. A running job whose Place
+	// differs from its present one moves, even at the same size.
 	Place nodes.Placement
-	// Within names those of the job's partitions that the place is to be in; "" = any. A
-	// running job that is in none of them moves there once it finds GPUs.
+	// Within lists those of the job's partitions that the place has to be in; "" = any. A
+	// running job that is in none of them moves there once GPUs are free.
 	Within string
-	// Leaves: with 0 GPUs, a running job is stopped after a checkpoint whatever
-	// Limits.Preempt says: its GPUs are another's.
+	// Leaves: with 0 GPUs, a running job is stopped after a checkpoint whatever Limits.Preempt
+	// says, because its GPUs are reclaimed.
 	Leaves bool
-	// Reserves: it waits, and idle GPUs gather for it: jobs that came later start in front of
-	// it only where that does not delay it. Behind is the job that it waits behind so; 0 = none.
+	// Reserves: the job waits with a reservation: idle GPUs are kept for it, and later jobs
+	// start first only if that does not delay it (backfill). Behind is the job whose
+	// reservation this job waits for; 0 = none.
 	Reserves bool
 	Behind   JobID
 	Why      reason.Reason // why this size, why now
-	// Promised: the job will end by its deadline, whoever comes after it. Ends is when,
-	// as far as can be seen; zero = not in sight, or of no concern.
+	// Promised: the job is admitted: it will end by its deadline, whatever jobs come later.
+	// Ends is when it is expected to end; zero = not known or not needed.
 	Promised bool
 	Ends     time.Time
 	Due      Due
 }
 
-// Due is what a decision makes of a job's deadline, for cmd/sluice to put into English.
+// Due is the result of a decision for a job's deadline.
 type Due string
 
-// What becomes of a deadline.
+// The results for a deadline.
 const (
-	DueUnjudged Due = ""              // it has none, or this decision did not look at it
+	DueUnjudged Due = ""              // it has no deadline, or this decision did not consider it
 	DuePromised Due = "promised"      // it will be met; Ends is when
-	DueUnknown  Due = "unknown_speed" // nobody knows yet how fast the job is
-	DueUnmet    Due = "unmet"         // it cannot be met; Ends is the earliest end, zero = none in sight
-	DuePassed   Due = "passed"        // the job counts as one without a deadline
+	DueUnknown  Due = "unknown_speed" // the job's throughput is not known yet
+	DueUnmet    Due = "unmet"         // it cannot be met; Ends is the earliest end, zero = not known
+	DuePassed   Due = "passed"        // the deadline has passed; the job is treated as one without a deadline
 )
 
-// Allocation is a policy's answer: GPUs per job. A job it does not name keeps
-// what it has.
+// Allocation is a policy's answer: a Decision per job. A job without one keeps its allocation.
 type Allocation map[JobID]Decision
 
-// Action is one effect as a value: it is printed, recorded, compared and only
-// then carried out. The set is closed.
+// Action is one effect as a value: it is logged, recorded and compared, and carried out only
+// AFTER that. The set of types is closed.
 type Action interface {
-	// About returns the job the action concerns.
+	// About returns the job that the action is about.
 	About() JobID
 	// String is the action as one line for people and logs.
 	String() string
 }
 
-// The actions. Each may be repeated without harm.
+// The actions. Each may be carried out again without harm.
 type (
-	// AskCheckpoint puts a request in the outbox (and signals the job when its
-	// spec says so): save, then wait to be stopped.
+	// AskCheckpoint puts a request into the job's outbox (and signals the job if its spec says
+	// so): save, then wait to be stopped.
 	AskCheckpoint struct {
 		Job      JobID
 		Request  string
-		To       int             // incarnation that follows
-		Target   nodes.Placement // empty when the job is to wait
+		To       int             // the incarnation after the move
+		Target   nodes.Placement // empty if the job is to wait
 		Deadline time.Time
 		Why      reason.Reason
-		Stop     bool // once it has answered it is stopped, not left to train on
+		Stop     bool // after it has answered it is stopped, rather than left to train on
 	}
-	// WithdrawRequest takes the request back: the job trains on as it was.
+	// WithdrawRequest takes the request back: the job trains on unchanged.
 	WithdrawRequest struct {
 		Job JobID
 		Why reason.Reason
 	}
 	// RequeueHold stops the job and leaves it pending and held.
 	RequeueHold struct{ Job JobID }
-	// Revive brings a job back that Slurm calls FAILED: pending and held.
+	// Revive requeues a job that Slurm calls FAILED, pending and held.
 	Revive struct{ Job JobID }
-	// Clear makes Slurm forget the last run of a pending job that it still counts on
-	// nodes: cancelled and brought back, pending and held.
+	// Clear makes Slurm drop the last run of a pending job that it still counts on nodes: the
+	// job is cancelled and requeued, pending and held.
 	Clear struct{ Job JobID }
-	// HoldPending keeps a pending job from starting by itself.
+	// HoldPending keeps a pending job from being started by Slurm.
 	HoldPending struct{ Job JobID }
-	// Write puts size, nodes and incarnation on a held job.
+	// Write sets size, nodes and incarnation of a held job.
 	Write struct {
 		Job        JobID
 		To         int
 		Target     nodes.Placement
-		AnyNodes   bool // only the size; Slurm chooses the nodes
+		AnyNodes   bool // only the size is set; Slurm chooses the nodes
 		Checkpoint string
 	}
 	// Release lets Slurm start the job.
 	Release struct{ Job JobID }
-	// RequestPass asks Slurm for a scheduling pass, for a pending job that it could start.
-	// Nothing about the job changes.
+	// RequestPass asks Slurm for a scheduling pass, for a pending job that could start. The job
+	// itself is not changed.
 	RequestPass struct{ Job JobID }
 	// Annotate writes the job's directive into its comment.
 	Annotate struct {
@@ -105,20 +105,20 @@ type (
 	}
 )
 
-// JobReason is why one job is, or is not, moved, for queue, explain and plan.
+// JobReason is why one job is moved, or is not, for queue, explain and plan.
 type JobReason struct {
 	Job JobID
 	Why reason.Reason
-	// Promised and Ends are the decision's word on the job's deadline.
+	// Promised and Ends are those of the job's Decision.
 	Promised bool
 	Ends     time.Time
 	Due      Due
 }
 
-// Plan is what a cycle decided: what to write down first, what to do then, and
-// why each job is, or is not, moved.
+// Plan is the result of a cycle's planning: the moves to open, and for each job why it is
+// moved, or is not.
 type Plan struct {
-	Open    []Intent                  // new intents, IDs not yet given
-	Reasons []JobReason               // one a job, in order of the snapshot
-	Target  map[JobID]nodes.Placement // where each job is meant to be after the plan
+	Open    []Intent                  // new intents, without IDs yet
+	Reasons []JobReason               // one per job, in order of the snapshot
+	Target  map[JobID]nodes.Placement // the place of each job after the plan
 }

@@ -25,8 +25,8 @@ func linked(t *testing.T, program string) []string {
 	return slices.Compact(lines)
 }
 
-// TestDependenciesAreKnown: S9, what others wrote and sluice's programs run is a list
-// that somebody read. Read the new module, and why it comes, before -update.
+// TestDependenciesAreKnown: S9. The list of modules that sluice's programs link is reviewed.
+// Read a new module, and why it is linked, BEFORE -update.
 func TestDependenciesAreKnown(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# The modules that are linked into each program; written by go test ./elastic -run TestDependenciesAreKnown -update.\n")

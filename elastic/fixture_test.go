@@ -19,7 +19,7 @@ var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 // on is a place on one node.
 func on(node string, gpus int) nodes.Placement { return nodes.Placement{{Node: node, GPUs: gpus}} }
 
-// sentence is a reason in English.
+// sentence returns a reason in English.
 func sentence(r reason.Reason) string { return say.Reason(r, time.Time{}) }
 
 // placed reads "n1:2 n2:1".

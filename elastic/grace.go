@@ -2,9 +2,10 @@ package elastic
 
 import "time"
 
-// GraceOf is how long saving may take, of a job's spec and rhythm, which are its user's words.
-// A program that saves by its own habit trains on meanwhile: waiting for its next checkpoint
-// costs the wait only.
+// GraceOf returns how long the job may take to save after a request: from its spec and its
+// interval between checkpoints, which its user declares, bounded by the site's maximum. A
+// program that saves at its own interval trains on meanwhile: waiting for its next checkpoint
+// costs only the wait.
 func (l Limits) GraceOf(spec Spec, rhythm time.Duration) time.Duration {
 	grace := l.Grace
 	switch {

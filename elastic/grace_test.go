@@ -9,7 +9,7 @@ import (
 )
 
 // TestGraceIsBounded: no job is waited for longer than the site's maximum, whatever its spec or
-// its runner says; that maximum is at least what the site gives every job.
+// its runner says. That maximum is at least what the site gives every job.
 func TestGraceIsBounded(t *testing.T) {
 	const year = 365 * 24 * time.Hour
 	site := elastic.Limits{Grace: 5 * time.Minute, MaxGrace: 4 * time.Hour}
@@ -33,7 +33,8 @@ func TestGraceIsBounded(t *testing.T) {
 	}
 }
 
-// TestLentGPUs: a move that waits for longer than the site's grace keeps nothing from others.
+// TestLentGPUs: a move that waits longer than the site's grace does not keep GPUs from other
+// jobs.
 func TestLentGPUs(t *testing.T) {
 	s := elastic.Snapshot{
 		Now: noon, Limits: elastic.Limits{Grace: 5 * time.Minute},

@@ -8,55 +8,53 @@ import (
 	"time"
 )
 
-// What runners say of GPUs is a user's word: it may keep a node from new jobs, but
-// not many nodes and not for long, unless another user says the same.
+// A runner's reports on GPUs are claims of its user. They may keep new jobs off a node, but not
+// off many nodes and not for long, unless another user reports the same.
 
-// HealthRules bound what such words can do.
+// HealthRules bound the effect of such reports.
 type HealthRules struct {
-	// Exclude is how long after the last word against it a node gets no new job;
-	// 0 = words change nothing.
+	// Exclude is how long after the last report against it a node gets no new job; 0 = reports
+	// have no effect.
 	Exclude time.Duration
-	// PerUser is how many nodes one user's words may keep out at a time; 0 = no
-	// bound.
+	// PerUser is how many nodes one user's reports may exclude at a time; 0 = no bound.
 	PerUser int
 }
 
-// Sighting is one job's word on one GPU of a node that Slurm says the job is on.
+// Sighting is one job's report on one GPU of a node that, according to Slurm, the job is on.
 type Sighting struct {
 	Node  string
-	GPU   string // what tells it from the others of the node
-	Label string // the same for people
+	GPU   string // its id among the GPUs of the node
+	Label string // its name for people
 	Job   JobID
 	UID   uint32
 	User  string
 	Unfit string // why it should run no job; "" = it is well
 }
 
-// Complaint is what one user's jobs said against one GPU.
+// Complaint is what one user's jobs reported against one GPU.
 type Complaint struct {
-	Sighting    // the last
+	Sighting    // the last report
 	First, Last time.Time
-	// Muted: an operator trusts the node all the same, as far as this job and this
-	// reason go.
+	// Muted: an operator trusts the node despite reports of this job with this reason.
 	Muted bool
-	// Confirmed: another user speaks against the node as well.
+	// Confirmed: another user reports against the node too.
 	Confirmed bool
 }
 
-// Health is every word that still counts, in order of node, GPU and user. It is a
-// value: Hear and Trust return a changed copy.
+// Health is every report that still counts, ordered by node, GPU and user. It is a value: Hear
+// and Trust return a changed copy.
 type Health []Complaint
 
 const (
-	// maxComplaints bounds what one user's jobs can make the daemon remember.
+	// maxComplaints bounds how many complaints of one user are kept.
 	maxComplaints = 64
-	// forgotten is when even a confirmed complaint that nobody repeats is dropped.
+	// forgotten is when even a confirmed complaint is dropped if it is not repeated.
 	forgotten = 30 * 24 * time.Hour
 )
 
-// Hear takes in what all jobs say now. A GPU that a job calls well is well, unless
-// somebody says otherwise in the same moment; but what two users agree on each of them
-// takes back for himself alone.
+// Hear adds the reports that all jobs make at now. A report that a GPU is well ends the
+// complaints about it, unless another report in the same call says otherwise; a complaint on
+// which two users agree is ended by each of them for itself only.
 func (h Health) Hear(seen []Sighting, now time.Time, rules HealthRules) Health {
 	out := slices.Clone(h)
 	for i := range out { // the clock may have been set back
@@ -92,18 +90,18 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// takenBack reports whether the word ends the complaint. One that an operator muted
-// stays, for else the next of its kind would not be muted.
+// takenBack reports whether the report ends the complaint. A complaint that an operator muted
+// stays; otherwise the next one like it would not be muted.
 func (c Complaint) takenBack(s Sighting) bool {
 	return s.Unfit == "" && s.Node == c.Node && s.GPU == c.GPU && !c.Muted && (s.UID == c.UID || !c.Confirmed)
 }
 
-// current drops what was said too long ago. h is the caller's own.
+// current drops complaints that are too old. h MUST be the caller's own copy.
 func (h Health) current(now time.Time, rules HealthRules) Health {
 	return slices.DeleteFunc(h, func(c Complaint) bool { return c.expired(now, rules) })
 }
 
-// complain takes in one word against a GPU.
+// complain adds one report against a GPU.
 func (h Health) complain(s Sighting, now time.Time) Health {
 	own := 0
 	for i := range h {
@@ -123,6 +121,8 @@ func (h Health) complain(s Sighting, now time.Time) Health {
 	return append(h, Complaint{Sighting: s, First: now, Last: now})
 }
 
+// expired reports whether the complaint no longer counts: a confirmed one after 30 days,
+// another after Exclude, at least a minute.
 func (c Complaint) expired(now time.Time, rules HealthRules) bool {
 	if c.Confirmed {
 		return now.Sub(c.Last) > forgotten
@@ -130,8 +130,8 @@ func (c Complaint) expired(now time.Time, rules HealthRules) bool {
 	return now.Sub(c.Last) > max(rules.Exclude, time.Minute)
 }
 
-// Trust takes back everything said against a node, until another job or another
-// reason speaks against it; false when nothing was.
+// Trust drops all complaints about a node, until another job or another reason comes; false if
+// there were none.
 func (h Health) Trust(node string) (Health, bool) {
 	out, found := slices.Clone(h), false
 	for i := range out {
@@ -143,19 +143,19 @@ func (h Health) Trust(node string) (Health, bool) {
 	return out, found
 }
 
-// Finding is what all words on a node come to.
+// Finding is the result of all reports on a node.
 type Finding struct {
 	Node     string
 	Excluded bool   // it gets no new job
-	Why      string // what is said, for people
-	Note     string // why that changes nothing; "" when it does
+	Why      string // what is reported, for people
+	Note     string // why the reports have no effect; "" if they have
 	By       []JobID
-	// Until is when the node is tried again if nothing more is said; zero when two
-	// users agree, or when it is not excluded.
+	// Until is when the node is used again if nothing more is reported; zero if two users
+	// agree, or if it is not excluded.
 	Until time.Time
 }
 
-// Findings are the nodes something is said against, in order of name.
+// Findings returns the nodes with complaints, ordered by name.
 func (h Health) Findings(rules HealthRules) []Finding {
 	counted := h.counted(rules)
 	var out []Finding
@@ -170,9 +170,10 @@ func (h Health) Findings(rules HealthRules) []Finding {
 	return out
 }
 
-// counted tells which complaints may keep their node out: those not muted, about as
-// many nodes a user as are his; first those another user says the same of, then those
-// he spoke against first. What another's share keeps out already takes nothing of his.
+// counted returns which complaints may exclude their node. Those that are not muted may, for at
+// most PerUser nodes per user: first those that another user confirms, then by when the user
+// first reported them. A node that another user's share excludes already does not use up a
+// user's own share.
 func (h Health) counted(rules HealthRules) []bool {
 	out := make([]bool, len(h))
 	order := make([]int, len(h))
@@ -205,7 +206,7 @@ func (h Health) counted(rules HealthRules) []bool {
 	return out
 }
 
-// finding sums up what is said against one node.
+// finding sums up the complaints about one node.
 func finding(said []Complaint, counted []bool, rules HealthRules) Finding {
 	f := Finding{Node: said[0].Node}
 	var words []string
@@ -242,16 +243,16 @@ func addOnce[T comparable](list []T, v T) []T {
 	return append(list, v)
 }
 
-// ignored says why words change nothing.
+// ignored returns why complaints have no effect.
 func ignored(said []Complaint, rules HealthRules) string {
 	switch {
 	case rules.Exclude <= 0:
-		return "no node is left out for such words here ([health] exclude = 0)"
+		return "reports exclude no node here ([health] exclude = 0)"
 	case !slices.ContainsFunc(said, func(c Complaint) bool { return !c.Muted }):
-		return "an operator trusts it all the same"
+		return "an operator trusts the node"
 	}
 	if slices.ContainsFunc(said, func(c Complaint) bool { return c.Confirmed }) {
-		return "the words of those who say so keep other nodes out already"
+		return "the users that report it exclude other nodes already"
 	}
-	return "it is one user's word, which keeps another node out already"
+	return "only one user reports it, and excludes another node already"
 }

@@ -24,13 +24,13 @@ const (
 	eve = 1003
 )
 
-// said is one word of a user's job: the job's number is the user's plus the node's.
+// said is one report of a user's job: the job's number is the user's plus the node's.
 func said(uid uint32, node, gpu, unfit string) elastic.Sighting {
 	return elastic.Sighting{Node: node, GPU: gpu, Label: "GPU " + gpu, Job: elastic.JobID(uid), UID: uid,
 		User: map[uint32]string{ann: "ann", bob: "bob"}[uid], Unfit: unfit}
 }
 
-// out is the nodes left out.
+// out returns the excluded nodes.
 func out(h elastic.Health, rules elastic.HealthRules) string {
 	var names []string
 	for _, f := range h.Findings(rules) {
@@ -41,7 +41,7 @@ func out(h elastic.Health, rules elastic.HealthRules) string {
 	return strings.Join(names, ",")
 }
 
-// TestHealth tells stories: what is heard at which minute, and which nodes are out
+// TestHealth plays histories: what is reported at which minute, and which nodes are excluded
 // right after.
 func TestHealth(t *testing.T) {
 	type at struct {
@@ -55,7 +55,7 @@ func TestHealth(t *testing.T) {
 		rules elastic.HealthRules
 		story []at
 	}{
-		"one user, for an hour after the last word": {system, []at{
+		"one user, for an hour after the last report": {system, []at{
 			{0, []elastic.Sighting{said(ann, "n1", "0", bad)}, "", "n1"},
 			{50, []elastic.Sighting{said(ann, "n1", "0", bad)}, "", "n1"},
 			{109, nil, "", "n1"},
@@ -64,16 +64,16 @@ func TestHealth(t *testing.T) {
 		"one user, one node": {system, []at{
 			{0, []elastic.Sighting{said(ann, "n2", "0", bad)}, "", "n2"},
 			{1, []elastic.Sighting{said(ann, "n1", "0", bad), said(ann, "n1", "1", bad), said(ann, "n2", "0", bad)}, "", "n2"},
-			{65, []elastic.Sighting{said(ann, "n1", "0", bad)}, "", "n1"}, // n2 is over
+			{65, []elastic.Sighting{said(ann, "n1", "0", bad)}, "", "n1"}, // the exclusion of n2 is over
 		}},
-		"one's own jobs need no bound": {own, []at{
+		"the bound does not count the user's own jobs twice": {own, []at{
 			{0, []elastic.Sighting{said(ann, "n1", "0", bad), said(ann, "n2", "0", bad)}, "", "n1,n2"},
 		}},
 		"two users agree: until it is well again": {system, []at{
 			{0, []elastic.Sighting{said(ann, "n1", "0", bad)}, "", "n1"},
 			{59, []elastic.Sighting{said(bob, "n1", "0", bad)}, "", "n1"},
 			{600, nil, "", "n1"},
-			{601, []elastic.Sighting{said(ann, "n1", "1", "")}, "", "n1"}, // another GPU's health says nothing
+			{601, []elastic.Sighting{said(ann, "n1", "1", "")}, "", "n1"}, // a well GPU says nothing about another one
 			{602, []elastic.Sighting{said(ann, "n1", "0", "")}, "", ""},
 		}},
 		"well again at once": {system, []at{
@@ -83,10 +83,10 @@ func TestHealth(t *testing.T) {
 		"what two users agree on, a third does not undo": {system, []at{
 			{0, []elastic.Sighting{said(ann, "n1", "0", bad), said(bob, "n1", "0", bad)}, "", "n1"},
 			{1, []elastic.Sighting{said(eve, "n1", "0", "")}, "", "n1"},
-			{2, []elastic.Sighting{said(ann, "n1", "0", "")}, "", "n1"}, // she was mistaken; he was not
-			{62, nil, "", ""}, // and his word alone counts for an hour
+			{2, []elastic.Sighting{said(ann, "n1", "0", "")}, "", "n1"}, // she withdraws; he does not
+			{62, nil, "", ""}, // his report alone counts for an hour
 		}},
-		"two users agree on more than one of them may keep out": {system, []at{
+		"two users agree on more nodes than one of them may exclude": {system, []at{
 			{0, []elastic.Sighting{said(ann, "n1", "0", bad)}, "", "n1"},
 			{1, []elastic.Sighting{said(ann, "n2", "0", bad), said(bob, "n2", "0", bad)}, "", "n2"},
 			{2, []elastic.Sighting{said(ann, "n3", "0", bad), said(bob, "n3", "0", bad)}, "", "n2,n3"},
@@ -98,27 +98,27 @@ func TestHealth(t *testing.T) {
 			{1, []elastic.Sighting{said(ann, "n1", "0", "")}, "", "n2"},
 			{61, nil, "", ""},
 		}},
-		"trusted, for a moment well, and as before": {system, []at{
+		"trusted, briefly well, and as before": {system, []at{
 			{0, []elastic.Sighting{said(ann, "n1", "0", bad)}, "n1", ""},
 			{1, []elastic.Sighting{said(ann, "n1", "0", "")}, "", ""},
 			{2, []elastic.Sighting{said(ann, "n1", "0", bad)}, "", ""},
 			{3, []elastic.Sighting{said(ann, "n1", "0", "lost")}, "", "n1"},
 		}},
-		"against a word of the same moment, well counts for nothing": {system, []at{
+		"beside a complaint at the same time, well has no effect": {system, []at{
 			{0, []elastic.Sighting{said(bob, "n1", "0", ""), said(ann, "n1", "0", bad)}, "", "n1"},
 			{1, []elastic.Sighting{said(ann, "n1", "0", bad), said(bob, "n1", "0", "")}, "", "n1"},
 		}},
 		"trusted": {system, []at{
 			{0, []elastic.Sighting{said(ann, "n1", "0", bad)}, "", "n1"},
 			{1, nil, "n1", ""},
-			{2, []elastic.Sighting{said(ann, "n1", "0", bad)}, "", ""},      // the same job says the same
+			{2, []elastic.Sighting{said(ann, "n1", "0", bad)}, "", ""},      // the same job reports the same
 			{3, []elastic.Sighting{said(ann, "n1", "0", "lost")}, "", "n1"}, // another reason
 			{4, nil, "n1", ""}, //
 			{5, []elastic.Sighting{said(bob, "n1", "0", "lost")}, "", "n1"}, // another job
 			{6, nil, "n1", ""}, //
-			{99, []elastic.Sighting{said(bob, "n1", "0", "lost")}, "", "n1"}, // a word out of mind is a new one
+			{99, []elastic.Sighting{said(bob, "n1", "0", "lost")}, "", "n1"}, // a report after the complaint was forgotten is a new one
 		}},
-		"a trusted node is nobody's one node": {system, []at{
+		"a trusted node uses up no user's share": {system, []at{
 			{0, []elastic.Sighting{said(ann, "n1", "0", bad), said(ann, "n2", "0", bad)}, "", "n1"},
 			{1, nil, "n1", "n2"},
 		}},
@@ -145,7 +145,7 @@ func TestFindingsExplain(t *testing.T) {
 	}, dawn, system)
 	var got []string
 	for _, f := range h.Findings(system) {
-		until := "until somebody says it is well"
+		until := "until a job reports it well"
 		if !f.Until.IsZero() {
 			until = "until " + f.Until.Format("15:04")
 		}
@@ -153,15 +153,15 @@ func TestFindingsExplain(t *testing.T) {
 	}
 	want := []string{
 		"n1 true until 07:00: GPU 0: lost [1001] ",
-		"n2 false until somebody says it is well: GPU 3: row remapping failed [1001] it is one user's word, which keeps another node out already",
-		"n3 true until somebody says it is well: GPU 0: lost; GPU 1: lost; GPU 2: lost [1002 1001] ",
+		"n2 false until a job reports it well: GPU 3: row remapping failed [1001] only one user reports it, and excludes another node already",
+		"n3 true until a job reports it well: GPU 0: lost; GPU 1: lost; GPU 2: lost [1002 1001] ",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q", strings.Join(got, "\n"))
 	}
 	more := h.Hear([]elastic.Sighting{said(ann, "n4", "0", "lost"), said(bob, "n4", "0", "lost"), said(ann, "n5", "0", "lost"), said(bob, "n5", "0", "lost")},
 		dawn.Add(time.Minute), system)
-	if f := more.Findings(system)[4]; f.Node != "n5" || f.Excluded || f.Note != "the words of those who say so keep other nodes out already" {
+	if f := more.Findings(system)[4]; f.Node != "n5" || f.Excluded || f.Note != "the users that report it exclude other nodes already" {
 		t.Errorf("%+v", f)
 	}
 	if _, found := h.Trust("n9"); found {
@@ -169,10 +169,10 @@ func TestFindingsExplain(t *testing.T) {
 	}
 }
 
-// TestNobodyTakesMoreThanHisShare: whatever is said, by however many jobs: no more
-// nodes are out than there are users times their share, all is forgotten in time,
-// and Hear changes nothing it was given.
-func TestNobodyTakesMoreThanHisShare(t *testing.T) {
+// TestUsersExcludeAtMostTheirShare: whatever is reported, by however many jobs: at most users
+// times their share of nodes are excluded, all is forgotten in time, and Hear does not change
+// its arguments.
+func TestUsersExcludeAtMostTheirShare(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rules := elastic.HealthRules{Exclude: time.Hour, PerUser: rapid.IntRange(1, 3).Draw(t, "share")}
 		now := dawn

@@ -3,25 +3,29 @@ package elastic_test
 import (
 	"bytes"
 	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
 
 const module = "github.com/sluice-hpc/sluice/"
 
-// may lists, room by room, which other rooms it may import. Imports point down
-// only; a room that is not listed may import nothing of ours. The order is that
-// of the house in ARCHITECTURE.md.
+// may lists, package by package, which other packages of sluice it may import. Imports point
+// down only; a package that is not listed may import none. The order is that in
+// ARCHITECTURE.md.
 var may = map[string][]string{
 	"slurm":                       {},
 	"elastic/audit":               {},
 	"elastic/planted":             {},
 	"nodes":                       {},
-	"nodes/nvml":                  {"checkpoint"},
+	"nodes/nvml":                  {"nodes"},
 	"etc":                         {},
 	"etc/notices":                 {},
 	"elastic/solve/knapsack":      {},
@@ -47,8 +51,9 @@ var may = map[string][]string{
 	"elastic/resize":              {"elastic", "elastic/plan", "elastic/reason", "nodes"},
 	"sbatch":                      {"elastic", "slurm"},
 	"checkpoint":                  {"nodes"},
-	"checkpoint/ranks":            {"checkpoint", "checkpoint/process", "nodes", "slurm"},
-	"checkpoint/runner":           {"checkpoint", "checkpoint/process", "checkpoint/python", "checkpoint/ranks", "nodes", "slurm"},
+	"checkpoint/supervise":        {"checkpoint/process"},
+	"checkpoint/ranks":            {"checkpoint", "checkpoint/process", "checkpoint/supervise", "nodes", "slurm"},
+	"checkpoint/runner":           {"checkpoint", "checkpoint/process", "checkpoint/python", "checkpoint/ranks", "checkpoint/supervise", "nodes", "slurm"},
 	"slurm/command":               {"slurm"},
 	"slurm/fake":                  {"slurm"},
 	"slurm/lab":                   {"slurm"},
@@ -60,25 +65,33 @@ var may = map[string][]string{
 	"elastic/policy/lookahead":    {"elastic", "elastic/plan", "elastic/learn/bandit", "elastic/learn/speed", "elastic/policy/admission", "elastic/policy/roles", "elastic/reason", "elastic/solve/anneal", "elastic/solve/costate", "elastic/solve/deadline", "elastic/solve/joint", "elastic/solve/knapsack", "elastic/solve/welfare", "nodes"},
 	"elastic/policy/policytest":   {"elastic", "elastic/learn/speed", "nodes"},
 	"elastic/policy":              {"elastic", "elastic/plan", "elastic/learn/speed", "elastic/policy/greedy", "elastic/policy/lookahead", "elastic/policy/roles", "elastic/reason", "nodes"},
+	"elastic/engine/event":        {"elastic", "elastic/reason", "elastic/resize", "nodes"},
 	"elastic/engine/eligible":     {"elastic", "elastic/reason", "nodes", "slurm"},
 	"elastic/engine/learn":        {"elastic", "elastic/learn/predict", "elastic/learn/speed"},
-	"elastic/engine":              {"elastic", "elastic/plan", "elastic/resize", "elastic/engine/eligible", "elastic/engine/learn", "elastic/learn/length", "elastic/policy", "elastic/reason", "elastic/say", "elastic/learn/speed", "nodes", "checkpoint", "slurm"},
-	"elastic/store":               {"elastic", "elastic/engine", "elastic/reason", "elastic/learn/speed", "nodes"},
-	"elastic/store/contract":      {"checkpoint", "elastic", "elastic/engine", "elastic/reason", "elastic/learn/speed", "nodes"},
-	"elastic/offcycle":            {"checkpoint", "elastic/engine", "elastic/learn/speed", "slurm"},
+	"elastic/engine/journal":      {"elastic", "elastic/engine/learn", "elastic/learn/speed", "elastic/reason", "nodes", "checkpoint"},
+	"elastic/engine/observe":      {"elastic", "elastic/engine/journal", "checkpoint", "slurm"},
+	"elastic/engine/track":        {"elastic", "elastic/resize", "elastic/engine/eligible", "elastic/engine/event", "elastic/engine/journal", "elastic/engine/learn", "elastic/engine/observe", "elastic/learn/length", "elastic/learn/speed", "elastic/reason", "elastic/say", "nodes", "checkpoint", "slurm"},
+	"elastic/engine/execute":      {"elastic", "elastic/resize", "elastic/engine/event", "elastic/engine/journal", "elastic/engine/observe", "elastic/engine/track", "elastic/reason", "elastic/say", "checkpoint", "slurm"},
+	"elastic/engine/watch":        {"elastic/engine/event", "elastic/engine/execute", "elastic/engine/journal", "elastic/engine/observe", "elastic/engine/track", "slurm"},
+	"elastic/engine/publish":      {"elastic", "elastic/engine/eligible", "elastic/engine/journal", "elastic/engine/track", "elastic/learn/speed", "elastic/policy", "elastic/reason", "nodes", "checkpoint"},
+	"elastic/engine":              {"elastic", "elastic/plan", "elastic/engine/eligible", "elastic/engine/event", "elastic/engine/execute", "elastic/engine/journal", "elastic/engine/learn", "elastic/engine/observe", "elastic/engine/publish", "elastic/engine/track", "elastic/engine/watch", "elastic/policy", "elastic/reason", "nodes", "slurm"},
+	"elastic/store":               {"elastic", "elastic/engine/journal", "elastic/reason", "elastic/learn/speed", "nodes"},
+	"elastic/store/contract":      {"checkpoint", "elastic", "elastic/engine/journal", "elastic/reason", "elastic/learn/speed", "nodes"},
+	"elastic/offcycle":            {"checkpoint", "elastic/engine/journal", "elastic/engine/observe", "elastic/learn/speed", "slurm"},
 	"elastic/control/munge":       {},
 	"elastic/control/wire":        {"elastic", "elastic/control/munge", "elastic/reason", "nodes"},
 	"elastic/control/client":      {"elastic", "elastic/control/munge", "elastic/control/wire"},
-	"elastic/control":             {"elastic", "elastic/control/munge", "elastic/control/wire", "elastic/engine", "elastic/policy", "elastic/learn/predict", "elastic/reason", "elastic/say", "elastic/learn/speed", "nodes", "slurm"},
-	"elastic/control/controltest": {"elastic", "elastic/control", "elastic/control/wire", "elastic/engine", "elastic/reason", "elastic/learn/speed", "nodes"},
-	"elastic/sim":                 {"elastic", "elastic/audit", "elastic/engine", "elastic/policy", "elastic/learn/speed", "nodes", "checkpoint", "slurm", "slurm/fake"},
-	"elastic/sim/story":           {"elastic", "elastic/engine", "elastic/policy", "elastic/reason", "elastic/learn/speed", "elastic/sim", "nodes", "checkpoint", "slurm", "slurm/fake"},
+	"elastic/control":             {"elastic", "elastic/control/munge", "elastic/control/wire", "elastic/engine", "elastic/policy", "elastic/learn/predict", "elastic/reason", "elastic/say", "elastic/learn/speed", "nodes", "slurm", "elastic/engine/journal", "elastic/engine/publish"},
+	"elastic/control/controltest": {"elastic", "elastic/control", "elastic/control/wire", "elastic/engine", "elastic/reason", "elastic/learn/speed", "nodes", "elastic/engine/journal", "elastic/engine/publish"},
+	"elastic/world":               {"elastic", "elastic/engine/event", "elastic/engine/observe", "nodes", "checkpoint", "slurm", "slurm/fake"},
+	"elastic/world/records":       {"elastic", "elastic/audit", "elastic/engine/event", "elastic/world", "slurm/fake"},
+	"elastic/world/story":         {"elastic", "elastic/engine", "elastic/policy", "elastic/reason", "elastic/learn/speed", "elastic/world", "elastic/world/records", "nodes", "checkpoint", "slurm", "slurm/fake", "elastic/engine/event", "elastic/engine/journal", "elastic/engine/observe", "elastic/engine/track"},
 	"elastic/sim/workload":        {"elastic", "elastic/learn/speed", "nodes"},
 	"elastic/sim/replay":          {"elastic", "elastic/plan", "elastic/policy", "elastic/reason", "elastic/learn/speed", "elastic/sim/workload", "nodes"},
 	"elastic/sim/bound":           {"elastic", "elastic/learn/speed", "elastic/sim/workload", "elastic/sim/replay", "nodes"},
 	"elastic/sim/report":          {"elastic", "elastic/reason", "elastic/say", "elastic/sim/workload", "elastic/sim/replay", "nodes"},
 	"elastic/sim/figures":         {"elastic", "elastic/plan", "elastic/learn/bandit", "elastic/solve/deadline", "elastic/policy", "elastic/policy/lookahead", "elastic/learn/predict", "elastic/learn/speed", "elastic/solve/knapsack", "elastic/sim/workload", "elastic/sim/replay", "elastic/sim/report", "elastic/sim/bound", "elastic/solve/welfare", "nodes"},
-	"elastic/sim/whole":           {"elastic", "elastic/engine", "elastic/policy", "elastic/reason", "elastic/say", "elastic/learn/speed", "elastic/sim", "elastic/sim/workload", "elastic/sim/replay", "nodes", "slurm/fake", "checkpoint", "slurm"},
+	"elastic/sim/whole":           {"elastic", "elastic/engine", "elastic/policy", "elastic/reason", "elastic/say", "elastic/learn/speed", "elastic/world", "elastic/sim/workload", "elastic/sim/replay", "nodes", "slurm/fake", "checkpoint", "slurm", "elastic/engine/event", "elastic/engine/journal", "elastic/engine/track"},
 	"cmd/help":                    {},
 	"cmd/site":                    {"*"},
 	"cmd/site/demo":               {"*"},
@@ -95,9 +108,9 @@ var may = map[string][]string{
 	"cmd/sluiced":                 {"*"},
 }
 
-// pure lists the rooms that import the standard library only.
+// pure lists the packages that import only the standard library.
 var pure = map[string]string{
-	"slurm": "", "elastic/audit": "", "nodes": "", "elastic": "", "elastic/plan": "", "elastic/resize": "", "elastic/solve/knapsack": "", "elastic/learn/length": "", "elastic/reason": "", "elastic/say": "", "elastic/policy": "", "elastic/policy/roles": "", "elastic/policy/admission": "", "elastic/policy/greedy": "", "elastic/engine": "", "elastic/engine/eligible": "", "elastic/engine/learn": "", "elastic/learn/speed": "",
+	"slurm": "", "elastic/audit": "", "nodes": "", "elastic": "", "elastic/plan": "", "elastic/resize": "", "elastic/solve/knapsack": "", "elastic/learn/length": "", "elastic/reason": "", "elastic/say": "", "elastic/policy": "", "elastic/policy/roles": "", "elastic/policy/admission": "", "elastic/policy/greedy": "", "elastic/engine": "", "elastic/engine/eligible": "", "elastic/engine/event": "", "elastic/engine/execute": "", "elastic/engine/journal": "", "elastic/engine/learn": "", "elastic/engine/observe": "", "elastic/engine/publish": "", "elastic/engine/track": "", "elastic/engine/watch": "", "elastic/learn/speed": "",
 	"elastic/control/munge": "",
 	"checkpoint":            "golang.org/x/sys/",
 }
@@ -129,7 +142,7 @@ func packages(t *testing.T) []pkg {
 	return all
 }
 
-// TestImportsPointDown: to let a room import another, change the picture first.
+// TestImportsPointDown: to let a package import another, change ARCHITECTURE.md first.
 func TestImportsPointDown(t *testing.T) {
 	for _, p := range packages(t) {
 		room := strings.TrimPrefix(p.ImportPath, module)
@@ -153,15 +166,15 @@ func TestImportsPointDown(t *testing.T) {
 	}
 }
 
-// only says which single room may import a library that is heavy or needs cgo.
+// only says which single package may import a library that is large or needs cgo.
 var only = map[string]string{
 	"github.com/NVIDIA/go-nvml/":  "nodes/nvml",
 	"github.com/mattn/go-sqlite3": "elastic/store",
 	"gonum.org/v1/plot":           "cmd/sluice-plot",
 }
 
-// TestHeavyLibrariesStayApart: sluice itself is static and starts thousands of
-// times; what would slow that or needs cgo lives in programs of its own.
+// TestHeavyLibrariesStayApart: sluice itself is static and starts thousands of times; what
+// would slow that or needs cgo is in other programs.
 func TestHeavyLibrariesStayApart(t *testing.T) {
 	for _, p := range packages(t) {
 		room := strings.TrimPrefix(p.ImportPath, module)
@@ -186,12 +199,12 @@ func TestHeavyLibrariesStayApart(t *testing.T) {
 	}
 }
 
-// heavy is what the client must do without: who decides, what simulates, and what tries
-// sluice. Each doubles the program that every job starts twice.
-var heavy = []string{module + "elastic/engine", module + "elastic/policy", module + "elastic/learn/predict", module + "elastic/sim",
+// heavy is what the client must not link: deciding, simulation and development tools. Each
+// doubles the size of the program that every job starts twice.
+var heavy = []string{module + "elastic/engine", module + "elastic/policy", module + "elastic/learn/predict", module + "elastic/sim", module + "elastic/world",
 	module + "elastic/store", module + "slurm/fake", module + "slurm/lab", module + "cmd/site", "gonum.org/"}
 
-// TestClientIsThin: cmd/sluice links none of that.
+// TestClientIsThin: cmd/sluice links none of heavy.
 func TestClientIsThin(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", module+"cmd/sluice").Output()
 	if err != nil {
@@ -201,6 +214,27 @@ func TestClientIsThin(t *testing.T) {
 		for _, part := range heavy {
 			if dep == part || strings.HasPrefix(dep, strings.TrimSuffix(part, "/")+"/") {
 				t.Errorf("cmd/sluice links %s", dep)
+			}
+		}
+	}
+}
+
+// apparatus is what only tests and the lab need. Of elastic/world this is what lies below it.
+var apparatus = []string{module + "elastic/world/", module + "elastic/audit", module + "elastic/planted", module + "slurm/conform", module + "slurm/lab",
+	module + "checkpoint/disktest", module + "checkpoint/pythontest"}
+
+// TestUsersProgramsHoldNoTests: programs for users link no apparatus of tests; of them only
+// the simulator links the world, for simulate --engine.
+func TestUsersProgramsHoldNoTests(t *testing.T) {
+	for _, program := range []string{"sluice", "sluiced", "sluice-simulate", "sluice-nvml", "sluice-plot"} {
+		out, err := exec.Command("go", "list", "-deps", module+"cmd/"+program).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, dep := range strings.Fields(string(out)) {
+			shared := dep == module+"elastic/world" || dep == module+"slurm/fake" || dep == module+"elastic/sim/whole"
+			if shared && program != "sluice-simulate" || slices.ContainsFunc(apparatus, func(part string) bool { return strings.HasPrefix(dep, part) }) {
+				t.Errorf("cmd/%s links %s", program, dep)
 			}
 		}
 	}
@@ -217,8 +251,7 @@ func contains(allowed []string, room string) bool {
 
 var clockLeak = regexp.MustCompile(`\btime\.(Now|Since|Until)\(`)
 
-// TestTimeIsAParameter: the clock is read in cmd and by the lab, which waits for
-// real daemons, and nowhere else.
+// TestTimeIsAParameter: only cmd, and the lab, which waits for real daemons, read the clock.
 func TestTimeIsAParameter(t *testing.T) {
 	for _, p := range packages(t) {
 		room := strings.TrimPrefix(p.ImportPath, module)
@@ -235,6 +268,38 @@ func TestTimeIsAParameter(t *testing.T) {
 					t.Errorf("%s/%s:%d reads the clock: %s", room, f, i+1, strings.TrimSpace(line))
 				}
 			}
+		}
+	}
+}
+
+// effects are the types through which the engine changes something: Slurm, the journal, the store
+// of speeds, jobs' folders.
+var effects = map[string]bool{"slurm.Client": true, "journal.Journal": true, "journal.Samples": true, "observe.Mailbox": true, "observe.Outbox": true}
+
+// TestOnlyExecuteHasEffects: of the engine's rooms execute alone holds what changes anything. The
+// engine itself names it where it is handed in, in Seams.
+func TestOnlyExecuteHasEffects(t *testing.T) {
+	for _, p := range packages(t) {
+		room := strings.TrimPrefix(p.ImportPath, module)
+		if room != "elastic/engine" && !strings.HasPrefix(room, "elastic/engine/") || room == "elastic/engine/execute" {
+			continue
+		}
+		for _, f := range p.GoFiles {
+			tree, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, f), nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ast.Inspect(tree, func(n ast.Node) bool {
+				switch n := n.(type) {
+				case *ast.TypeSpec:
+					return room != "elastic/engine" || n.Name.Name != "Seams"
+				case *ast.SelectorExpr:
+					if of, ok := n.X.(*ast.Ident); ok && effects[of.Name+"."+n.Sel.Name] {
+						t.Errorf("%s/%s names %s.%s; what changes anything goes through elastic/engine/execute", room, f, of.Name, n.Sel.Name)
+					}
+				}
+				return true
+			})
 		}
 	}
 }

@@ -6,12 +6,12 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// Views of the inventory. What Slurm counts as used on a node is the sum of
-// three parts: ordinary jobs, sluice's jobs where they are, and the lag between
-// two queries. The views below add what is promised but not yet taken.
+// Views of the inventory. What Slurm counts as used on a node is the sum of ordinary jobs, of
+// sluice's jobs where they are, and of the lag between two queries. The views below add what is
+// bound by open moves but not yet taken.
 
-// Foreign returns the inventory with only ordinary jobs' use on it: what Slurm
-// counts less what sluice's jobs hold.
+// Foreign returns the inventory with the use of ordinary jobs only: what Slurm counts less what
+// sluice's jobs hold.
 func (s Snapshot) Foreign() []nodes.Node {
 	loads := make([]nodes.Load, len(s.Jobs))
 	for i := range s.Jobs {
@@ -20,7 +20,7 @@ func (s Snapshot) Foreign() []nodes.Node {
 	return nodes.Without(s.Nodes, loads...)
 }
 
-// Load is what the job takes at a placement.
+// Load returns what the job uses at a placement.
 func (j *Job) Load(at nodes.Placement) nodes.Load {
 	return nodes.Load{Place: at, CPUsPerGPU: j.Spec.CPUsPerGPU, MemPerGPUMB: j.Spec.MemPerGPUMB, Type: j.Spec.Type()}
 }
@@ -37,7 +37,7 @@ func (s Snapshot) Committed(j Job) nodes.Placement {
 	return j.Place
 }
 
-// Bound returns, for every job with an open move, the placement it is bound to.
+// Bound returns, for every job with an open move, the placement that it is bound to.
 func (s Snapshot) Bound() map[JobID]nodes.Placement {
 	out := make(map[JobID]nodes.Placement, len(s.Intents))
 	for _, in := range s.Intents {
@@ -58,9 +58,8 @@ func (s Snapshot) Bound() map[JobID]nodes.Placement {
 	return out
 }
 
-// Available reports whether every share of the target is free on its node now,
-// counting what the job itself holds there and keeping what other open moves
-// were promised.
+// Available reports whether every share of the target is free on its node now. What the job
+// itself holds there counts as free; what other open moves are bound to does not.
 func (s Snapshot) Available(target nodes.Placement, j Job) bool {
 	promised := s.promised(j.ID)
 	kind := j.Spec.Type()
@@ -82,8 +81,8 @@ func (s Snapshot) Available(target nodes.Placement, j Job) bool {
 	return true
 }
 
-// promised lists, per node, the GPUs other jobs' open moves will take and do not
-// hold yet, each with the type it asks for.
+// promised lists, per node, the GPUs that open moves of other jobs are bound to and do not hold
+// yet, with the type that each asks for.
 func (s Snapshot) promised(except JobID) map[string][]nodes.OfType {
 	out := map[string][]nodes.OfType{}
 	place, kind := map[JobID]nodes.Placement{}, map[JobID]string{}
@@ -103,8 +102,7 @@ func (s Snapshot) promised(except JobID) map[string][]nodes.OfType {
 	return out
 }
 
-// Holds reports whether all nodes of a place are in one of a list of partitions, as Slurm
-// writes it.
+// Holds reports whether all nodes of a place are in one of the partitions (comma separated).
 func (s Snapshot) Holds(partitions string, place nodes.Placement) bool {
 	for p := range strings.SplitSeq(partitions, ",") {
 		in := 0
@@ -120,7 +118,7 @@ func (s Snapshot) Holds(partitions string, place nodes.Placement) bool {
 	return false
 }
 
-// Request is the job as nodes sees it, its size aside.
+// Request returns the job as package nodes sees it, without its size.
 func (j *Job) Request(l Limits) nodes.Request {
 	return nodes.Request{
 		ID: int64(j.ID), Partition: j.Partition, Uneven: j.Spec.AllowUneven || l.AnySplit(), Share: l.ShareNodes,

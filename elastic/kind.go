@@ -7,7 +7,8 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// Kind is the type of the job's GPUs at a place, as speeds are kept by it (speed.KindOf).
+// Kind returns the type of the job's GPUs at a place, as throughput is kept by it
+// (speed.KindOf).
 func (s Snapshot) Kind(j *Job, place nodes.Placement) string {
 	if own := j.Spec.Type(); own != "" {
 		return own
@@ -15,8 +16,8 @@ func (s Snapshot) Kind(j *Job, place nodes.Placement) string {
 	return s.kind(func(n *nodes.Node) bool { return place.On(n.Name) > 0 })
 }
 
-// KindIn is the type of the GPUs that the job can have in a list of partitions, as Slurm
-// writes it.
+// KindIn returns the type of the GPUs that the job can have in the partitions (comma
+// separated).
 func (s Snapshot) KindIn(j *Job, partitions string) string {
 	if own := j.Spec.Type(); own != "" {
 		return own
@@ -24,8 +25,8 @@ func (s Snapshot) KindIn(j *Job, partitions string) string {
 	return s.kind(func(n *nodes.Node) bool { return n.GPUs > 0 && n.InAny(partitions) })
 }
 
-// Expect gives every job its curve on the nodes of the first partition it names: that is
-// what is expected of it where nothing is said of the kind of node.
+// Expect sets every job's curve to the one for the nodes of the first partition it names: the
+// expected throughput where the type is not stated.
 func (s *Snapshot) Expect() {
 	kinds := map[string]string{}
 	for i := range s.Jobs {
@@ -43,6 +44,7 @@ func (s *Snapshot) Expect() {
 	}
 }
 
+// kind returns the type of the nodes for which of holds, as speed.KindOf joins types.
 func (s Snapshot) kind(of func(*nodes.Node) bool) string {
 	var types []string
 	for i := range s.Nodes {

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic"
 )
 
-// The lists hold every kind and step that the source names.
+// The lists contain every kind and step in the source.
 func TestEveryKindAndStepIsListed(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "intent.go", nil, 0)
 	if err != nil {

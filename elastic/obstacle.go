@@ -8,36 +8,38 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/reason"
 )
 
-// Slurm says of a held job only that it is held. What else it would not start the job for,
-// such as a license in use, it says after the release. Another pass of the scheduler does not
-// change that, so the release is taken back, and the GPUs are given to others.
+// For a held job Slurm's only reason is that it is held. Other reasons not to start it, such as
+// a license in use, are given only after the release. A further scheduling pass does not change
+// those, so the release is taken back and the GPUs are given to other jobs.
 
-// How long after the first such refusal the job is tried again, where nothing is seen that
-// could have changed it. Each next wait is twice as long. See Refused.StartAgain for the most.
+// obstacleAgain is how long after the first such refusal the job is tried again, if nothing is
+// known to have changed. Each next wait is twice as long. See Refused.StartAgain for the
+// maximum.
 const obstacleAgain = 30 * time.Second
 
-// Scope says what of a job one of Slurm's reasons for not starting it concerns.
+// Scope is the part of a job that one of Slurm's reasons for not starting it is about.
 type Scope int
 
-// What one of Slurm's reasons concerns.
+// The scopes of Slurm's reasons.
 const (
-	OfNothing Scope = iota // a pass of the scheduler may change it, or it is not known
+	OfNothing Scope = iota // a scheduling pass may change it, or it is not known
 	OfJob                  // the job, whatever its size and nodes
-	OfSize                 // its size: fewer GPUs may be taken
-	OfNodes                // the nodes that it asks for
+	OfSize                 // its size: a smaller one may start
+	OfNodes                // the nodes that it requests
 )
 
-// ScopeOf is what one of Slurm's reasons for a released job concerns.
+// ScopeOf returns the scope of one of Slurm's reasons for a released job. Unknown reasons are
+// OfNothing.
 func ScopeOf(slurm string) Scope { return obstacleOf(slurm).scope }
 
-// obstacle is what one of Slurm's reasons means for a released job.
+// obstacle is the meaning of one of Slurm's reasons for a released job.
 type obstacle struct {
 	scope  Scope
 	means  string // for people
 	advice string // what to type; %d is the job
 }
 
-// obstacles are Slurm's reasons that are no families of limits (limitOf).
+// obstacles are Slurm's reasons, except the families of limits (limitOf).
 var obstacles = map[string]obstacle{
 	"Licenses":                 {OfJob, "licenses that it asks for are in use", "scontrol show licenses"},
 	"BurstBufferResources":     {OfJob, "the burst buffer that it asks for has no room", "scontrol show burstbuffer"},
@@ -61,8 +63,8 @@ var obstacles = map[string]obstacle{
 	"NodeDown":                 {OfNodes, "one of its nodes is down", "scontrol show job %d"},
 }
 
-// obstacleOf is what Slurm's reason for a released job means. Slurm may add words to its
-// code, after a comma.
+// obstacleOf returns the meaning of Slurm's reason for a released job. Slurm may add words to
+// its code, after a comma.
 func obstacleOf(reason string) obstacle {
 	code, _, _ := strings.Cut(reason, ",")
 	if o, ok := obstacles[code]; ok {
@@ -71,8 +73,8 @@ func obstacleOf(reason string) obstacle {
 	return limitOf(code)
 }
 
-// limitOf knows the reasons that name a limit of an association or a QOS, such as
-// AssocGrpGRES and QOSMaxJobsPerUserLimit. Those on jobs and on time limits bind at any size.
+// limitOf handles the reasons that name a limit of an association or a QOS, such as
+// AssocGrpGRES and QOSMaxJobsPerUserLimit. Limits on jobs and on time apply at any size.
 func limitOf(code string) obstacle {
 	o := obstacle{advice: "sacctmgr show associations; sacctmgr show qos"}
 	switch {
@@ -94,7 +96,8 @@ func limitOf(code string) obstacle {
 	return o
 }
 
-// ObstacleAgain is when a job that Slurm would start nowhere is tried again; zero = at once.
+// ObstacleAgain returns when a job that Slurm would start nowhere is tried again; zero = at
+// once.
 func (r Refused) ObstacleAgain() time.Time {
 	if r.Idle {
 		return r.Obstacle.again(obstacleAgain, startAgainMost)
@@ -102,7 +105,7 @@ func (r Refused) ObstacleAgain() time.Time {
 	return r.Obstacle.again(obstacleAgain, stopsMost)
 }
 
-// obstructed is what Slurm would not start the job for.
+// obstructed returns why Slurm would not start the job.
 func (b Blocked) obstructed(id JobID) reason.Reason {
 	o := obstacleOf(b.On)
 	advice := o.advice

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/reason"
 )
 
-// Each refusal in a row doubles the wait, up to a most that stays.
+// Each refusal in a row doubles the wait, up to a maximum.
 func TestRefusalsWaitLonger(t *testing.T) {
 	var r elastic.Refused
 	if !r.StartAgain().IsZero() || !r.ResizeAgain().IsZero() {
@@ -35,8 +35,8 @@ func TestRefusalsWaitLonger(t *testing.T) {
 	}
 }
 
-// Nodes are shunned until all were tried, and then from the beginning; for ten minutes at
-// most once the job is due.
+// Nodes are avoided until all were tried, and then from the beginning; for at most ten minutes
+// once the job is due.
 func TestRefusedNodesAreShunned(t *testing.T) {
 	var r elastic.Refused
 	for _, step := range []struct{ at, want string }{{"gpu1", "[gpu1]"}, {"gpu2", "[gpu1 gpu2]"}, {"gpu1", "[gpu1]"}, {"gpu3", "[gpu1 gpu3]"}} {

@@ -10,20 +10,20 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// Phase is where Slurm has the job, reduced to what decisions depend on.
+// Phase is the job's state in Slurm, reduced to what decisions depend on.
 type Phase string
 
 // The phases of a job.
 const (
-	Held       Phase = "held"       // pending, priority 0: waits for sluice or its user
+	Held       Phase = "held"       // pending with priority 0: waits for sluice or its user
 	Queued     Phase = "queued"     // pending and released: Slurm will start it
 	Running    Phase = "running"    // on its nodes
-	Suspended  Phase = "suspended"  // stopped in place by somebody; left alone
-	Completing Phase = "completing" // requeued or ended, last run not yet cleaned away
+	Suspended  Phase = "suspended"  // stopped in place by a user or administrator; sluice leaves it alone
+	Completing Phase = "completing" // requeued or ended, its last run not cleaned up yet
 	Ended      Phase = "ended"      // terminal, or forgotten by Slurm
 )
 
-// Job is one sluice job as a cycle sees it.
+// Job is one sluice job as a cycle observes it.
 type Job struct {
 	ID        JobID
 	Name      string
@@ -32,114 +32,114 @@ type Job struct {
 	Partition string
 	Spec      Spec
 	Directive Directive
-	// Incarnation is the one in the job's comment.
+	// Incarnation is the number in the job's comment.
 	Incarnation int
 
 	Phase  Phase
-	State  string // Slurm's own word, for people
-	Reason string // Slurm's own reason, for people
-	// HeldBefore: it was held in the look before this one, too.
+	State  string // Slurm's state, for people
+	Reason string // Slurm's reason, for people
+	// HeldBefore: it was held in the previous observation too.
 	HeldBefore bool
 	UserHold   bool // running with priority 0: its user asked Slurm to hold it
-	// Eligible is when Slurm may start it at the earliest; zero = not known.
+	// Eligible is the earliest time at which Slurm may start it; zero = not known.
 	Eligible time.Time
-	// PassAsked is when sluice last asked Slurm for another scheduling pass for it; zero =
-	// not in this life of the daemon.
+	// PassAsked is when sluice last asked Slurm for a scheduling pass for it; zero = not since
+	// the daemon started.
 	PassAsked time.Time
 	Lingers   bool // pending, and Slurm still counts it on nodes of its last run
 	Restarts  int  // Slurm's restart count
 
-	// Place is where the job is: its true split while it runs, else empty.
+	// Place is the job's nodes and GPUs: its true split while it runs, else empty.
 	Place     nodes.Placement
-	Submitted time.Time     // first submit, which a requeue does not change
-	Begun     time.Time     // first seen running; zero before
-	Started   time.Time     // of the present run
-	TimeLeft  time.Duration // of the time limit; 0 = no limit or not running
-	TimeLimit time.Duration // of each run; 0 = none
-	Memory    Memory        // that it asks for other than by Spec.MemPerGPUMB
-	// Billing is what Slurm counts the running job for, which is what its first run came
-	// to (measured, 20.11 to 26.05); 0 = not known.
+	Submitted time.Time     // first submission, which a requeue does not change
+	Begun     time.Time     // first observed running; zero before
+	Started   time.Time     // start of the present run
+	TimeLeft  time.Duration // what is left of the time limit; 0 = no limit, or not running
+	TimeLimit time.Duration // time limit of each run; 0 = none
+	Memory    Memory        // memory that it requests other than by Spec.MemPerGPUMB
+	// Billing is Slurm's billing of the running job, which stays that of its first run
+	// (measured, 20.11 to 26.05); 0 = not known.
 	Billing int
 
-	// Speaks is set once the job's program has shown that it answers
-	// checkpoint requests. Until then it keeps its size.
+	// Speaks is set once the job's program has answered a checkpoint request. Until then the
+	// job keeps its size.
 	Speaks bool
-	// Unproven: no checkpoint was seen yet of this job, nor of an earlier one of the same
-	// user and script or model. It starts at its minimum: until it is started Spec has no
-	// other size, unless its user pinned it. Once it Speaks, the request of its first
-	// move is the question whether it can come back.
+	// Unproven: no checkpoint was seen yet, neither of this job nor of an earlier one of the
+	// same user and script or model. It starts at its minimum: until it is started Spec has no
+	// other size, unless its user pinned it. Once it Speaks, the request of its first move
+	// shows whether it can resume.
 	Unproven bool
-	// Grown is what it accepts once it has shown a checkpoint, while Spec has its minimum
-	// only; Grown.Min is 0 where Spec says it all.
+	// Grown is the spec that it has once it has completed a checkpoint, while Spec has only its
+	// minimum; Grown.Min is 0 if Spec is complete.
 	Grown Spec
-	// Deaf counts the requests in a row that got no valid checkpoint.
+	// Deaf counts the requests in a row without a valid checkpoint.
 	Deaf int
-	Done float64 // units of work finished, fractional
-	// Curve answers seconds a unit for every shape; nil when nothing is known.
+	Done float64 // units of work finished, may be fractional
+	// Curve gives the seconds per unit for every shape; nil if nothing is known.
 	Curve *speed.Curve
 	Price Price
-	// Promised: the job was told that it will end by its deadline.
+	// Promised: the job was admitted, that is, told that it will end by its deadline.
 	Promised bool
-	// Moved is when the job last changed size; zero when never.
+	// Moved is when the job last changed size; zero = never.
 	Moved time.Time
-	// Asked is the size its user would take from plain Slurm, for policies that
-	// never resize; 0 = the minimum (or the pin).
+	// Asked is the size that its user requests for policies that never resize; 0 = the minimum
+	// (or the pin).
 	Asked int
-	// Attained is what the job has had so far, in GPU-seconds.
+	// Attained is the service that the job has had so far, in GPU-seconds.
 	Attained float64
-	// Reached is Attained as it was when Done reached Spec.Total; 0 = it is not there.
+	// Reached is Attained at the time when Done reached Spec.Total; 0 = it has not.
 	Reached float64
-	// Stretch is what its user's earlier jobs took of what they had declared.
+	// Stretch is by how much its user's earlier jobs exceeded their declared work.
 	Stretch Stretch
-	// Rest is when a job may be started again whose last run vanished; zero = at once.
+	// Rest is when a job whose last run vanished may be started again; zero = at once.
 	Rest time.Time
-	// Refused is what Slurm would not take of it lately.
+	// Refused is what Slurm refused for it lately.
 	Refused Refused
-	// Blocked is what keeps a held job from starting now, whatever GPUs are free.
+	// Blocked is what keeps a held job from starting now, however many GPUs are free.
 	Blocked Blocked
-	// Licenses are the names of those that it asks Slurm for.
+	// Licenses are the names of the licenses that it requests from Slurm.
 	Licenses []string
-	// Saved is what the job's side says about checkpoints.
+	// Saved is the runner's last answer to a checkpoint request.
 	Saved Saved
-	// Spoke says that a runner of the job has spoken, in this run or an earlier one.
+	// Spoke says that a runner of the job has reported, in this run or an earlier one.
 	Spoke bool
-	// Unread is since when its folder has not answered, once that is for long: what its
-	// runner does is not known, and it cannot be told anything. Zero = it answers.
+	// Unread is since when its folder has not answered, if that is long: what its runner does
+	// is not known, and it cannot be sent anything. Zero = it answers.
 	Unread time.Time
-	// Quiet is since when its runner has given no sign of life, by the daemon's clock, once
-	// that is for long; zero = it does. RetryAt is when its script, which failed, is started
-	// again; zero = it is not waited for.
+	// Quiet is since when its runner has not reported, by the daemon's clock, if that is long;
+	// zero = it does. RetryAt is when its failed script is started again; zero = it is not
+	// going to be.
 	Quiet, RetryAt time.Time
-	// Heartbeat is the runner's last sign of life in this run; zero when none.
+	// Heartbeat is the runner's last report in this run; zero if there is none.
 	Heartbeat time.Time
-	// Choosing: its runner has spoken in this run, and still looks for the checkpoint to start
-	// from: Resumed is not known yet.
+	// Choosing: its runner has reported in this run, and is still looking for the checkpoint to
+	// start from: Resumed is not known yet.
 	Choosing bool
-	// RunnerOf is the incarnation the runner of this run was told; 0 = unknown.
+	// RunnerOf is the incarnation that the runner of this run was given; 0 = unknown.
 	RunnerOf int
-	// Resumed names the checkpoint this run started from; "" = from zero.
+	// Resumed is the checkpoint that this run started from; "" = from the beginning.
 	Resumed string
-	// Rhythm is the longest the program of Spec.Habit took between two of its
-	// checkpoints, as its runner saw it; 0 = not known yet.
+	// Rhythm is the longest interval between two checkpoints of the program of Spec.Habit that
+	// its runner has seen; 0 = not known yet.
 	Rhythm time.Duration
-	// SavesEvery is the time between two checkpoints that its runner asks for, and
-	// SaveCost how long one blocks the program; 0 = none is made, not known.
+	// SavesEvery is the interval between two checkpoints that its runner asks for, and SaveCost
+	// how long one blocks the program; 0 = none is made, or not known.
 	SavesEvery, SaveCost time.Duration
-	// MIG: it runs on slices of GPUs. How many it has is fixed.
+	// MIG: it runs on MIG slices of GPUs. Their number is fixed.
 	MIG bool
-	// MaxNodes is on how many nodes it may be, by the site's limits; 0 = on any number.
+	// MaxNodes is the most nodes that it may be on by the site's limits; 0 = no limit.
 	MaxNodes int
-	// Kept says which nodes reservations, its constraint and what it excludes keep from
-	// it; nil = none.
+	// Kept says which nodes are unavailable to it because of reservations, its constraint or
+	// its own exclusions; nil = none.
 	Kept reason.Reason
-	// Ailing: its own runner calls a GPU it has unfit, on a node that gets nothing
-	// new for it.
-	Ailing bool
-	// Departures are the nodes of Place that it should leave.
+	// OnUnfitGPU: its own runner reports one of its GPUs as unfit, on a node that is excluded for
+	// new jobs.
+	OnUnfitGPU bool
+	// Departures are the nodes of Place that it has to leave.
 	Departures []Departure
 }
 
-// AsAsked is what the job was submitted with, whatever it may have for now.
+// AsAsked returns the spec that the job was submitted with, whatever it may have for now.
 func (j *Job) AsAsked() Spec {
 	if j.Grown.Min > 0 {
 		return j.Grown
@@ -147,32 +147,32 @@ func (j *Job) AsAsked() Spec {
 	return j.Spec
 }
 
-// Memory is what a job asks for of main memory, in megabytes; it takes what is more.
+// Memory is the main memory that a job requests, in megabytes; the largest result of the three
+// counts.
 type Memory struct {
-	PerNodeMB, PerCPUMB, PerGPUMB int64 // 0 = not asked for so, or not known
+	PerNodeMB, PerCPUMB, PerGPUMB int64 // 0 = not requested in this way, or not known
 }
 
-// Stretch is how many times its declared work a job is expected to take.
+// Stretch is the factor by which a job is expected to exceed its declared work.
 type Stretch struct {
-	Factor float64 // above 1; 0 = it is taken at its word
-	Jobs   int     // that it was learned from
+	Factor float64 // above 1; 0 = the declared work is used
+	Jobs   int     // number of jobs that it was learned from
 }
 
-// Remaining returns the units of work left, and false when the user gave no
-// total or the job has passed it. Of a job of which more is expected than it declared,
-// more is left.
+// Remaining returns the units of work left, and false if the user declared no total or the job
+// has passed it. If the job is expected to exceed its declared work, more is left accordingly.
 func (j Job) Remaining() (float64, bool) {
 	if j.Spec.Total <= 0 {
 		return 0, false
 	}
 	done, total := j.Done, j.Spec.Total*max(1, j.Stretch.Factor)
-	if j.Reached > 0 { // what it reports beyond its declared end may stand still
+	if j.Reached > 0 { // what it reports beyond its declared end may not increase
 		done = max(done, j.Spec.Total*j.Attained/j.Reached)
 	}
 	return max(0, total-done), done < total
 }
 
-// Overruns reports whether the job trains on past the end that is expected of it.
+// Overruns reports whether the job trains on past its expected end.
 func (j Job) Overruns() bool {
 	return length.Past(max(1, j.Stretch.Factor)*j.Reached, j.Attained)
 }
@@ -180,21 +180,21 @@ func (j Job) Overruns() bool {
 // GPUs returns the job's present size.
 func (j Job) GPUs() int { return j.Place.GPUs() }
 
-// Saved is the runner's answer to a request: the checkpoint it verified.
+// Saved is the runner's answer to a checkpoint request: the checkpoint it verified.
 type Saved struct {
-	Request    string // the request answered; "" when none
-	Checkpoint string // name of the verified checkpoint; "" when it failed
+	Request    string // id of the answered request; "" if none
+	Checkpoint string // name of the verified checkpoint; "" if saving failed
 	Error      string // why there is none, for people
 	Committed  time.Time
 }
 
-// Price is what a move costs this job, measured on it where possible.
+// Price is the cost of a resize for this job, measured on it where possible.
 type Price struct {
-	Save  time.Duration // request to commit
-	Drain time.Duration // commit to pending
-	Start time.Duration // pending to the script's first line
-	Load  time.Duration // first line to the first new unit of work begun
-	// Measured counts the moves the figures average over; 0 = site defaults.
+	Save  time.Duration // from request to commit
+	Drain time.Duration // from commit to pending
+	Start time.Duration // from pending to the script's first line
+	Load  time.Duration // from the first line to the first new unit of work
+	// Measured is the number of moves that the times are averaged over; 0 = site defaults.
 	Measured int
 }
 
@@ -207,18 +207,18 @@ type Demand struct {
 	Partition string
 	Nodes     int    // at least 1
 	GPUs      int    // in all, at least 1
-	Type      string // of GPU that it asks for; "" = any
+	Type      string // GPU type that it requests; "" = any
 }
 
 // Tenant is an ordinary Slurm job that has GPUs.
 type Tenant struct {
 	ID    JobID
-	Place nodes.Placement // GPUs spread evenly: Slurm's list of jobs tells no split
+	Place nodes.Placement // GPUs spread evenly: Slurm's list of jobs shows no split
 	Ends  time.Time       // by its time limit; zero = it has none
-	Type  string          // of GPU that it asked for; "" = any
+	Type  string          // GPU type that it requested; "" = any
 }
 
-// Want is what the job needs to start.
+// Want returns what the job needs to start.
 func (d Demand) Want() nodes.Want {
 	return nodes.Want{Partition: d.Partition, Nodes: d.Nodes, GPUs: d.GPUs, Type: d.Type}
 }
@@ -226,76 +226,78 @@ func (d Demand) Want() nodes.Want {
 // Limits are the site's rules for moves.
 type Limits struct {
 	Cooldown time.Duration // least time between two voluntary moves of a job
-	// Every is the usual time between two decisions; 0 = a minute. Plans ahead change
-	// sizes at such moments.
+	// Every is the usual time between two decisions; 0 = 1 min. Plans ahead change sizes at
+	// these times.
 	Every time.Duration
-	// Payback is how many times over its price a voluntary move must repay.
+	// Payback is how many times its cost a voluntary move has to save.
 	Payback float64
-	Grace   time.Duration // for a checkpoint, when the job names none
-	// MaxGrace is the longest that any job may have for one, whatever it names or its rhythm
-	// says, but at least Grace; 0 = no bound.
+	Grace   time.Duration // time for a checkpoint, if the job names none
+	// MaxGrace is the longest time that any job may have for a checkpoint, whatever it names or
+	// its rhythm is, but at least Grace; 0 = no bound.
 	MaxGrace time.Duration
 	Confirm  time.Duration // from release to running, before falling back
-	// Moves is how many jobs may be in transition at once, shared among users; 0 = no bound.
+	// Moves is how many jobs may be between two sizes at once, shared among users; 0 = no
+	// bound.
 	Moves int
 	// DeafAfter is the number of unanswered requests after which a job keeps
 	// its size.
 	DeafAfter int
-	// Preempt lets a policy stop started jobs below their minimum: they save, and
-	// wait again. Off, a started job keeps its minimum.
+	// Preempt lets a policy stop started jobs below their minimum: they save, and wait again.
+	// Without it a started job keeps its minimum.
 	Preempt bool
-	// Overload bounds Preempt: jobs are stopped only while the minimums of all jobs
-	// add up to more than this share of the GPUs; 0 = whenever it helps.
+	// Overload bounds Preempt: jobs are stopped only while the minimums of all jobs add up to
+	// more than this share of the GPUs; 0 = whenever it helps.
 	Overload float64
-	// Wait is how long, under Preempt, a job is kept without GPUs at most, as far as
-	// there are GPUs for all who waited as long; 0 = no bound.
+	// Wait is the longest time that a job is kept without GPUs under Preempt, as far as there
+	// are GPUs for all that have waited so long; 0 = no bound.
 	Wait time.Duration
-	// Costs are what the policy welfare goes by; nil = nothing costs anything.
+	// Costs are the inputs of the policy welfare; nil = nothing has a cost.
 	Costs *Costs
 	// ShareNodes lets two jobs that both run on several nodes share a node.
 	ShareNodes bool
-	// Placement is the rule of a simulated cluster; nil = GPUs are given as Slurm gives them.
+	// Placement is the placement rule of a simulated cluster; nil = Slurm's.
 	Placement PlacementRule
 }
 
-// Snapshot is everything a decision may depend on.
+// Snapshot is everything that a decision may depend on. It MUST NOT be changed after it was
+// passed to a policy: stages copy what they change.
 type Snapshot struct {
 	Now time.Time
-	// By is the name of the daemon that decides, for the requests of its moves; "" = none.
+	// By is the name of the daemon that decides, for the ids of its requests; "" = none.
 	By string
-	// Before is when Slurm was looked at last before this look; zero = not yet.
+	// Before is the time of the observation before this one; zero = there was none.
 	Before time.Time
-	// Away is when Slurm last answered again after it had not for a while: it may have gone
-	// back to an older state then. Zero = not in this life.
+	// Away is when Slurm last answered again after an interruption: it may have restored an
+	// older state then. Zero = not since the daemon started.
 	Away time.Time
-	// Began is when Slurm first answered this daemon; zero = unknown.
+	// Began is when Slurm first answered this daemon; zero = not known.
 	Began time.Time
 	// Nodes is the whole inventory with what all jobs use now.
 	Nodes []nodes.Node
-	// Jobs are sluice's jobs that have not ended, in order of first submit,
-	// then id.
+	// Jobs are sluice's jobs that have not ended, in order of first submission, then id.
+	// Policies depend on this ORDER: it is first come, first served.
 	Jobs    []Job
-	Intents []Intent // open ones, at most one a job
-	// Due are moves owed to jobs whatever a policy says: to be brought back, or to save
+	Intents []Intent // open intents, at most one per job
+	// Due are moves that jobs need whatever a policy decides: to be brought back, or to save
 	// before a time limit ends them.
 	Due     []Intent
 	Demands []Demand // ordinary pending jobs that Slurm could start with more GPUs
-	// Others counts, per node, the GPUs of jobs that are not sluice's, from the
-	// very answer that showed sluice's; of a job over several nodes what it holds for
-	// certain, and evenly as far as that was seen to be used in the look before.
+	// Others counts, per node, the GPUs of jobs that are not sluice's, from the same answer of
+	// Slurm that showed sluice's. For a job on several nodes it counts what the job holds for
+	// certain, and an even share as far as the previous observation showed it in use.
 	Others map[string]int
-	// Tenants are those jobs one by one.
+	// Tenants are those other jobs one by one.
 	Tenants []Tenant
 	Limits  Limits
-	// Edges are the partitions of jobs that are one node of an edge pool each: they exist in
-	// a snapshot only.
+	// Edges are the virtual partitions that are one node of an edge pool each: they exist in a
+	// snapshot only.
 	Edges map[string]bool
-	// Caps are the site's limits on what jobs may have (Slurm's own, of partitions,
-	// accounts, users and QOS).
+	// Caps are the site's limits on what jobs may have (Slurm's own, of partitions, accounts,
+	// users and QOS).
 	Caps []Cap
 }
 
-// At is the snapshot as it will be at a later time, if nothing else changes.
+// At returns the snapshot as it will be at a later time if nothing else changes.
 func (s Snapshot) At(now time.Time) Snapshot {
 	passed := now.Sub(s.Now)
 	if passed <= 0 {
@@ -315,12 +317,12 @@ func (s Snapshot) At(now time.Time) Snapshot {
 	return s
 }
 
-// Resting reports whether the job moved less than a cooldown ago.
+// Resting reports whether the job moved less than Limits.Cooldown ago.
 func (s *Snapshot) Resting(j *Job) bool {
 	return !j.Moved.IsZero() && s.Now.Sub(j.Moved) < s.Limits.Cooldown
 }
 
-// RestsUntil is when the job's cooldown ends; zero when it never moved.
+// RestsUntil returns when the job's cooldown ends; zero if it never moved.
 func (s *Snapshot) RestsUntil(j *Job) time.Time {
 	if j.Moved.IsZero() {
 		return time.Time{}

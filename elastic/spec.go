@@ -7,82 +7,82 @@ import (
 	"time"
 )
 
-// JobID is Slurm's number for the job; it never changes while the job lives.
+// JobID is Slurm's number of the job. It never changes while the job lives.
 type JobID int64
 
-// Unit is what a job counts its work in.
+// Unit is the unit of a job's work.
 type Unit string
 
-// The units a job may count in.
+// The units of work.
 const (
 	Epochs Unit = "epoch"
 	Steps  Unit = "step"
 )
 
-// Spec is what the user asked for at submit. It travels in the Slurm comment
-// (see Tag), so that it survives the loss of everything else.
+// Spec is what the user requested on submission. The Slurm comment carries it (see Tag), so
+// that it survives the loss of everything else.
 type Spec struct {
-	Token string // 32 lower-case hex digits, drawn at submit; names the job's directory
+	Token string // 32 lower-case hex digits, random; names the job's folder
 
-	Min int // GPUs, at least 1
-	Max int // GPUs; 0 = whatever the cluster has
-	// Step, when > 1, restricts sizes to Min + k*Step. Sizes, when not empty,
-	// lists the only sizes accepted, ascending. At most one of both is set.
+	Min int // in GPUs, at least 1
+	Max int // in GPUs; 0 = whatever the cluster has
+	// Step, if > 1, restricts sizes to Min + k*Step. Sizes, if not empty, lists the only sizes
+	// accepted, ascending. At most one of the two is set.
 	Step  int
 	Sizes []int
-	// AllowUneven admits splits with different GPU counts on the nodes.
+	// AllowUneven allows splits with different GPU counts on the nodes.
 	AllowUneven bool
 
-	// Deadline is when the job is to have ended; zero = it has none. It needs Total. Of
-	// a Soft one that cannot be met as much is made as can be; else such a job waits.
+	// Deadline is when the job should have ended; zero = no deadline. It needs Total. If it
+	// cannot be met, a Soft job runs as best effort; else the job waits.
 	Deadline time.Time `json:",omitzero"`
 	Soft     bool      `json:",omitempty"`
 
-	Total float64 // units of work in all; 0 = the user did not say
-	Unit  Unit    // "" is read as Epochs
-	Model string  // key under which speeds are shared (see ValidModel); "" = this job alone
+	Total float64 // units of work in all; 0 = not declared
+	Unit  Unit    // "" means Epochs
+	Model string  // key under which throughput is shared (see ValidModel); "" = this job only
 
-	// Signal, when set, is sent to the batch script beside the request file: a
-	// name without SIG, such as USR2; one of Signals.
+	// Signal, if set, is sent to the batch script in addition to the request file: a name
+	// without SIG, such as USR2; one of Signals.
 	Signal string
-	Grace  time.Duration // how long a checkpoint may take; 0 = the site's default
+	Grace  time.Duration // time for a checkpoint; 0 = the site's default
 
-	// Habit: the program knows nothing of requests and saves by a habit of its
-	// own; a request waits for its next checkpoint while it trains on.
+	// Habit: the program does not know about requests and saves at its own intervals; a request
+	// waits for its next checkpoint while it trains on.
 	Habit bool
-	// Again: before its time limit ends it, the job saves and waits again, as long as
-	// each run brings it further.
+	// Again: before its time limit ends it, the job saves and waits again, as long as each run
+	// makes progress.
 	Again bool `json:",omitempty"`
-	// Profile lists sizes to measure the job's speed at in its first minutes,
-	// while GPUs are idle; ascending, each one the job accepts. Empty = none.
+	// Profile lists sizes at which the job's speed is measured in its first minutes, while GPUs
+	// are idle; ascending sizes that the job accepts. Empty = none.
 	Profile []int
 
-	// Script names the user's script: the first ScriptDigits hex digits of a SHA-256; "" =
-	// not known. Jobs of one user and script answer requests alike.
+	// Script identifies the user's script: the first ScriptDigits hex digits of a SHA-256; "" =
+	// not known. Jobs of one user and script are assumed to answer requests alike.
 	Script string `json:",omitempty"`
-	// Array is its part in a job array; zero = it is none of one.
+	// Array is its place in a job array; zero = it is part of none.
 	Array Array `json:",omitzero"`
-	// Nodes is on how many nodes it may run at most; 0 = on any number.
+	// Nodes is the maximum number of nodes; 0 = no limit.
 	Nodes int `json:",omitempty"`
 
-	// Types are the types of GPU it accepts, as Slurm names them; all GPUs of a run are of
-	// one. Empty = any.
+	// Types are the GPU types it accepts, as Slurm names them; all GPUs of a run are of one
+	// type. Empty = any.
 	Types []string `json:",omitempty"`
 
-	CPUsPerGPU  int   // 0 = one CPU a node
-	MemPerGPUMB int64 // 0 = as Slurm decides
+	CPUsPerGPU  int   // 0 = one CPU per node
+	MemPerGPUMB int64 // 0 = Slurm's default
 }
 
-// AtMinimum is the spec of a job that is to start at its minimum and no other size.
+// AtMinimum returns the spec of a job that may start only at its minimum.
 func (s Spec) AtMinimum() Spec {
 	s.Max, s.Step, s.Sizes, s.Profile = s.Min, 0, nil, nil
 	return s
 }
 
-// Fixed reports whether one number of GPUs is all the job accepts.
+// Fixed reports whether the job accepts a single number of GPUs.
 func (s Spec) Fixed() bool { return s.Max > 0 && s.Max <= s.Min }
 
-// Allows reports whether the job accepts to run on n GPUs in a cluster of limit.
+// Allows reports whether the job accepts n GPUs on a cluster with limit GPUs.
 func (s Spec) Allows(n, limit int) bool {
 	max := s.Max
 	if max == 0 || max > limit {
@@ -99,8 +99,8 @@ func (s Spec) Allows(n, limit int) bool {
 	return true
 }
 
-// Options returns the accepted sizes up to limit, ascending; empty when the
-// cluster is smaller than the minimum.
+// Options returns the accepted sizes up to limit, ascending; empty if the cluster is smaller
+// than the minimum.
 func (s Spec) Options(limit int) []int {
 	var out []int
 	for n := s.Min; n <= limit; n++ {
@@ -111,12 +111,12 @@ func (s Spec) Options(limit int) []int {
 	return out
 }
 
-// What a spec may hold at most, so that its Tag can be read back.
+// Bounds of a spec, so that its Tag can be parsed.
 const (
 	maxCount = 1_000_000     // GPUs, CPUs
-	maxMemMB = 1_000_000_000 // megabytes a GPU
+	maxMemMB = 1_000_000_000 // megabytes per GPU
 	maxSizes = 1024          // entries of Sizes
-	// maxDeadline is the last deadline, in seconds since 1970.
+	// maxDeadline is the latest deadline, in seconds since 1970.
 	maxDeadline = 7_258_118_400
 
 	// MaxProfile bounds the entries of Profile.
@@ -125,12 +125,12 @@ const (
 	// MaxTypes bounds the entries of Types.
 	MaxTypes = 16
 
-	// ScriptDigits is the length of Script. It tells the scripts of one user apart.
+	// ScriptDigits is the length of Script: enough to distinguish the scripts of one user.
 	ScriptDigits = 12
 )
 
-// Validate reports what contradicts itself in the spec, in the words of the
-// options a user types. The Tag of a valid spec can be parsed again.
+// Validate reports a contradiction in the spec, in terms of the options that a user types. The
+// Tag of a valid spec can be parsed.
 func (s Spec) Validate() error {
 	switch {
 	case !validToken(s.Token):
@@ -144,7 +144,7 @@ func (s Spec) Validate() error {
 	case s.Total < 0 || s.Total != s.Total || s.Total > 1e15:
 		return fmt.Errorf("--epochs/--steps %v: between 0 and 1e15", s.Total)
 	case !s.Deadline.IsZero() && s.Total == 0:
-		return fmt.Errorf("--deadline needs --epochs or --steps: else nobody knows when the job ends")
+		return fmt.Errorf("--deadline needs --epochs or --steps: otherwise the job's end is not known")
 	case s.Deadline.IsZero() && s.Soft:
 		return fmt.Errorf("--deadline-mode needs --deadline")
 	case !s.Deadline.IsZero() && (s.Deadline.Unix() < 1 || s.Deadline.Unix() > maxDeadline || s.Deadline.Nanosecond() != 0):
@@ -214,17 +214,17 @@ func (s Spec) validateSizes() error {
 	return nil
 }
 
-// Signals lists what Spec.Signal may be: those every Slurm since 20.11 can send by
-// name and the runner hands on. TERM, INT and QUIT mean an end, to Slurm, the
-// runner and most programs.
+// Signals lists the values of Spec.Signal: those that every Slurm since 20.11 can send by name
+// and that the runner passes on. TERM, INT and QUIT mean an end to Slurm, the runner and most
+// programs.
 var Signals = []string{"USR1", "USR2", "HUP"}
 
 // ValidSignal reports whether the name is one of Signals.
 func ValidSignal(name string) bool { return slices.Contains(Signals, name) }
 
-// ValidModel reports whether the name can be a Spec.Model: 1 to 64 letters,
-// digits and . _ + - / : @, beginning with a letter or a digit. It travels in a
-// space-separated comment and names speeds in a table.
+// ValidModel reports whether the name can be a Spec.Model: 1 to 64 letters, digits and . _ + -
+// / : @, beginning with a letter or a digit. It is written to a space-separated comment, and is
+// the key of throughput in a table.
 func ValidModel(name string) bool {
 	if name == "" || len(name) > 64 {
 		return false
@@ -240,8 +240,8 @@ func ValidModel(name string) bool {
 	return true
 }
 
-// Type is the type of GPU that it asks Slurm for; "" where it accepts any, or several: Slurm
-// takes a single type with a number of GPUs.
+// Type returns the GPU type that it requests from Slurm; "" if it accepts any, or several:
+// Slurm takes a single type with a number of GPUs.
 func (s *Spec) Type() string {
 	if len(s.Types) == 1 {
 		return s.Types[0]

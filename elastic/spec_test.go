@@ -27,7 +27,7 @@ func TestAllows(t *testing.T) {
 		{Spec{Min: 2, Sizes: []int{1, 2, 4, 8}}, 12, []int{2, 4, 8}},
 		{Spec{Min: 2, Max: 4, Sizes: []int{1, 2, 4, 8}}, 12, []int{2, 4}},
 		{Spec{Min: 5}, 4, nil},
-		{Spec{}, 2, []int{1, 2}}, // not valid, but no size below one ever is
+		{Spec{}, 2, []int{1, 2}}, // not valid, but a size below one never is either
 	} {
 		if got := tc.spec.Options(tc.limit); !slices.Equal(got, tc.want) {
 			t.Errorf("%+v on %d GPUs: got %v, want %v", tc.spec, tc.limit, got, tc.want)
@@ -35,7 +35,7 @@ func TestAllows(t *testing.T) {
 	}
 }
 
-// TestOptionsAreWhatIsAllowed: both answer alike, and nothing leaves the bounds.
+// TestOptionsAreWhatIsAllowed: both give the same answer, within the bounds.
 func TestOptionsAreWhatIsAllowed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		spec, limit := drawSpec(t), rapid.IntRange(0, 70).Draw(t, "limit")

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// tagVersion opens the comment of every job sluice looks after.
+// tagVersion begins the comment of every job that sluice manages.
 const tagVersion = "sluice/1"
 
 // maxMoves bounds Tag.Incarnation.
@@ -17,28 +17,28 @@ const maxMoves = 1_000_000_000
 // maxPartition bounds the bytes of Tag.Partition.
 const maxPartition = 256
 
-// Directive is a standing order of the user about one job.
+// Directive is a user's standing order about one job.
 type Directive struct {
 	Pin  int  // GPUs the job is pinned to; 0 = sluice decides
 	Hold bool // do not start the job (again) until released
 }
 
-// Tag is what sluice writes into a job's Slurm comment: enough to look after
-// the job with nothing else left.
+// Tag is what sluice writes into a job's Slurm comment: enough to manage the job with nothing
+// else left.
 type Tag struct {
 	Spec        Spec
-	Incarnation int // moves made so far: 0 at submit
+	Incarnation int // number of moves so far: 0 at submission
 	Directive   Directive
-	// Partition is the one of several that sluice told Slurm, for this incarnation; "" =
-	// Slurm has them all.
+	// Partition is the one of several partitions that sluice gave Slurm for this incarnation;
+	// "" = Slurm has them all.
 	Partition string
-	// Own: its user's own sluiced ('sluiced --user') looks after it, and not the cluster's.
+	// Own: its user's own sluiced ('sluiced --user') manages it, not the cluster's.
 	Own     bool
 	Comment string // the user's own comment
 }
 
-// String renders the tag as "sluice/1 key=value ... ; user's comment". Keys with
-// their zero value are left out, and the order is fixed.
+// String returns the tag as "sluice/1 key=value ... ; user's comment". Keys with their zero
+// value are left out, and the order is fixed.
 func (t Tag) String() string {
 	var b strings.Builder
 	b.WriteString(tagVersion)
@@ -121,21 +121,21 @@ func (t Tag) Equal(u Tag) bool {
 		slices.Equal(s.Types, v.Types) && s.CPUsPerGPU == v.CPUsPerGPU && s.MemPerGPUMB == v.MemPerGPUMB
 }
 
-// Tagged reports whether a Slurm comment claims to be sluice's. Such a comment
-// may still fail to parse.
+// Tagged reports whether a Slurm comment begins as one of sluice. Such a comment may still fail
+// to parse.
 func Tagged(comment string) bool {
 	return comment == tagVersion || strings.HasPrefix(comment, tagVersion+" ")
 }
 
-// Own reports whether a comment says that its user's own sluiced looks after the job, also
-// where the rest of it cannot be read.
+// Own reports whether a comment says that its user's own sluiced manages the job, even if the
+// rest of it cannot be parsed.
 func Own(comment string) bool {
 	fields, _, _ := strings.Cut(comment, " ; ")
 	return Tagged(comment) && strings.Contains(fields+" ", " own=1 ")
 }
 
-// ParseTag reads a comment written by String. Comments are in the users' hands:
-// anything out of range, repeated or unknown is an error that names the column.
+// ParseTag parses a comment written by String. Users can change comments: anything out of
+// range, repeated or unknown is an error that names the column.
 func ParseTag(comment string) (Tag, error) {
 	if !Tagged(comment) {
 		return Tag{}, fmt.Errorf("not a sluice comment: want %q at column 1", tagVersion)
@@ -171,8 +171,8 @@ func ParseTag(comment string) (Tag, error) {
 	return t, nil
 }
 
-// set stores one key; the unknown ones are refused, because a newer sluice that
-// meant something by them must not be misread.
+// set stores one key. Unknown keys are refused, because the meaning that a newer sluice gave
+// them must not be lost.
 func (t *Tag) set(key, value string) (err error) {
 	s := &t.Spec
 	switch key {

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic"
 )
 
-// TestTagsDifferByEveryField: a field that is added to a tag or a spec is compared, too.
+// TestTagsDifferByEveryField: a field that is added to a tag or a spec is compared too.
 func TestTagsDifferByEveryField(t *testing.T) {
 	differ := func(name string, change func(*elastic.Tag) reflect.Value) {
 		var a, b elastic.Tag
@@ -36,7 +36,7 @@ func TestTagsDifferByEveryField(t *testing.T) {
 	}
 }
 
-// set gives a value, or its first field, another than its zero.
+// set gives a value, or its first field, a value other than zero.
 func set(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Struct:

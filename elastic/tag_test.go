@@ -66,7 +66,7 @@ func TestParseTagRefuses(t *testing.T) {
 	}
 }
 
-// TestTagComesBack: the tag of every valid spec is read back as it was.
+// TestTagComesBack: the tag of every valid spec is parsed back unchanged.
 func TestTagComesBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tag := Tag{
@@ -82,8 +82,8 @@ func TestTagComesBack(t *testing.T) {
 	})
 }
 
-// FuzzParseTag: comments are in the users' hands. What is read is valid, and
-// reading what it renders to gives the same.
+// FuzzParseTag: users can change comments. What is parsed is valid, and parsing what it renders
+// to gives the same.
 func FuzzParseTag(f *testing.F) {
 	for _, seed := range []string{"", "sluice/1", "sluice/1 id=" + testToken + " inc=0 min=1",
 		"sluice/1 id=" + testToken + " min=1 sizes=1,2,4 total=1e3 unit=epoch grace=90s array=7_3/16%4 pin=2 hold=1 ; a ; b", "sluice/1 a=b=c  ;"} {

@@ -16,7 +16,7 @@ import (
 	"testing"
 )
 
-// partings are what takes a text apart or looks into it.
+// partings are functions that split a text or search in it.
 var partings = []string{"Contains", "ContainsAny", "HasPrefix", "HasSuffix", "Cut", "CutPrefix", "CutSuffix", "Index", "LastIndex", "EqualFold",
 	"TrimPrefix", "TrimSuffix", "Split", "SplitN", "Fields", "Count", "MatchString", "FindStringSubmatch", "FindStringIndex", "FindString", "MustCompile", "Compile"}
 
@@ -26,8 +26,8 @@ var wordy = regexp.MustCompile(`^(Message|Sentence|Text|Why|What|Hint|Reasons?|N
 // phrase is more than one word of a sentence.
 var phrase = regexp.MustCompile(`[A-Za-z]{2,}[,:]? [a-z]{2,}`)
 
-// partsOf lists where Go code takes a sentence apart: an error's text, what a field for people
-// holds, or anything that is held against words of a sentence. Each is "FILE FUNCTION: CALL".
+// partsOf lists where Go code parses a sentence: an error's text, a field for people, or
+// anything that is compared with words of a sentence. Each is "FILE FUNCTION: CALL".
 func partsOf(file, text string) ([]string, error) {
 	set := token.NewFileSet()
 	tree, err := parser.ParseFile(set, file, text, parser.SkipObjectResolution)
@@ -76,8 +76,8 @@ func parts(call *ast.CallExpr) bool {
 	return said
 }
 
-// foreign are texts that come from elsewhere, or that are names although they look like
-// sentences: what begins so is let pass.
+// foreign are texts from elsewhere, or names that look like sentences: entries that begin with
+// one are allowed.
 var foreign = map[string]string{
 	"checkpoint/runner/lastwords.go -":            "what a script printed, Slurm's lines and sluice's among it",
 	"cmd/site/bench/figures.go countRPCs":         "sdiag",
@@ -88,10 +88,10 @@ var foreign = map[string]string{
 	"elastic/audit/conf.go":                       "Slurm's configuration",
 	"elastic/audit/controller":                    "slurmctld's log",
 	"elastic/audit/shown.go":                      "scontrol show job",
-	"elastic/engine/ending.go last":               "what a program printed",
+	"elastic/engine/journal/how.go last":          "what a program printed",
 	"elastic/engine/eligible/site.go Outdated":    "Slurm's reason",
-	"elastic/sim/story/draw.go":                   "names of Slurm's commands",
-	"elastic/sim/story/play.go":                   "names of what a story's acts do",
+	"elastic/world/story/draw.go":                 "names of Slurm's commands",
+	"elastic/world/story/play.go":                 "names of what a story's acts do",
 	"elastic/sim/workload/sluice_lines.go decode": "encoding/json has no value for a field that it does not know",
 	"etc/notices/licence.go":                      "licences",
 	"sbatch/adopt.go parseProgress":               "regexp/syntax; the rest of the text is the user's",
@@ -103,9 +103,9 @@ var foreign = map[string]string{
 	"sbatch/request.go unset":        "advice on what to write instead is a sentence, not a value",
 }
 
-// TestNothingTakesSentencesApart: what programs go by are codes, names and fields. A sentence
-// may be put better at any time.
-func TestNothingTakesSentencesApart(t *testing.T) {
+// TestNoCodeParsesSentences: programs use codes, names and fields. A sentence may be
+// improved at any time.
+func TestNoCodeParsesSentences(t *testing.T) {
 	unused := map[string]bool{}
 	for known := range foreign {
 		unused[known] = true
@@ -146,7 +146,7 @@ func TestNothingTakesSentencesApart(t *testing.T) {
 	}
 }
 
-// TestPartsOf: the check sees what it is there for, and leaves data alone.
+// TestPartsOf: the check finds what it should, and allows data.
 func TestPartsOf(t *testing.T) {
 	for body, want := range map[string]int{
 		`return strings.Contains(err.Error(), "has ended")`:                                 1,

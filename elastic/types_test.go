@@ -7,9 +7,9 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// motley is a node of two red and four blue GPUs, of which job 1 has a red and a move
-// of job 2 was promised two blue ones.
-func motley() elastic.Snapshot {
+// twoTypes returns a node of two red and four blue GPUs: job 1 has a red one, and a move of job 2
+// is bound to two blue ones.
+func twoTypes() elastic.Snapshot {
 	on := func(gpus int) nodes.Placement { return nodes.Placement{{Node: "n1", GPUs: gpus}} }
 	return elastic.Snapshot{Now: noon,
 		Nodes: []nodes.Node{{Name: "n1", Partitions: []string{"gpu"}, GPUs: 6, Used: 1, Usable: true, Type: "blue+red",
@@ -24,7 +24,7 @@ func motley() elastic.Snapshot {
 }
 
 func TestWhatIsAvailableOfAType(t *testing.T) {
-	s := motley()
+	s := twoTypes()
 	for _, tc := range []struct {
 		job  int
 		gpus int
@@ -42,7 +42,7 @@ func TestWhatIsAvailableOfAType(t *testing.T) {
 }
 
 func TestLimitsOfAType(t *testing.T) {
-	s := motley()
+	s := twoTypes()
 	s.Nodes[0].Used, s.Nodes[0].Types[0].Used = 4, 3
 	for k, want := range map[string][3]int{"red": {2, 0, 2}, "blue": {0, 2, 2}, "green": {0, 0, 0}} {
 		c := elastic.Cap{Of: elastic.GPUs, Type: k}

@@ -1,16 +1,11 @@
 package etc
 
 import (
-	_ "embed"
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"time"
 )
-
-//go:embed sluice.toml
-var documented string
 
 // Config holds all settings of a site. The meaning, unit and range of each field are in
 // sluice.toml at the key of the same name.
@@ -97,28 +92,6 @@ type Health struct {
 
 // Log is what is logged and in which format.
 type Log struct{ Level, Format string }
-
-// Default returns the configuration in sluice.toml.
-func Default() Config {
-	c, err := parse(Config{}, "sluice.toml", documented)
-	if err != nil {
-		panic(err) // the file is embedded and a test reads it
-	}
-	return c
-}
-
-// UserDefaults returns the defaults of 'sluiced --user': Default, with all paths under
-// ~/.sluice.
-func UserDefaults(home string) Config {
-	c := Default()
-	base := filepath.Join(home, ".sluice")
-	c.Paths.State = filepath.Join(base, "state")
-	c.Paths.Jobs = filepath.Join(base, "jobs")
-	c.Paths.Outbox = filepath.Join(base, "outbox")
-	c.Paths.Socket = filepath.Join(base, "sluiced.sock")
-	c.Own = true
-	return c
-}
 
 // Load reads a file over the defaults; "" reads none. The error contains every mistake in
 // the file, each with file, line and column and the allowed values.

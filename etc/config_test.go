@@ -1,9 +1,11 @@
 package etc
 
 import (
+	_ "embed"
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -20,8 +22,22 @@ func write(t *testing.T, text string) string {
 	return path
 }
 
-// The documented file is the default: every key stands in it, in the order of
-// the table, under a comment that says what is allowed.
+//go:embed sluice.toml
+var documented string
+
+// The documented file is the default.
+func TestDefaultIsDocumented(t *testing.T) {
+	said, err := parse(Config{}, "sluice.toml", documented)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := Default(); !reflect.DeepEqual(got, said) {
+		t.Errorf("Default differs from sluice.toml:\n%+v\n%+v", got, said)
+	}
+}
+
+// Every key is in the documented file, in the order of the table, below a comment that
+// names the allowed values.
 func TestDocumentedFile(t *testing.T) {
 	lines := strings.Split(documented, "\n")
 	section, at, comment := "", 0, ""
@@ -95,7 +111,7 @@ func TestLoadMergesOverDefaults(t *testing.T) {
 	}
 }
 
-// What is said of single partitions is read back as it was written, whatever their names.
+// Settings of single partitions are read back as written, for any partition name.
 func TestPartitions(t *testing.T) {
 	c, err := Load(write(t, "[partition.lab]\npool = \"edge\"\n[partition.\"gpu.big\"]\npolicy = \"deadline\"\n"))
 	if err != nil {
@@ -224,7 +240,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// A user's own running daemon is found without being named.
+// A user's own running daemon is found without its address.
 func TestCurrentFollowsTheSocket(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)

@@ -33,7 +33,9 @@ func TestFuzz(t *testing.T) {
 	const tests = "package %\nimport \"testing\"\n" +
 		"func FuzzFirst(f *testing.F)  { f.Fuzz(func(t *testing.T, s string) { Parse(s) }) }\n" +
 		"func FuzzSecond(f *testing.F) {\n\tf.Add(\"x\")\n\tf.Fuzz(func(t *testing.T, s string) { if BAD { t.Error(s) } })\n}\n"
-	source := func(pkg, body string) { put(pkg+"/x.go", "package "+pkg+"\nfunc Parse(s string) bool { return "+body+" }\n") }
+	source := func(pkg, body string) {
+		put(pkg+"/x.go", "package "+pkg+"\nfunc Parse(s string) bool { return "+body+" }\n")
+	}
 	test := func(pkg, bad string) {
 		put(pkg+"/x_test.go", strings.NewReplacer("%", pkg, "BAD", bad).Replace(tests))
 	}

@@ -28,9 +28,20 @@ func (m *Mistake) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", m.File, m.Line, m.Column, m.Text)
 }
 
-// parse reads text over base. All mistakes are found in one pass and joined, in the order
-// of the file.
+// parse reads text over base. The error contains all mistakes, in the order of the file.
+//
+// The documented file is mostly comments, with which the library takes ten times as long,
+// and each call of sluice reads the site's file. So it is read without comments first. If
+// that fails it is read with them, so that the library reports the right line and column.
 func parse(base Config, file, text string) (Config, error) {
+	if c, err := parseText(base, file, uncommented(text)); err == nil {
+		return c, nil
+	}
+	return parseText(base, file, text)
+}
+
+// parseText reads text over base in one pass.
+func parseText(base Config, file, text string) (Config, error) {
 	var sections map[string]toml.Primitive
 	meta, err := toml.Decode(text, &sections)
 	if err != nil {
@@ -48,6 +59,24 @@ func parse(base Config, file, text string) (Config, error) {
 		return c, nil
 	}
 	return Config{}, join(wrong)
+}
+
+// uncommented empties the lines of text that contain only a comment. It keeps a comment
+// that TOML may refuse, and all comments of a text with multi-line strings.
+func uncommented(text string) string {
+	if strings.Contains(text, `"""`) || strings.Contains(text, "'''") {
+		return text
+	}
+	var b strings.Builder
+	b.Grow(len(text))
+	for line := range strings.Lines(text) {
+		bare := strings.TrimSuffix(line, "\n")
+		if body := strings.TrimLeft(bare, " \t"); strings.HasPrefix(body, "#") && printable(body) {
+			line = line[len(bare):]
+		}
+		b.WriteString(line)
+	}
+	return b.String()
 }
 
 func join(wrong []*Mistake) error {

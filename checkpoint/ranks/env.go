@@ -1,21 +1,14 @@
 package ranks
 
-import "strings"
+import (
+	"strings"
 
-// table makes a look-up table of "NAME=value" entries.
-func table(env []string) map[string]string {
-	vars := make(map[string]string, len(env))
-	for _, entry := range env {
-		if name, value, ok := strings.Cut(entry, "="); ok {
-			vars[name] = value
-		}
-	}
-	return vars
-}
+	"github.com/sluice-hpc/sluice/checkpoint/supervise"
+)
 
 // overlay returns env with the entries of over replacing those of the same name.
 func overlay(env, over []string) []string {
-	replaced := table(over)
+	replaced := supervise.Vars(over)
 	out := make([]string, 0, len(env)+len(over))
 	for _, entry := range env {
 		name, _, _ := strings.Cut(entry, "=")

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/sluice-hpc/sluice/checkpoint/supervise"
 )
 
 // Node is what this node knows before it meets the others.
@@ -74,10 +76,7 @@ func underSrun(env map[string]string) bool {
 
 // restarts distinguishes the runs of a job: step numbers begin at 0 in each.
 func restarts(env map[string]string) string {
-	if n, err := strconv.Atoi(env["SLURM_RESTART_COUNT"]); err == nil {
-		return strconv.Itoa(n)
-	}
-	return "0"
+	return strconv.Itoa(supervise.Restarts(env))
 }
 
 // many reports whether a list such as "1(x2)" has a count above 1.
@@ -161,7 +160,7 @@ func (n Node) processes() int {
 // NeedsSrun reports whether the caller is on one of several nodes of a job and was not
 // started by srun, so that the other nodes would stay idle.
 func NeedsSrun(env []string) bool {
-	vars := table(env)
+	vars := supervise.Vars(env)
 	n, err := strconv.Atoi(vars["SLURM_NNODES"])
 	return err == nil && n > 1 && !underSrun(vars)
 }

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"syscall"
 	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint/process"
+	"github.com/sluice-hpc/sluice/checkpoint/supervise"
 )
 
 // Config is one call of sluice ranks on one node.
@@ -33,14 +33,9 @@ type Config struct {
 
 // withDefaults fills in the times that are not set.
 func (c Config) withDefaults() Config {
-	set := func(d *time.Duration, usual time.Duration) {
-		if *d <= 0 {
-			*d = usual
-		}
-	}
-	set(&c.Wait, 2*time.Minute)
-	set(&c.Poll, 100*time.Millisecond)
-	set(&c.Grace, 2*time.Second)
+	supervise.Default(&c.Wait, 2*time.Minute)
+	supervise.Default(&c.Poll, 100*time.Millisecond)
+	supervise.Default(&c.Grace, 2*time.Second)
 	return c
 }
 
@@ -51,13 +46,13 @@ func (c Config) withDefaults() Config {
 // children.
 func Run(c Config) int {
 	c = c.withDefaults()
-	family, err := process.Found()
+	s, err := supervise.Begin(c.Env)
 	if err != nil {
 		fmt.Fprintln(c.Stderr, "sluice ranks: error:", err)
 		return 2
 	}
-	defer family.Close()
-	t := &team{Config: c, family: family, ended: make(chan *member), party: newParty(1)}
+	defer s.Close()
+	t := &team{Config: c, family: s.Family, vars: s.Vars, signals: s.Signals, ended: make(chan *member), party: newParty(1)}
 	defer func() { t.party.part() }()
 	defer func() { t.forgetGang() }()
 	if err := t.gather(); err != nil {
@@ -89,6 +84,7 @@ func (t *team) over() {
 type team struct {
 	Config
 	family  *process.Family
+	vars    map[string]string // of Env
 	node    Node
 	world   World
 	members []*member
@@ -114,16 +110,12 @@ type member struct {
 
 // gather meets the other nodes and starts this one's processes.
 func (t *team) gather() error {
-	vars := table(t.Env)
 	var err error
-	if t.node, err = Look(vars, t.Host, t.PerNode); err != nil {
+	if t.node, err = Look(t.vars, t.Host, t.PerNode); err != nil {
 		return err
 	}
-	t.orphaned = keeper(vars)
+	t.orphaned = keeper(t.vars)
 	t.kills, _ = process.OOMKills(process.Cgroups) // unknown: no kill for memory will be noticed
-	t.signals = make(chan os.Signal, 16)
-	signal.Notify(t.signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGPIPE,
-		syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGHUP, syscall.SIGALRM)
 	t.enlist()
 	err = t.meet()
 	t.gang.ports.release() // released for the tasks that use them
@@ -133,22 +125,22 @@ func (t *team) gather() error {
 	if t.node.ID > 0 && t.world.Line > 0 {
 		go t.party.join(t.node, t.world) // ends when either does
 	}
-	if err := t.startAll(vars); err != nil {
+	if err := t.startAll(); err != nil {
 		return err
 	}
 	t.gauge()
 	return nil
 }
 
-func (t *team) startAll(vars map[string]string) error {
+func (t *team) startAll() error {
 	if t.Torchrun {
-		return t.startTorchrun(vars)
+		return t.startTorchrun()
 	}
 	if err := t.startBeside(); err != nil {
 		return err
 	}
 	for local := range t.node.Local {
-		over := append(t.node.variables(t.world, local, vars), t.asTask(local)...)
+		over := append(t.node.variables(t.world, local, t.vars), t.asTask(local)...)
 		command := process.Command{Argv: t.Argv, Env: overlay(t.Env, over)}
 		if local == 0 {
 			command.Stdin = t.Stdin

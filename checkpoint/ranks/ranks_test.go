@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/sluice-hpc/sluice/checkpoint/supervise"
 )
 
 const (
@@ -280,7 +282,7 @@ func TestGPUs(t *testing.T) {
 		"SLURM_GPUS_ON_NODE=x":                            1,
 		"":                                                1,
 	} {
-		if got := gpus(table(strings.Fields(env))); got != want {
+		if got := gpus(supervise.Vars(strings.Fields(env))); got != want {
 			t.Errorf("%s: %d, want %d", env, got, want)
 		}
 	}

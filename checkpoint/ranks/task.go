@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/sluice-hpc/sluice/checkpoint/supervise"
 )
 
 // ofRanks are the variables that make a process a member of the workers' process group.
@@ -29,7 +31,7 @@ func (g Group) task(local int, file string) []string {
 
 // beside is the environment of a task that is no worker.
 func (n Node) beside(w World, g Group, local int, file string, env []string) []string {
-	out := overlay(env, slices.Concat(n.shared(w, table(env)), noGPUs, g.task(local, file)))
+	out := overlay(env, slices.Concat(n.shared(w, supervise.Vars(env)), noGPUs, g.task(local, file)))
 	return slices.DeleteFunc(out, func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
 		return slices.Contains(ofRanks, name)

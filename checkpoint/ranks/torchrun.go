@@ -72,14 +72,14 @@ func rendezvous(vars map[string]string) string {
 // startTorchrun starts the node's torchrun. Slurm sends a signal to every process of a
 // step, and torchrun and its workers would end on signals that it does not handle: it
 // inherits them as ignored. Programs that handle a signal still get it.
-func (t *team) startTorchrun(vars map[string]string) error {
-	argv, err := t.node.torchrun(t.Argv, t.world, rendezvous(vars))
+func (t *team) startTorchrun() error {
+	argv, err := t.node.torchrun(t.Argv, t.world, rendezvous(t.vars))
 	if err != nil {
 		return err
 	}
 	signal.Ignore(notTorchruns...)
 	defer signal.Notify(t.signals, notTorchruns...)
-	return t.start(member{id: t.world.First}, process.Command{Argv: argv, Env: overlay(t.Env, t.node.shared(t.world, vars)), Stdin: t.Stdin})
+	return t.start(member{id: t.world.First}, process.Command{Argv: argv, Env: overlay(t.Env, t.node.shared(t.world, t.vars)), Stdin: t.Stdin})
 }
 
 var notTorchruns = []os.Signal{syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGALRM}

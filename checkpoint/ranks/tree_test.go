@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/sluice-hpc/sluice/checkpoint/supervise"
 )
 
 // until waits for something to become true.
@@ -149,7 +151,7 @@ func TestGPUFiles(t *testing.T) {
 		"SLURM_JOB_GPUS=0,1 SLUICE_GPU_FILES=/lab/gpus/%n-%d SLURMD_NODENAME=gpu1":        "/lab/gpus/gpu1-0 /lab/gpus/gpu1-1",
 		"SLURM_JOB_GPUS=0 SLUICE_GPU_FILES=/dev/dri/renderD128 SLURMD_NODENAME=" + "gpu1": "/dev/dri/renderD128",
 	} {
-		if got := strings.Join(GPUFiles(table(strings.Fields(env))), " "); got != want {
+		if got := strings.Join(GPUFiles(supervise.Vars(strings.Fields(env))), " "); got != want {
 			t.Errorf("%s: %q, want %q", env, got, want)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint/process"
+	"github.com/sluice-hpc/sluice/checkpoint/supervise"
 )
 
 // From the start of this node's processes to the end of the last one: process ends, here
@@ -111,9 +112,8 @@ func (t *team) clear() {
 	for _, p := range t.family.KillAll(t.Grace) {
 		fmt.Fprintf(t.Stderr, "sluice ranks: node %s: process %s cannot be ended\n", t.node.Name, p)
 	}
-	vars := table(t.Env)
-	job := "SLURM_JOB_ID=" + vars["SLURM_JOB_ID"]
-	for _, h := range process.Released(GPUFiles(vars), t.Grace, func(pid int) bool { return process.StartedWith(pid, job) }) {
+	job := "SLURM_JOB_ID=" + t.vars["SLURM_JOB_ID"]
+	for _, h := range process.Released(GPUFiles(t.vars), t.Grace, func(pid int) bool { return process.StartedWith(pid, job) }) {
 		fmt.Fprintf(t.Stderr, "sluice ranks: node %s: GPU %s is still held by process %s\n", t.node.Name, h.File, h.Process)
 	}
 }
@@ -122,9 +122,7 @@ func (t *team) clear() {
 // runner, by its PID in the environment, or the daemon of the step.
 func keeper(vars map[string]string) <-chan struct{} {
 	runner, err := strconv.Atoi(vars["SLUICE_RUNNER"])
-	return process.Orphaned(func(pid int, name string) bool {
-		return err == nil && pid == runner && !underSrun(vars) || name == "slurmstepd"
-	})
+	return supervise.Abandoned(func(pid int) bool { return err == nil && pid == runner && !underSrun(vars) })
 }
 
 // toldPatience is how long members may outlive the first when an outside signal ends

@@ -126,7 +126,7 @@ func (r *run) beginning() []string {
 }
 
 // ended is the banner's text if a script ended by itself, in the words of `sluice
-// history` (engine.Ending) as far as the runner knows them.
+// history` (journal.Ending) as far as the runner knows them.
 func (r *run) ended(e ended) string {
 	how := "failed: " + meaning(e.exit, r.memory())
 	if e.exit.Code == 0 {

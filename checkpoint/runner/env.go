@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/sluice-hpc/sluice/checkpoint/supervise"
 )
 
 // stale lists variables that sbatch stored at submit and srun reads as options: after a
@@ -44,7 +46,7 @@ type facts struct {
 // environment returns the script's variables: the given ones without the stale, then the
 // run's own. For the same input it returns the same, in a fixed order.
 func environment(given []string, f facts) []string {
-	vars := table(given)
+	vars := supervise.Vars(given)
 	own := f.variables(vars)
 	replaced := make(map[string]bool, len(own))
 	for _, v := range own {
@@ -126,16 +128,4 @@ func outdated(name string, vars map[string]string) bool {
 		return vars[name] != vars["SLURM_CPUS_ON_NODE"]
 	}
 	return slices.Contains(stale, name) || ofArray(name)
-}
-
-// table makes a look-up table of "NAME=value" entries. As in a shell, the last of several
-// counts.
-func table(env []string) map[string]string {
-	vars := make(map[string]string, len(env))
-	for _, entry := range env {
-		if name, value, ok := strings.Cut(entry, "="); ok {
-			vars[name] = value
-		}
-	}
-	return vars
 }

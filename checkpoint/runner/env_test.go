@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/checkpoint/supervise"
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
@@ -41,7 +42,7 @@ func TestEnvironment(t *testing.T) {
 			f := facts{
 				job: 42, jobDir: "/shared/jobs/t", request: "/shared/jobs/t/request.json", checkpoints: "/shared/jobs/t/checkpoints",
 				resume: "/shared/jobs/t/checkpoints/00000007", restarts: 2, incarnation: target.Incarnation,
-				where: look(table(env), target), largest: target.Largest, unit: "epoch",
+				where: look(supervise.Vars(env), target), largest: target.Largest, unit: "epoch",
 				master: "gpu1", port: 12345, runner: 4711, sluice: "/usr/bin/sluice", python: "/usr/share/sluice/python",
 			}
 			golden(t, name, difference(env, environment(env, f)))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/checkpoint/ranks"
+	"github.com/sluice-hpc/sluice/checkpoint/supervise"
 )
 
 // folders are the paths by which a job communicates with sluiced. Directories are opened
@@ -35,10 +36,6 @@ func findFolders(script, outbox string, env map[string]string) (folders, error) 
 	if err != nil || job < 1 {
 		return folders{}, fmt.Errorf("%w: SLURM_JOB_ID is not set", errNoJob)
 	}
-	restarts, err := strconv.Atoi(env["SLURM_RESTART_COUNT"])
-	if err != nil {
-		restarts = 0 // not set on a job's first run
-	}
 	dir := filepath.Dir(script)
 	token := filepath.Base(dir)
 	if !checkpoint.ValidToken(token) {
@@ -48,7 +45,7 @@ func findFolders(script, outbox string, env map[string]string) (folders, error) 
 		outbox = filepath.Join(filepath.Dir(filepath.Dir(dir)), "outbox")
 	}
 	return folders{
-		id: checkpoint.Identity{Job: job, Token: token}, restarts: restarts,
+		id: checkpoint.Identity{Job: job, Token: token}, restarts: supervise.Restarts(env),
 		jobDir: dir, outbox: filepath.Join(outbox, token),
 	}, nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/checkpoint/process"
+	"github.com/sluice-hpc/sluice/checkpoint/supervise"
 )
 
 // gauge runs the program that reads this node's GPUs, and holds its last note and those
@@ -77,9 +78,7 @@ func (r *run) tend(now time.Time) {
 	}
 	g.tries++
 	g.since = now
-	child, err := r.family.Start(process.Command{
-		Argv: []string{r.Gauge, "--into=" + r.job.jobDir, "--node=" + r.ownNode()}, Env: r.Env,
-	})
+	child, err := r.family.Start(supervise.Gauge(r.Gauge, r.job.jobDir, r.ownNode(), r.Env))
 	if err != nil {
 		g.none = true // it is not installed, or not for this machine
 		return

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/sluice-hpc/sluice/checkpoint/process"
+	"github.com/sluice-hpc/sluice/checkpoint/supervise"
 )
 
 // Config describes one run.
@@ -66,21 +66,16 @@ type Config struct {
 
 // WithDefaults fills in the times that are not set.
 func (c Config) WithDefaults() Config {
-	set := func(d *time.Duration, usual time.Duration) {
-		if *d <= 0 {
-			*d = usual
-		}
-	}
-	set(&c.Poll, 200*time.Millisecond)
-	set(&c.Beat, 10*time.Second)
-	set(&c.Grace, 3*time.Second)
-	set(&c.Patience, time.Minute)
-	set(&c.Stands, 15*time.Second)
-	set(&c.Linger, 30*time.Second)
-	set(&c.Stuck, 15*time.Second) // less than Slurm waits between SIGTERM and SIGKILL
-	set(&c.Backoff, 30*time.Second)
-	set(&c.First, firstAfter)
-	set(&c.MTBF, UsualMTBF)
+	supervise.Default(&c.Poll, 200*time.Millisecond)
+	supervise.Default(&c.Beat, 10*time.Second)
+	supervise.Default(&c.Grace, 3*time.Second)
+	supervise.Default(&c.Patience, time.Minute)
+	supervise.Default(&c.Stands, 15*time.Second)
+	supervise.Default(&c.Linger, 30*time.Second)
+	supervise.Default(&c.Stuck, 15*time.Second) // less than Slurm waits between SIGTERM and SIGKILL
+	supervise.Default(&c.Backoff, 30*time.Second)
+	supervise.Default(&c.First, firstAfter)
+	supervise.Default(&c.MTBF, UsualMTBF)
 	c.Keep, c.Retries = max(1, c.Keep), max(0, c.Retries)
 	if c.Judge {
 		c.Retries = judgedRetries
@@ -102,27 +97,22 @@ const judgedRetries = 2
 // ended. The calling process MUST have no other children.
 func Run(c Config) int {
 	c = c.WithDefaults()
-	family, err := process.Found()
+	s, err := supervise.Begin(c.Env, syscall.SIGCONT)
 	if err != nil {
 		fmt.Fprintln(c.Stderr, "sluice: error:", err)
 		return 1
 	}
-	defer family.Close()
-	r := &run{Config: c, family: family, vars: table(c.Env), results: make(chan result), complaints: map[string]string{}}
+	defer s.Close()
+	defer signal.Stop(s.Signals)
+	r := &run{Config: c, family: s.Family, vars: s.Vars, results: make(chan result), complaints: map[string]string{}}
 	r.outputs = outputs(c.Stdout, c.Stderr)
-	r.lost = process.Orphaned(func(_ int, name string) bool { return name == "slurmstepd" })
+	r.lost = supervise.Abandoned(nil)
 	r.job, err = findFolders(c.Script, c.Outbox, r.vars)
 	if err != nil {
 		r.alone = true
 		r.say("%v: the script runs as it is, at a fixed size", err)
 	}
-	signals := make(chan os.Signal, 16)
-	// SIGPIPE is caught so that a closed standard error does not end the job; SIGURG is
-	// left out because the Go runtime sends it to itself.
-	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGPIPE,
-		syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGHUP, syscall.SIGALRM, syscall.SIGCONT)
-	defer signal.Stop(signals)
-	return r.watchOver(signals)
+	return r.watchOver(s.Signals)
 }
 
 // say writes a message for the user to standard error. A full disk or closed pipe is

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -55,7 +56,7 @@ func newLabBenchCommand() *cobra.Command {
 	}
 	c.Flags().StringVar(&o.Root, "root", "", "root of another tree whose Slurm to measure, as debootstrap makes it")
 	c.Flags().IntVar(&o.Resizes, "resizes", 20, "dead times to measure")
-	c.Flags().BoolVar(&o.OnlyResizes, "only-resizes", false, "measure resizes and nothing else")
+	c.Flags().StringSliceVar(&o.Only, "only", nil, "measure these alone: "+strings.Join(bench.Names(), ", "))
 	return c
 }
 

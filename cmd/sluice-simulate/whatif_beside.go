@@ -1,27 +1,21 @@
 package main
 
 import (
-	"maps"
 	"slices"
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/policy"
 	"github.com/sluice-hpc/sluice/elastic/sim/workload"
 	planner "github.com/sluice-hpc/sluice/nodes"
 )
 
-// beside is sluice together with plain Slurm, as on a real site: sluice does not manage
-// jobs that are not elastic. Slurm starts them, with backfill, on idle GPUs; for the
-// policy they are GPUs in use, and demands while they wait.
-func (b backfill) beside(p policy.Policy) policy.Policy {
-	decide := p.Allocate
-	p.Allocate = func(s elastic.Snapshot) elastic.Allocation {
-		out := b.serve(s)
-		maps.Copy(out, decide(b.rest(s, out)))
-		return out
-	}
-	return p
+// beside is plain Slurm together with sluice, as on a real site: sluice does not manage
+// jobs that are not elastic. Slurm starts them, with backfill, on idle GPUs. beside
+// returns the jobs that Slurm starts, and the snapshot that sluice sees then: in it those
+// jobs are GPUs in use, and demands while they wait.
+func (b backfill) beside(s elastic.Snapshot) (elastic.Allocation, elastic.Snapshot) {
+	started := b.serve(s)
+	return started, b.rest(s, started)
 }
 
 // rest is the snapshot for sluice after Slurm started what it could.

@@ -50,7 +50,7 @@ func (w *whatif) run(ctx context.Context, p policy.Policy, errs io.Writer) error
 		return err
 	})
 	cfg := base
-	cfg.Policy, cfg.Restart, cfg.Info, cfg.Limits.ShareNodes = slurm.beside(p), w.options.restart, replay.Learned, false
+	cfg.Policy, cfg.Beside, cfg.Restart, cfg.Info, cfg.Limits.ShareNodes = p, slurm.beside, w.options.restart, replay.Learned, false
 	worse, better := w.options.assume.Around()
 	for i, a := range []workload.Assumption{w.options.assume, worse, better} {
 		g.Go(func() error {

@@ -162,7 +162,7 @@ func sizeTable(j wire.Job, all []wire.Size) *terminal.Table {
 		case s.Relative > 0 && first.Relative > 0:
 			speedup = fmt.Sprintf("%.2f", s.Relative/first.Relative)
 		}
-		t.Add(mark, fmt.Sprint(s.GPUs), nodes, pace(s.Seconds, s.Source, unit(j)), speedup, span(s.Left), s.Source)
+		t.Add(mark, fmt.Sprint(s.GPUs), nodes, pace(s.Seconds, s.Source, unit(&j)), speedup, span(s.Left), s.Source)
 	}
 	return t
 }

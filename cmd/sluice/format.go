@@ -17,41 +17,41 @@ type field struct {
 	name   string // for -o NAME,NAME
 	letter string // for -o "%L"; squeue's letter if it has one
 	terminal.Column
-	cell func(j wire.Job, at time.Time) string
+	cell func(j *wire.Job, at time.Time) string
 }
 
 // fields is the table of all that queue can show.
 var fields = []field{
-	{"jobid", "i", terminal.Right("JOBID"), func(j wire.Job, _ time.Time) string { return fmt.Sprint(j.JobID) }},
-	{"name", "j", terminal.Left("NAME"), func(j wire.Job, _ time.Time) string { return j.Name }},
-	{"user", "u", terminal.Left("USER"), func(j wire.Job, _ time.Time) string { return j.User }},
-	{"uid", "U", terminal.Right("UID"), func(j wire.Job, _ time.Time) string { return fmt.Sprint(j.UID) }},
-	{"partition", "P", terminal.Left("PARTITION"), func(j wire.Job, _ time.Time) string { return j.Partition }},
-	{"st", "t", terminal.Left("ST"), func(j wire.Job, _ time.Time) string { return j.ST }},
-	{"state", "T", terminal.Left("STATE"), func(j wire.Job, _ time.Time) string { return j.State }},
-	{"gpus", "b", terminal.Left("GPUS"), func(j wire.Job, _ time.Time) string { return gpus(j) }},
-	{"ngpus", "C", terminal.Right("NGPUS"), func(j wire.Job, _ time.Time) string { return fmt.Sprint(j.GPUs) }},
-	{"nodes", "D", terminal.Right("NODES"), func(j wire.Job, _ time.Time) string { return fmt.Sprint(len(j.Place)) }},
-	{"place", "N", terminal.Left("PLACE"), func(j wire.Job, _ time.Time) string { return j.Place.String() }},
-	{"epoch", "w", terminal.Right("EPOCH"), func(j wire.Job, _ time.Time) string { return work(j) }},
-	{"speed", "s", terminal.Right("SPEED"), func(j wire.Job, _ time.Time) string { return pace(j.Seconds, j.Source, unit(j)) }},
+	{"jobid", "i", terminal.Right("JOBID"), func(j *wire.Job, _ time.Time) string { return strconv.FormatInt(j.JobID, 10) }},
+	{"name", "j", terminal.Left("NAME"), func(j *wire.Job, _ time.Time) string { return j.Name }},
+	{"user", "u", terminal.Left("USER"), func(j *wire.Job, _ time.Time) string { return j.User }},
+	{"uid", "U", terminal.Right("UID"), func(j *wire.Job, _ time.Time) string { return fmt.Sprint(j.UID) }},
+	{"partition", "P", terminal.Left("PARTITION"), func(j *wire.Job, _ time.Time) string { return j.Partition }},
+	{"st", "t", terminal.Left("ST"), func(j *wire.Job, _ time.Time) string { return j.ST }},
+	{"state", "T", terminal.Left("STATE"), func(j *wire.Job, _ time.Time) string { return j.State }},
+	{"gpus", "b", terminal.Left("GPUS"), func(j *wire.Job, _ time.Time) string { return gpus(j) }},
+	{"ngpus", "C", terminal.Right("NGPUS"), func(j *wire.Job, _ time.Time) string { return fmt.Sprint(j.GPUs) }},
+	{"nodes", "D", terminal.Right("NODES"), func(j *wire.Job, _ time.Time) string { return fmt.Sprint(len(j.Place)) }},
+	{"place", "N", terminal.Left("PLACE"), func(j *wire.Job, _ time.Time) string { return j.Place.String() }},
+	{"epoch", "w", terminal.Right("EPOCH"), func(j *wire.Job, _ time.Time) string { return work(j) }},
+	{"speed", "s", terminal.Right("SPEED"), func(j *wire.Job, _ time.Time) string { return pace(j.Seconds, j.Source, unit(j)) }},
 	{"eta", "L", terminal.Right("ETA"), eta},
-	{"end", "e", terminal.Left("END_TIME"), func(j wire.Job, _ time.Time) string { return when(j.ETA) }},
+	{"end", "e", terminal.Left("END_TIME"), func(j *wire.Job, _ time.Time) string { return when(j.ETA) }},
 	{"time", "M", terminal.Right("TIME"), running},
-	{"start", "S", terminal.Left("START_TIME"), func(j wire.Job, _ time.Time) string { return when(j.Started) }},
-	{"submit", "V", terminal.Left("SUBMIT_TIME"), func(j wire.Job, _ time.Time) string { return when(j.Submitted) }},
-	{"restarts", "n", terminal.Right("RESTARTS"), func(j wire.Job, _ time.Time) string { return fmt.Sprint(j.Restarts) }},
-	{"cost", "c", terminal.Right("COST"), func(j wire.Job, _ time.Time) string { return span(j.Price.Total) }},
-	{"model", "m", terminal.Left("MODEL"), func(j wire.Job, _ time.Time) string { return j.Model }},
-	{"comment", "k", terminal.Left("COMMENT"), func(j wire.Job, _ time.Time) string { return j.Comment }},
-	{"token", "x", terminal.Left("TOKEN"), func(j wire.Job, _ time.Time) string { return j.Token }},
-	{"reason", "R", terminal.Left("REASON"), func(j wire.Job, _ time.Time) string { return reasonOf(j) }},
+	{"start", "S", terminal.Left("START_TIME"), func(j *wire.Job, _ time.Time) string { return when(j.Started) }},
+	{"submit", "V", terminal.Left("SUBMIT_TIME"), func(j *wire.Job, _ time.Time) string { return when(j.Submitted) }},
+	{"restarts", "n", terminal.Right("RESTARTS"), func(j *wire.Job, _ time.Time) string { return fmt.Sprint(j.Restarts) }},
+	{"cost", "c", terminal.Right("COST"), func(j *wire.Job, _ time.Time) string { return span(j.Price.Total) }},
+	{"model", "m", terminal.Left("MODEL"), func(j *wire.Job, _ time.Time) string { return j.Model }},
+	{"comment", "k", terminal.Left("COMMENT"), func(j *wire.Job, _ time.Time) string { return j.Comment }},
+	{"token", "x", terminal.Left("TOKEN"), func(j *wire.Job, _ time.Time) string { return j.Token }},
+	{"reason", "R", terminal.Left("REASON"), func(j *wire.Job, _ time.Time) string { return reasonOf(j) }},
 }
 
 // defaultFormat is the default of queue.
 const defaultFormat = "jobid,name,user,st,gpus,epoch,speed,eta,reason"
 
-func eta(j wire.Job, at time.Time) string {
+func eta(j *wire.Job, at time.Time) string {
 	if j.ETA.IsZero() {
 		return "-"
 	}
@@ -59,7 +59,7 @@ func eta(j wire.Job, at time.Time) string {
 }
 
 // running is the duration of the present run, or of all runs of an ended job.
-func running(j wire.Job, at time.Time) string {
+func running(j *wire.Job, at time.Time) string {
 	switch {
 	case j.Ended && !j.FirstRun.IsZero() && !j.EndedAt.IsZero():
 		return terminal.Clock(j.EndedAt.Sub(j.FirstRun))
@@ -71,7 +71,7 @@ func running(j wire.Job, at time.Time) string {
 
 // reasonOf is one line: sluice's own reason, else the result of the last move, else
 // Slurm's reason.
-func reasonOf(j wire.Job) string {
+func reasonOf(j *wire.Job) string {
 	text := j.Reason
 	switch {
 	case j.Move != nil && text == "":

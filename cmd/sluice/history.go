@@ -73,7 +73,7 @@ func history(w io.Writer, h wire.History, noHeader bool) error {
 			}
 		}
 		t.Add(fmt.Sprint(g.Restarts), fmt.Sprint(g.GPUs), g.Place.String(), when(g.Started), lasted,
-			amount(g.DoneFrom)+"-"+amount(g.DoneTo), pace(g.Seconds, "", unit(h.Job)), cost, again, g.Cause)
+			amount(g.DoneFrom)+"-"+amount(g.DoneTo), pace(g.Seconds, "", unit(&h.Job)), cost, again, g.Cause)
 	}
 	if err := t.Write(w); err != nil || noHeader || !h.Job.Ended {
 		return err

@@ -20,6 +20,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/control/controltest"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
@@ -30,7 +31,7 @@ const hostileWords = "x\x1b[31m\x1b]0;pwned\x07\r\nsluice: all is well\x00\x7f\u
 // hostileDaemon has this text in every string that it can send.
 type hostileDaemon struct {
 	*controltest.Service
-	segments []engine.Segment
+	segments []journal.Segment
 	plan     engine.Forecast
 }
 
@@ -38,7 +39,7 @@ func (d *hostileDaemon) Speeds(context.Context, uint32, string) (engine.Speeds, 
 	return engine.Speeds{}, nil
 }
 
-func (d *hostileDaemon) Segments(context.Context, string) ([]engine.Segment, error) {
+func (d *hostileDaemon) Segments(context.Context, string) ([]journal.Segment, error) {
 	return d.segments, nil
 }
 func (d *hostileDaemon) Plan(context.Context) (engine.Forecast, error) { return d.plan, nil }

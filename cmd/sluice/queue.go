@@ -52,7 +52,11 @@ Tasks of a job array that wait for the same reason share a line, as 101_[4-15%4]
 			if err != nil {
 				return err
 			}
-			report, err := client.Report(cmd.Context())
+			ask := client.Present
+			if o.ended() {
+				ask = client.Report
+			}
+			report, err := ask(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -75,6 +79,7 @@ Tasks of a job array that wait for the same reason share a line, as 101_[4-15%4]
 	return c
 }
 
+// print writes the requested jobs of the report. It overwrites report.Jobs.
 func (o queueOptions) print(w io.Writer, report wire.Report) error {
 	wanted, err := o.filter(report)
 	if err != nil {
@@ -84,7 +89,13 @@ func (o queueOptions) print(w io.Writer, report wire.Report) error {
 	if err != nil {
 		return err
 	}
-	report.Jobs = slices.DeleteFunc(slices.Clone(report.Jobs), func(j wire.Job) bool { return !wanted(j) })
+	listed := report.Jobs[:0]
+	for i := range report.Jobs {
+		if wanted(&report.Jobs[i]) {
+			listed = append(listed, report.Jobs[i])
+		}
+	}
+	report.Jobs = listed
 	if o.json {
 		return terminal.WriteJSON(w, report)
 	}
@@ -96,8 +107,8 @@ func (o queueOptions) print(w io.Writer, report wire.Report) error {
 	for _, f := range format.fields {
 		t.Columns = append(t.Columns, f.Column)
 	}
-	for _, j := range report.Jobs {
-		cells := make([]string, len(format.fields))
+	for k := range report.Jobs {
+		j, cells := &report.Jobs[k], make([]string, len(format.fields))
 		for i, f := range format.fields {
 			cells[i] = f.cell(j, report.At)
 			if tasks := several[j.JobID]; tasks != "" && f.name == "jobid" {
@@ -109,8 +120,11 @@ func (o queueOptions) print(w io.Writer, report wire.Report) error {
 	return t.Write(w)
 }
 
+// ended reports whether ended jobs may be listed, too.
+func (o queueOptions) ended() bool { return o.all || len(o.jobs) > 0 || len(o.states) > 0 }
+
 // filter combines all filters.
-func (o queueOptions) filter(report wire.Report) (func(wire.Job) bool, error) {
+func (o queueOptions) filter(report wire.Report) (func(*wire.Job) bool, error) {
 	words, err := jobWords(o.jobs)
 	if err != nil {
 		return nil, err
@@ -123,13 +137,12 @@ func (o queueOptions) filter(report wire.Report) (func(wire.Job) bool, error) {
 	if o.me {
 		users = append(slices.Clone(users), strconv.Itoa(os.Getuid()))
 	}
-	ended := o.all || len(ids) > 0 || len(o.states) > 0
 	anyState := slices.ContainsFunc(o.states, func(s string) bool { return strings.EqualFold(s, "all") })
 	if err := knownStates(o.states); err != nil {
 		return nil, err
 	}
-	return func(j wire.Job) bool {
-		return (ended || !j.Ended) &&
+	return func(j *wire.Job) bool {
+		return (o.ended() || !j.Ended) &&
 			(len(ids) == 0 || slices.Contains(ids, elastic.JobID(j.JobID))) &&
 			(len(users) == 0 || slices.Contains(users, j.User) || slices.Contains(users, fmt.Sprint(j.UID))) &&
 			(len(o.partitions) == 0 || inPartitions(j, o.partitions)) &&
@@ -137,7 +150,7 @@ func (o queueOptions) filter(report wire.Report) (func(wire.Job) bool, error) {
 	}, nil
 }
 
-func inPartitions(j wire.Job, wanted []string) bool {
+func inPartitions(j *wire.Job, wanted []string) bool {
 	return slices.ContainsFunc(strings.Split(j.Partition, ","), func(p string) bool { return slices.Contains(wanted, p) })
 }
 
@@ -162,7 +175,7 @@ func knownStates(wanted []string) error {
 	return nil
 }
 
-func inStates(j wire.Job, wanted []string) bool {
+func inStates(j *wire.Job, wanted []string) bool {
 	word, _, _ := strings.Cut(j.State, " ") // "CANCELLED by 1000"
 	return slices.ContainsFunc(wanted, func(s string) bool {
 		return strings.EqualFold(s, j.ST) || strings.EqualFold(s, word) || strings.EqualFold(s, states[j.ST])

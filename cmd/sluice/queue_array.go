@@ -15,29 +15,33 @@ func folded(jobs []wire.Job) (out []wire.Job, names map[int64]string) {
 		array int64
 		why   string
 	}
-	same := func(j wire.Job) (key, bool) {
+	same := func(j *wire.Job) (key, bool) {
 		if j.Array == nil || j.Ended || j.GPUs > 0 || j.Move != nil || j.ST != "PD" || len(j.Problems) > 0 {
 			return key{}, false
 		}
 		return key{j.UID, j.Array.JobID, reasonOf(j)}, true
 	}
 	tasks := map[key][]int{}
-	for _, j := range jobs {
-		if k, ok := same(j); ok {
-			tasks[k] = append(tasks[k], j.Array.Index)
+	for i := range jobs {
+		if k, ok := same(&jobs[i]); ok {
+			tasks[k] = append(tasks[k], jobs[i].Array.Index)
 		}
 	}
+	if len(tasks) == 0 {
+		return jobs, nil
+	}
 	names = map[int64]string{}
-	for _, j := range jobs {
+	for i := range jobs {
+		j := &jobs[i]
 		k, ok := same(j)
 		waiting := tasks[k]
 		switch {
 		case !ok || len(waiting) == 1:
-			out = append(out, j)
+			out = append(out, *j)
 		case waiting != nil: // the first of them
 			names[j.JobID] = fmt.Sprintf("%d_[%s%s]", j.Array.JobID, ranges(waiting), throttle(*j.Array))
 			tasks[k] = nil
-			out = append(out, j)
+			out = append(out, *j)
 		}
 	}
 	return out, names

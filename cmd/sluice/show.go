@@ -108,7 +108,7 @@ func gpuLine(j wire.Job) string {
 	if j.Ended {
 		s = "last " + s
 	}
-	s += ", accepts " + sizes(j)
+	s += ", accepts " + sizes(&j)
 	if j.Uneven {
 		s += ", unevenly split too"
 	}

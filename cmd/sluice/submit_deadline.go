@@ -62,7 +62,7 @@ func deadlineLine(e wire.Explanation) string {
 	case !e.Promises:
 		return line + fmt.Sprintf(": the site's policy, %s, does not admit deadlines", e.Policy)
 	case j.Promised && j.Ends.IsZero(): // it is being resized
-		return line + ", promised"
+		return line + ", admitted"
 	case j.Promised:
 		return line + fmt.Sprintf(", admitted: it ends by %s, %s before", when(j.Ends), terminal.Clock(j.Deadline.Sub(j.Ends)))
 	}

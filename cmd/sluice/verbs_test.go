@@ -133,7 +133,7 @@ func changeDaemon(ts *testscript.TestScript, _ bool, args []string) {
 		case "unfit":
 			next.Health = []elastic.Finding{
 				{Node: "gpu1", Excluded: true, Why: "GPU 3: XID 79: fallen off the bus", By: []elastic.JobID{controltest.Steady}, Until: controltest.Now.Add(time.Hour)},
-				{Node: "gpu2", Why: "GPU 0: row remapping failed", Note: "it is one user's word, which keeps another node out already", By: []elastic.JobID{controltest.Steady}},
+				{Node: "gpu2", Why: "GPU 0: row remapping failed", Note: "only one user reports it, and excludes another node already", By: []elastic.JobID{controltest.Steady}},
 			}
 			next.Nodes = slices.Clone(next.Nodes)
 			next.Nodes[0].Usable, next.Nodes[0].Why = false, nodes.Unusable{State: nodes.Unfit, Note: "GPU 3: XID 79: fallen off the bus"}

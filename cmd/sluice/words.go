@@ -60,7 +60,7 @@ func amount(f float64) string {
 }
 
 // unit is the short name of a job's unit of work.
-func unit(j wire.Job) string {
+func unit(j *wire.Job) string {
 	if j.Unit == "step" {
 		return "st"
 	}
@@ -68,7 +68,7 @@ func unit(j wire.Job) string {
 }
 
 // work formats done and total, "3.5/10"; steps have a suffix, "120500/200000st".
-func work(j wire.Job) string {
+func work(j *wire.Job) string {
 	s := amount(j.Done)
 	if j.Total > 0 {
 		s += "/" + amount(j.Total)
@@ -92,7 +92,7 @@ func pace(seconds float64, source, unit string) string {
 }
 
 // sizes formats the sizes that a job accepts: 1-8, 4, 2,4,8 or 2-8/2.
-func sizes(j wire.Job) string {
+func sizes(j *wire.Job) string {
 	switch {
 	case len(j.Sizes) > 0:
 		return strings.Trim(strings.ReplaceAll(fmt.Sprint(j.Sizes), " ", ","), "[]")
@@ -107,7 +107,7 @@ func sizes(j wire.Job) string {
 }
 
 // gpus formats present and accepted sizes: 2/1-8, during a resize 2>4/1-8, pinned 2/=2.
-func gpus(j wire.Job) string {
+func gpus(j *wire.Job) string {
 	now := strconv.Itoa(j.GPUs)
 	if j.Move != nil && j.Move.Target.GPUs() != j.GPUs {
 		now += ">" + strconv.Itoa(j.Move.Target.GPUs())

@@ -45,7 +45,7 @@ func TestSizes(t *testing.T) {
 	for want, j := range map[string]wire.Job{
 		"1-8": {Min: 1, Max: 8}, "4": {Min: 4, Max: 4}, "2-": {Min: 2}, "2-8/2": {Min: 2, Max: 8, Step: 2}, "1,2,4": {Sizes: []int{1, 2, 4}, Min: 1, Max: 4},
 	} {
-		if got := sizes(j); got != want {
+		if got := sizes(&j); got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}
@@ -125,7 +125,7 @@ func TestDeadlineLine(t *testing.T) {
 		"deadline 2026-11-22T18:00:00, admitted: it ends by 2026-11-22T17:30:00, 30:00 before":          {job(func(j *wire.Job) { j.Promised, j.Ends = true, due.Add(-30*time.Minute) }), "deadline"},
 		"deadline 2026-11-22T18:00:00 cannot be met; earliest possible end: 2026-11-22T19:00:00":        {job(func(j *wire.Job) { j.Due, j.Ends = "unmet", due.Add(time.Hour) }), "deadline"},
 		"deadline 2026-11-22T18:00:00: cannot be admitted: its speed is not known yet":                  {job(func(j *wire.Job) { j.Due = "unknown_speed" }), "deadline"},
-		"deadline 2026-11-22T18:00:00, promised":                                                        {job(func(j *wire.Job) { j.Promised = true }), "deadline"},
+		"deadline 2026-11-22T18:00:00, admitted":                                                        {job(func(j *wire.Job) { j.Promised = true }), "deadline"},
 		"deadline 2026-11-22T18:00:00 cannot be met, and its end cannot be predicted":                   {job(func(j *wire.Job) { j.Due = "unmet" }), "deadline"},
 		"deadline 2026-11-22T18:00:00 has passed: it is treated as a job without one":                   {job(func(j *wire.Job) { j.Due = "passed" }), "lookahead"},
 		"deadline 2026-11-22T18:00:00: not admitted; judged again when the job can be started or moved": {job(func(*wire.Job) {}), "deadline"},

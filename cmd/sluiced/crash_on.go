@@ -10,14 +10,14 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/reason"
 )
 
 // fragile returns a journal that kills the process, as kill -9 would, at the step in the
 // file named by SLUICE_CRASH: "4" right after R4 was recorded, "-4" right before. The
 // file is removed first, so that it happens once.
-func fragile(j engine.Journal) engine.Journal {
+func fragile(j journal.Journal) journal.Journal {
 	if path := os.Getenv("SLUICE_CRASH"); path != "" {
 		return crasher{j, path}
 	}
@@ -25,7 +25,7 @@ func fragile(j engine.Journal) engine.Journal {
 }
 
 type crasher struct {
-	engine.Journal
+	journal.Journal
 	path string
 }
 

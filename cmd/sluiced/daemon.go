@@ -18,6 +18,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/event"
 	"github.com/sluice-hpc/sluice/elastic/offcycle"
 	"github.com/sluice-hpc/sluice/elastic/policy"
 	"github.com/sluice-hpc/sluice/elastic/store"
@@ -145,8 +146,11 @@ func (d *daemon) engineConfig(ctx context.Context, c etc.Config) (engine.Config,
 		return engine.Config{}, err
 	}
 	cfg := engine.Config{
-		Slurm: client, Limiter: offcycle.NewLimiter(ctx, client, time.Now), Accountant: offcycle.NewAccountant(ctx, client, time.Now),
-		Journal: fragile(d.store), Samples: d.speeds, Mailbox: offcycle.NewMailbox(mailbox, time.Now), Events: d.logEvent,
+		Seams: engine.Seams{
+			Slurm: client, Limiter: offcycle.NewLimiter(ctx, client, time.Now), Accountant: offcycle.NewAccountant(ctx, client, time.Now),
+			Journal: fragile(d.store), Samples: d.speeds, Mailbox: offcycle.NewMailbox(mailbox, time.Now),
+		},
+		Events: d.logEvent,
 	}
 	return cfg, d.tune(&cfg, c)
 }
@@ -281,11 +285,11 @@ func newLog(c etc.Log, to *os.File) zerolog.Logger {
 	if c.Format == "json" {
 		return zerolog.New(plain{to}).Level(level).With().Timestamp().Logger()
 	}
-	return zerolog.New(zerolog.ConsoleWriter{Out: plain{to}, NoColor: true, TimeFormat: time.RFC3339, FieldsExclude: engine.FieldNames()}).Level(level).With().Timestamp().Logger()
+	return zerolog.New(zerolog.ConsoleWriter{Out: plain{to}, NoColor: true, TimeFormat: time.RFC3339, FieldsExclude: event.FieldNames()}).Level(level).With().Timestamp().Logger()
 }
 
 // logEvent logs one event. The text may contain users' text; plain escapes it.
-func (d *daemon) logEvent(e engine.Event) {
+func (d *daemon) logEvent(e event.Event) {
 	missed := 0
 	if key := problemKey(e); key != "" {
 		if key == noRights || key == noOutbox {

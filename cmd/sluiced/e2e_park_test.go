@@ -20,7 +20,7 @@ func TestParkedJobComesBack(t *testing.T) {
 	long.until("to train", func(v wire.Job) bool { return v.State == "RUNNING" && v.Done > 0 })
 	short := s.submit("short", "", 3, []string{"--min-gpus=4", "--max-gpus=4", "--model=toy"})
 	long.until("to be parked", func(v wire.Job) bool {
-		return v.State == "PENDING" && v.Move == nil && strings.Contains(v.Last, "waits for its turn")
+		return v.State == "PENDING" && v.Move == nil && strings.Contains(v.Last, "waits again")
 	})
 	short.completes()
 	long.completes()

@@ -10,7 +10,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic/control"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/event"
 	"github.com/sluice-hpc/sluice/etc"
 )
 
@@ -29,7 +29,7 @@ func TestLogIsOneLineOfText(t *testing.T) {
 			}
 			defer file.Close()
 			d := &daemon{log: newLog(etc.Log{Level: "debug", Format: format}, file)}
-			d.logEvent(engine.Event{Kind: hostile, Job: 41, Text: hostile})
+			d.logEvent(event.Event{Kind: hostile, Job: 41, Text: hostile})
 			d.logDenial(control.Denial{Caller: control.Caller{UID: 7, Name: hostile}, From: hostile, Verb: hostile, Job: 41, Why: hostile, Missed: 3})
 			d.log.Error().Err(os.ErrNotExist).Msg(hostile)
 			d.log.Info().Str("node", hostile).AnErr("result", &wire.Error{Message: hostile}).Msg("trust")

@@ -12,7 +12,7 @@ import (
 
 	sd "github.com/coreos/go-systemd/v22/daemon"
 
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/track"
 )
 
 const (
@@ -128,7 +128,7 @@ func (l *loop) run(ctx context.Context) error {
 // prune removes what is older than the given time, and, for jobs that are no longer in
 // the report, what nothing else learns from.
 func (l *loop) prune(ctx context.Context, before time.Time) error {
-	return errors.Join(l.d.store.Prune(ctx, before), l.d.store.ForgetOwn(ctx, before.Add(historyFor-engine.EndedMemory)))
+	return errors.Join(l.d.store.Prune(ctx, before), l.d.store.ForgetOwn(ctx, before.Add(historyFor-track.EndedMemory)))
 }
 
 // oldest is the time before which history is removed. The system clock may be far ahead:

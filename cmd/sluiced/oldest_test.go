@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/store"
 )
 
@@ -22,10 +22,10 @@ func TestClockAheadDropsNoHistory(t *testing.T) {
 	if at, err := s.Newest(t.Context()); err != nil || !at.IsZero() {
 		t.Errorf("the newest job of an empty store is of %v (%v)", at, err)
 	}
-	old := engine.JobRecord{Token: "a", ID: 1, Submitted: noon.Add(-95 * day), Ended: noon.Add(-94 * day)}
-	young := engine.JobRecord{Token: "b", ID: 2, Submitted: noon.Add(-60 * day), Ended: noon.Add(-2 * day)}
-	live := engine.JobRecord{Token: "c", ID: 3, Submitted: noon.Add(-day)}
-	if err := s.SaveJobs(t.Context(), []engine.JobRecord{old, young, live}); err != nil {
+	old := journal.JobRecord{Token: "a", Identity: journal.Identity{ID: 1}, Life: journal.Life{Submitted: noon.Add(-95 * day), Ended: noon.Add(-94 * day)}}
+	young := journal.JobRecord{Token: "b", Identity: journal.Identity{ID: 2}, Life: journal.Life{Submitted: noon.Add(-60 * day), Ended: noon.Add(-2 * day)}}
+	live := journal.JobRecord{Token: "c", Identity: journal.Identity{ID: 3}, Life: journal.Life{Submitted: noon.Add(-day)}}
+	if err := s.SaveJobs(t.Context(), []journal.JobRecord{old, young, live}); err != nil {
 		t.Fatal(err)
 	}
 	newest, err := s.Newest(t.Context())

@@ -14,6 +14,8 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/control"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+	"github.com/sluice-hpc/sluice/elastic/engine/publish"
 	"github.com/sluice-hpc/sluice/etc"
 )
 
@@ -21,7 +23,7 @@ import (
 var _ control.Service = (*daemon)(nil)
 
 // Report returns what the last cycle published.
-func (d *daemon) Report() *engine.Report { return d.engine.Report() }
+func (d *daemon) Report() *publish.Report { return d.engine.Report() }
 
 // Plan decides from the last observation, as the next cycle will, and carries out
 // nothing.
@@ -72,7 +74,7 @@ func (d *daemon) Trust(ctx context.Context, caller control.Caller, node string) 
 }
 
 // Segments returns the runs of a job, oldest first.
-func (d *daemon) Segments(ctx context.Context, token string) ([]engine.Segment, error) {
+func (d *daemon) Segments(ctx context.Context, token string) ([]journal.Segment, error) {
 	return d.store.Segments(ctx, token)
 }
 

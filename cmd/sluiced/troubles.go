@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/event"
 	"github.com/sluice-hpc/sluice/etc"
 	"github.com/sluice-hpc/sluice/slurm"
 )
@@ -198,7 +198,7 @@ func (r *repeats) tell(key string, now time.Time) (tell bool, missed int) {
 
 // problemKey identifies a failed action: a problem of the daemon itself is the same for
 // all jobs; else it is the job and the failure.
-func problemKey(e engine.Event) string {
+func problemKey(e event.Event) string {
 	switch {
 	case e.Err == nil:
 		return ""

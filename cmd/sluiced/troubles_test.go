@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/event"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
@@ -19,7 +19,7 @@ func TestProblemsAreToldOnceAnHour(t *testing.T) {
 	var r repeats
 	told := 0
 	for i := range 3 * 3600 * 2 {
-		e := engine.Event{Job: 1, Kind: "problem", Text: fmt.Sprint("could not write incarnation ", i), Err: refused}
+		e := event.Event{Job: 1, Kind: "problem", Text: fmt.Sprint("could not write incarnation ", i), Err: refused}
 		if i%2 == 1 {
 			e.Job = 2
 		}
@@ -33,16 +33,16 @@ func TestProblemsAreToldOnceAnHour(t *testing.T) {
 	if told != 3 {
 		t.Errorf("told %d times in 3 hours", told)
 	}
-	if tell, _ := r.tell(problemKey(engine.Event{Job: 1, Err: fs.ErrPermission}), now); !tell {
+	if tell, _ := r.tell(problemKey(event.Event{Job: 1, Err: fs.ErrPermission}), now); !tell {
 		t.Error("an outbox that cannot be written is another problem")
 	}
 	for _, job := range []int64{1, 2} {
-		e := engine.Event{Job: 3, Text: fmt.Sprint("could not do ", job), Err: errors.New("no")}
+		e := event.Event{Job: 3, Text: fmt.Sprint("could not do ", job), Err: errors.New("no")}
 		if tell, _ := r.tell(problemKey(e), now); !tell {
 			t.Errorf("%+v is not told", e)
 		}
 	}
-	if problemKey(engine.Event{Kind: "problem", Text: "what the audit reads"}) != "" {
+	if problemKey(event.Event{Kind: "problem", Text: "what the audit reads"}) != "" {
 		t.Error("only failed actions are held back")
 	}
 }

@@ -14,8 +14,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files; read the diff before committing it")
 
-// records are the texts of a small clean story: job 1 gives half of its GPUs to
-// job 2.
+// records are the texts of a short correct history: job 1 gives half of its GPUs to job 2.
 type records map[string]string
 
 // names of the records, as the edits below call them.
@@ -66,7 +65,7 @@ func (r records) check(t testing.TB, o Options) Report {
 // forger changes records.
 type forger func(t testing.TB, r records)
 
-// swap replaces every occurrence; there has to be one.
+// swap replaces every occurrence; there must be at least one.
 func swap(file, from, to string) forger {
 	return func(t testing.TB, r records) {
 		t.Helper()
@@ -77,7 +76,7 @@ func swap(file, from, to string) forger {
 	}
 }
 
-// drop removes the lines that hold all the parts; there has to be one.
+// drop removes the lines that hold all the parts; there must be at least one.
 func drop(file string, parts ...string) forger {
 	return func(t testing.TB, r records) {
 		t.Helper()
@@ -114,18 +113,19 @@ func put(file, mark string, lines ...string) forger {
 	}
 }
 
-// said is a line of sluiced's about a job, with the fields that the kind of event has.
+// said returns a line of sluiced's event log about a job, with the fields that events of the
+// kind have.
 func said(at, kind, job, fields, text string) string {
 	return `{"level":"info","event":"` + kind + `","job":` + job + `,` + fields + `,"time":"2026-11-21T` + at + `Z","message":"` + text + `"}`
 }
 
-// did is a line of slurmctld's.
+// did returns a line of slurmctld's log.
 func did(at, text string) string { return "[2026-11-21T" + at + "] " + text }
 
 const token1, token2 = "ff20f7b485066fd43063a6ed06c15d66", "453f83ffccdbd909729ea1c67a0ea989"
 
-// forged are records that show one broken promise each, by the name of the golden
-// file with what the audit says of it.
+// forged are records that break one invariant each, by the name of the golden file that holds
+// what the audit says about them.
 var forged = map[string][]forger{
 	// I1
 	"two-runs-at-once": {drop(slurm, "12:00:12", "deallocate_nodes: JobId=1"), drop(slurm, "Requeuing JobId=1")},
@@ -167,12 +167,12 @@ var forged = map[string][]forger{
 		did("12:00:30.001", "_slurm_rpc_update_job: complete JobId=7 uid=64030 usec=100"))},
 }
 
-// cleanedAt is slurmctld's word that the last node of a job's run has answered.
+// cleanedAt returns slurmctld's line that the last node of a job's run has been cleaned up.
 func cleanedAt(at, job string) string {
 	return did(at, "TRACE_JOBS: cleanup_completing: JobId="+job)
 }
 
-// requeued is slurmctld's word of sluiced requeuing job 2.
+// requeued are slurmctld's lines about a requeue of job 2 by sluiced.
 var requeued = []string{did("12:00:30.010", "debug2: Processing RPC: REQUEST_JOB_REQUEUE from UID=64030"),
 	did("12:00:30.011", "debug:  _job_requeue_op: JobId=2 state 0x8000 reason 16 priority 0")}
 
@@ -195,8 +195,8 @@ func TestCleanStory(t *testing.T) {
 	}
 }
 
-// TestForged: every promise, broken in the records, is seen, with its job, its
-// time and the lines of both sides.
+// TestForged: every broken invariant is found, with its job, its time and the lines of both
+// sides.
 func TestForged(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(forged)) {
 		t.Run(name, func(t *testing.T) {
@@ -231,8 +231,8 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// TestForgivenStories: what looks like a broken promise and is none.
-func TestForgivenStories(t *testing.T) {
+// TestNoFalseViolations: what only looks like a violation is not reported.
+func TestNoFalseViolations(t *testing.T) {
 	for name, changes := range map[string][]forger{
 		"a newer checkpoint was bad": {swap(events, `"checkpoint":"00000001","run":1,`, `"run":1,"passed":["00000001"],`)},
 		"slurmctld went back to an older state": {drop(slurm, "12:00:12", "deallocate_nodes: JobId=1"), drop(slurm, "Requeuing JobId=1"),
@@ -245,7 +245,7 @@ func TestForgivenStories(t *testing.T) {
 			did("12:00:30.001", "debug:  _job_requeue_op: JobId=2 state 0x8000 reason 16 priority 0"))},
 		"sluiced died before it could tell that it opened a move": {drop(events, `"open"`, "resize gpu1:4"),
 			put(events, "ask job 1", said("12:00:10.001", "taken", "1", `"move":"resize","target":"gpu1:2","incarnation":2,"step":1`, "resize gpu1:4 -> gpu1:2, incarnation 2, at R1"))},
-		"a run is told of again": {put(events, `"ended","job":2`, said("12:00:40.000", "step", "1", `"step":3,"checkpoint":"00000002"`, "R3 checkpoint 00000002 verified"),
+		"a run is logged again": {put(events, `"ended","job":2`, said("12:00:40.000", "step", "1", `"step":3,"checkpoint":"00000002"`, "R3 checkpoint 00000002 verified"),
 			said("12:00:41.000", "run", "1", `"incarnation":2,"checkpoint":"00000001","run":1,"began":"2026-11-21T12:00:14.400Z"`, "run 1 of incarnation 2 began at 2026-11-21T12:00:14.400Z from checkpoint 00000001"))},
 		"sluiced was not there": {drop(events, `"ended","job":1`), swap(events, "12:05:00.000", "12:02:00.500")},
 		"slurmctld could not be asked": {drop(events, `"ended","job":1`),
@@ -277,10 +277,10 @@ func TestForgivenStories(t *testing.T) {
 	}
 }
 
-// TestANumberGivenAgain: checkpoints of a job that slurmctld forgot say nothing of the job
-// that has its number now, also where sluiced ended its move after it, and never said that it
-// took it up; of the same job they do.
-func TestANumberGivenAgain(t *testing.T) {
+// TestReusedJobNumber: after slurmctld forgot a job and reused its number, the checkpoints of
+// the old job say nothing about the new one, also if sluiced ended the old job's move later and
+// never logged that it adopted the new job. Checkpoints of the same job do count.
+func TestReusedJobNumber(t *testing.T) {
 	at := func(s int, kind string, f Fields) Event {
 		when := time.Date(2026, 11, 21, 12, 0, s, 0, time.UTC)
 		return Event{Line: Line{Number: s, At: when}, Job: 1, Kind: kind, Fields: f}
@@ -289,7 +289,7 @@ func TestANumberGivenAgain(t *testing.T) {
 		return at(s, "run", Fields{Run: run, Incarnation: 1, Began: fmt.Sprintf("2026-11-21T12:00:%02dZ", s), Checkpoint: from})
 	}
 	over := []Event{began(1, 1, "00000001"), at(3, "ended", Fields{State: "forgotten by Slurm"}), at(3, "close", Fields{Outcome: "ended", State: "forgotten by Slurm"})}
-	for token, want := range map[string]int{"41fb60dbe63324060d659b80086ba823": 0, "": 1} { // without one it lives again
+	for token, want := range map[string]int{"41fb60dbe63324060d659b80086ba823": 0, "": 1} { // without a token it is the same job again
 		c := &check{Evidence: Evidence{Events: append(slices.Clone(over), at(5, "adopted", Fields{Token: token}), began(7, 0, ""))}}
 		if c.noLostProgress(); len(c.report.Violations) != want {
 			t.Errorf("%q: %v", token, c.report.Violations)
@@ -297,8 +297,8 @@ func TestANumberGivenAgain(t *testing.T) {
 	}
 }
 
-// TestEndedJobsInTheSavedState: a slurmctld that starts lists jobs that had ended,
-// with what they had; they hold nothing, unless something of them still runs.
+// TestEndedJobsInTheSavedState: a slurmctld that starts lists jobs that had ended, with their
+// allocations. They hold no GPUs unless a step of them still runs.
 func TestEndedJobsInTheSavedState(t *testing.T) {
 	listed := func(job, count, bits string) []string {
 		at := "12:01:10.000"
@@ -323,9 +323,8 @@ func TestEndedJobsInTheSavedState(t *testing.T) {
 	}
 }
 
-// TestEveryEffectNeedsItsWord: none of the announcements of effects in Slurm can
-// be missing unseen.
-func TestEveryEffectNeedsItsWord(t *testing.T) {
+// TestEveryEffectNeedsItsAnnouncement: no announcement of an effect in Slurm can be missing unnoticed.
+func TestEveryEffectNeedsItsAnnouncement(t *testing.T) {
 	whole := clean(t)
 	for line := range strings.Lines(whole[events]) {
 		if !strings.Contains(line, `"act"`) || strings.Contains(line, "withdraw") || strings.Contains(line, "ask job") {
@@ -339,12 +338,12 @@ func TestEveryEffectNeedsItsWord(t *testing.T) {
 	}
 }
 
-// TestNotes: what cannot be checked is said aloud, not passed.
+// TestNotes: what could not be checked is reported as such, not passed.
 func TestNotes(t *testing.T) {
 	for want, change := range map[string]forger{
-		"does not say as whom it runs":     swap(events, `"uid":64030,`, ""),
+		"does not name the account":        swap(events, `"uid":64030,`, ""),
 		"belongs to sluiced's own account": swap(events, `"uid":64030,`, `"uid":1000,`),
-		"when GPUs came free":              drop(slurm, "TRACE_JOBS"),
+		"when GPUs were freed":             drop(slurm, "TRACE_JOBS"),
 		"3 lines of sluiced's log lack":    swap(events, `"act":"withdraw",`, ""),
 		"1 lines of sluiced.log":           put(events, "R5", "panic: something"),
 		"1 lines of jobcomp.log":           put(comp, "JobId=2", "JobId=junk"),
@@ -368,7 +367,7 @@ func TestReadRefuses(t *testing.T) {
 		t.Errorf("read an event log that is none: %v", err)
 	}
 	p.Events = dir
-	if _, err := Read(p, time.UTC); err == nil || !strings.Contains(err.Error(), "no regular file") {
+	if _, err := Read(p, time.UTC); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 		t.Errorf("read a directory: %v", err)
 	}
 }

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// TestBackupController: one log of two slurmctld. That the backup is started ends nothing,
-// that it takes over and that the primary returns are starts, in whatever order the two say
-// so; what a call had changed when the backup was started is not forgotten.
+// TestBackupController: one log of two slurmctld. The start of a backup ends nothing; its
+// takeover and the return of the primary are starts, in whatever order the two log them.
+// Changes of a call under way when the backup started are not lost.
 func TestBackupController(t *testing.T) {
 	const starts, stands = "slurmctld version 22.05.8 started on cluster lab1", "slurmctld running in background mode"
 	primary := []string{starts, "debug2: shutting down backup controllers (my index: 0)", "debug:  Requesting control from backup controller vm-backup"}

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// noOversubscription: I4, the GPUs of the runs on a node are never more than the
-// node's, and no GPU is two runs'; and no move aims at more than a node has.
+// noOversubscription: I4. The GPUs of the runs on a node never exceed the node's, no GPU
+// belongs to two runs, and no move asks a node for more GPUs than it has.
 func (c *check) noOversubscription() {
 	if c.report.Tally.Runs > 0 && !c.traced {
-		c.note("slurmctld's log does not tell when GPUs came free: those of several jobs are not added up (I4); it needs DebugFlags=Gres,TraceJobs and SlurmctldDebug=debug2")
+		c.note("slurmctld's log does not say when GPUs were freed: the GPUs of several jobs are not added up (I4); it needs DebugFlags=Gres,TraceJobs and SlurmctldDebug=debug2")
 	}
 	c.replay(func(r Record, held map[int64]holding) {
 		if r.Kind != Allocated || !c.traced {
@@ -33,12 +33,12 @@ func (c *check) noOversubscription() {
 	}
 }
 
-// fits holds one share of a new run against those of the others on its node.
+// fits checks one share of a new run against the shares of the other runs on its node.
 func (c *check) fits(r Record, s Share, held map[int64]holding) {
 	used, lines := s.GPUs, []Line{r.Line}
 	shared := ""
 	for _, other := range sorted(held) {
-		if other == r.Job { // one run at a time is another promise
+		if other == r.Job { // two runs of one job are checked by oneRun
 			continue
 		}
 		for _, o := range held[other].shares {
@@ -49,7 +49,7 @@ func (c *check) fits(r Record, s Share, held map[int64]holding) {
 			lines = append(lines, held[other].began.Line)
 			for _, b := range o.Bits {
 				if slices.Contains(s.Bits, b) {
-					shared = fmt.Sprintf("GPU %d of node %s is job %d's too", b, s.Node, other)
+					shared = fmt.Sprintf("GPU %d of node %s is also allocated to job %d", b, s.Node, other)
 				}
 			}
 		}
@@ -63,7 +63,7 @@ func (c *check) fits(r Record, s Share, held map[int64]holding) {
 	}
 }
 
-// lastEvent is the last thing sluiced said about a job by then.
+// lastEvent returns the last event of a job at or before the time.
 func (c *check) lastEvent(job int64, at time.Time) (last Event) {
 	for _, e := range c.Events {
 		if e.Job == job && !e.At.After(at) {
@@ -73,7 +73,7 @@ func (c *check) lastEvent(job int64, at time.Time) (last Event) {
 	return last
 }
 
-// placesKnown: I4, where sluiced says a move ended is where Slurm runs the job.
+// placesKnown: I4. Where sluiced says that a move ended is where Slurm runs the job.
 func (c *check) placesKnown() {
 	for _, e := range c.Events {
 		if e.Kind != "close" || !e.arrived() {
@@ -90,8 +90,8 @@ func (c *check) placesKnown() {
 	}
 }
 
-// runAt is the run a job had for certain when sluiced last looked: begun well
-// before, not ended, by a slurmctld that is still the same.
+// runAt returns the run that a job had for certain when sluiced last looked: it began well
+// before, had not ended, and slurmctld was not restarted in between.
 func (c *check) runAt(job int64, at time.Time) (run Record, ok bool) {
 	for _, r := range c.Controller[:c.upTo(at)] {
 		switch {

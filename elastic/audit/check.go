@@ -10,21 +10,21 @@ import (
 
 // Options of a check. The zero value is usable.
 type Options struct {
-	// Patience is how long sluiced may take to notice something; 0 = a minute. It
-	// has to be more than two of its cycles.
+	// Patience is how long sluiced may take to notice something; 0 = 1 min. It MUST be longer
+	// than two cycles of sluiced.
 	Patience time.Duration
-	// Window is how long an effect may follow its announcement; 0 = two minutes. A
-	// command that waits for a slurmctld that is away ends by its deadline long before;
-	// files that block may take longer.
+	// Window is how long an effect may follow its announcement; 0 = 2 min. A command that waits
+	// for an unreachable slurmctld is ended by its deadline long before; blocked files may take
+	// longer.
 	Window time.Duration
-	// Open is how long a move may stay open while Slurm answers; 0 = half an hour.
+	// Open is how long a move may stay open while Slurm answers; 0 = 30 min.
 	Open time.Duration
-	// UID is the account of sluiced, where its log does not say; 0 = unknown.
+	// UID is the account of sluiced, used where its log does not say; 0 = unknown.
 	UID int64
 }
 
-// Check derives the invariants from the evidence alone. The same evidence gives
-// the same report.
+// Check derives the invariants I1 to I5 from the evidence alone. It is pure: the same evidence
+// gives the same report.
 func Check(e Evidence, o Options) Report {
 	o.Patience = cmp.Or(o.Patience, time.Minute)
 	o.Open = cmp.Or(o.Open, 30*time.Minute)
@@ -48,24 +48,24 @@ func Check(e Evidence, o Options) Report {
 	return c.report
 }
 
-// check is one audit.
+// check is the state of one audit.
 type check struct {
 	Evidence
 	o         Options
 	report    Report
-	ours      map[int64]Event // jobs sluiced took up, and where it first says so
+	ours      map[int64]Event // jobs that sluiced adopted, each with the first event that says so
 	uid       int64           // of sluiced; -1 = unknown
-	traced    bool            // slurmctld's log tells when GPUs came free
-	cleans    bool            // and when nodes were cleaned of a run
-	killsTold bool            // and what was cancelled
-	// unclear are the jobs of which it cannot be told how they ended.
+	traced    bool            // slurmctld's log says when GPUs were freed
+	cleans    bool            // it says when a run's nodes were cleaned up
+	killsTold bool            // it says which jobs were cancelled
+	// unclear are the jobs whose end cannot be determined.
 	unclear map[int64]bool
 	// said and did are the events and records by job, in order; see byJob.
 	said map[int64][]Event
 	did  map[int64][]Record
 }
 
-// byJob sorts events and records, once: a crowd's are hundreds of thousands.
+// byJob sorts events and records by job, once: a large campaign has hundreds of thousands.
 func (c *check) byJob() {
 	c.said, c.did = map[int64][]Event{}, map[int64][]Record{}
 	for _, e := range c.Events {
@@ -86,7 +86,7 @@ func (c *check) broken(invariant string, job int64, at time.Time, what string, l
 
 func (c *check) note(text string) { c.report.Notes = append(c.report.Notes, text) }
 
-// survey learns who is who and counts what there is.
+// survey learns the accounts and jobs, and counts what there is to check.
 func (c *check) survey() {
 	t := &c.report.Tally
 	c.uid = -1
@@ -112,7 +112,7 @@ func (c *check) survey() {
 		}
 	}
 	if bare > 0 {
-		c.note(fmt.Sprintf("%d lines of sluiced's log lack the fields of their event, as a sluice wrote them that had none: they say nothing here", bare))
+		c.note(fmt.Sprintf("%d lines of sluiced's log lack the fields of their event, because an older sluice wrote them: they are not checked", bare))
 	}
 	freed := false
 	for _, r := range c.Controller {
@@ -140,8 +140,8 @@ func (c *check) own(e Event) {
 	}
 }
 
-// upTo returns how many of the records in order of their lines were written by
-// then, as far as the clocks can tell.
+// upTo returns how many of the records, in the order of their lines, were written at or before
+// the time, as far as the clocks allow.
 func (c *check) upTo(at time.Time) int {
 	n := 0
 	for i, r := range c.Controller {

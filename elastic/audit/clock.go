@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// bootedBetween reports whether slurmctld was started in the span: it may then
-// have gone back to an older state of a job.
+// bootedBetween reports whether slurmctld was started in the span. It may then have restored an
+// older state of a job.
 func (c *check) bootedBetween(from, to time.Time) bool {
 	for _, r := range c.Controller {
 		if r.Kind == Booted && r.At.After(from) && !r.At.After(to) {
@@ -16,8 +16,8 @@ func (c *check) bootedBetween(from, to time.Time) bool {
 	return false
 }
 
-// horizon is until when sluiced is known to have lived and seen Slurm: the last
-// event before it stopped, was killed or went blind; zero when it never was.
+// horizon returns the time until which sluiced is known to have run and seen Slurm: the last
+// event before it stopped, was killed or lost sight of Slurm. Zero if it never ran.
 func (c *check) horizon() time.Time {
 	var last time.Time
 	blind := false

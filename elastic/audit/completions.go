@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Completion is one reading of a record of the job completion log (jobcomp/filetxt): the
-// end of one run, or of a job that never ran.
+// Completion is one reading of a record of the job completion log (jobcomp/filetxt): the end of
+// one run, or of a job that never ran.
 type Completion struct {
 	Line
 	Job        int64
@@ -17,22 +17,22 @@ type Completion struct {
 	State      string // PENDING of a run that was requeued
 	Start, End time.Time
 	Nodes      []string
-	// Doubtful: there are other ways to read it. Names and folders stand there as they
-	// are, with their line breaks: so a record may look like several, hold its fields more
-	// than once, or be somebody's name. The readings of one record have the place of its
-	// first line.
+	// Doubtful: the record has other readings. Job names and folders are written to the log
+	// unescaped, with line breaks. So a record may look like several, may repeat fields, or may
+	// itself be part of a job name. All readings of one record have the place of its first
+	// line.
 	Doubtful bool
 }
 
-// Final reports whether the job was over then, unless somebody requeued it.
+// Final reports whether the job was over with this run, unless it was requeued later.
 func (c Completion) Final() bool { return c.State != "PENDING" && c.State != "REQUEUED" }
 
 var (
-	// Up to the job's name, which is the user's.
+	// Matches up to the job's name, which the user chooses.
 	beginForm = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`JobId=(\d+) UserId=[^()\s]*\((\d+)\) GroupId=[^()\s]*\(\d+\) Name=`)
 	})
-	// From there to the job's folder, which is the user's, too.
+	// Matches from the name to the job's folder, which the user chooses too.
 	chainForm = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(` JobState=([A-Z_]+) Partition=\S* TimeLimit=\S+ StartTime=(\S+) EndTime=(\S+) NodeList=(\S+) NodeCnt=\d+ ProcCnt=\d+ WorkDir=`)
 	})
@@ -41,15 +41,15 @@ var (
 	})
 )
 
-// What is read together at most: longer names are lost.
+// Bounds of what is read together; longer names are lost.
 const (
 	maxRecord   = 64 << 10 // bytes
 	maxReadings = 16       // of one record, and records that seem to go on in one another
 )
 
-// ParseCompletions reads the job completion log: every way in which something in it can
-// be a record. Its times are whole seconds in loc. Lines that are in no record come back
-// apart. The error is that of the reader.
+// ParseCompletions reads the job completion log and returns every way in which a part of it can
+// be a record. Its times are whole seconds in loc. Lines that belong to no record are returned
+// separately. The error is the reader's.
 func ParseCompletions(r io.Reader, file string, loc *time.Location) (out []Completion, other []Line, err error) {
 	p := completions{loc: loc}
 	err = eachLine(r, file, p.line)
@@ -58,24 +58,24 @@ func ParseCompletions(r io.Reader, file string, loc *time.Location) (out []Compl
 	return p.out, p.other, err
 }
 
-// completions is what is known in the middle of the log.
+// completions is the state of the parser in the middle of the log.
 type completions struct {
 	loc   *time.Location
 	out   []Completion
 	other []Line
-	now   []Line  // the record being read: a head, and lines that are none
-	size  int     // of it, in bytes
-	open  []stump // those before that have no end
+	now   []Line  // the record being read: its first line and lines without a record
+	size  int     // size of now in bytes
+	open  []stump // earlier records without an end
 }
 
-// stump is a record without an end: what follows may be the rest of it.
+// stump is a record without an end: the text that follows may be the rest of it.
 type stump struct {
 	first Line
 	text  string
 }
 
-// line takes a line, which may hold several records: Slurm cuts one off at 1024 bytes,
-// with its end of line, and writes the next one after it.
+// line takes a line. A line may hold several records: Slurm cuts a record off at 1024 bytes,
+// including its line end, and appends the next one.
 func (p *completions) line(l Line) {
 	at := beginForm().FindAllStringIndex(l.Text, -1)
 	if len(at) == 0 {
@@ -106,7 +106,7 @@ func (p *completions) piece(l Line, begins bool) {
 	}
 }
 
-// finish takes the record that was being read, as the next one begins.
+// finish closes the record that was being read when the next one begins.
 func (p *completions) finish() {
 	if len(p.now) == 0 {
 		return
@@ -146,7 +146,7 @@ func joined(lines []Line) string {
 	return b.String()
 }
 
-// goOn makes text a part of the records that are open.
+// goOn appends text to the open records.
 func (p *completions) goOn(text string) {
 	for i := range p.open {
 		if s := &p.open[i]; len(s.text)+len(text) < maxRecord {
@@ -155,7 +155,7 @@ func (p *completions) goOn(text string) {
 	}
 }
 
-// giveUp reads the first n open records as they are: nothing ends them.
+// giveUp reads the first n open records as they are, without an end.
 func (p *completions) giveUp(n int) {
 	for ; n > 0; n-- {
 		p.read(p.open[0].first, p.open[0].text, true)
@@ -163,8 +163,8 @@ func (p *completions) giveUp(n int) {
 	}
 }
 
-// read notes the readings of a record, each of which is what stands between some two of
-// the user's words.
+// read stores the readings of a record. The text between any two parts that the user chose is
+// one reading.
 func (p *completions) read(first Line, text string, doubtful bool) {
 	head := beginForm().FindStringSubmatch(text)
 	chains := chainForm().FindAllStringSubmatch(text, maxReadings+1)

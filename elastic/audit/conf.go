@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// ParseConf reads slurm.conf as far as it says how many GPUs each node has.
+// ParseConf reads from slurm.conf how many GPUs each node has. The error is the reader's.
 func ParseConf(r io.Reader, file string) (map[string]int, error) {
 	gpus := map[string]int{}
 	err := eachLine(r, file, func(l Line) {

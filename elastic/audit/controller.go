@@ -9,40 +9,40 @@ import (
 	"time"
 )
 
-// Kind is what a line of slurmctld's log says happened.
+// Kind is what a line of slurmctld's log reports.
 type Kind string
 
-// What slurmctld's log tells.
+// The kinds of lines in slurmctld's log.
 const (
-	Submitted Kind = "submitted" // a batch job was handed in
-	Changed   Kind = "changed"   // scontrol update, hold, release: one call that was carried out
+	Submitted Kind = "submitted" // a batch job was submitted
+	Changed   Kind = "changed"   // scontrol update, hold or release: one call that succeeded
 	Requeued  Kind = "requeued"  // scontrol requeue or requeuehold
 	Signalled Kind = "signalled" // scancel, with or without a signal
 	Allocated Kind = "allocated" // a run got its nodes and GPUs
-	Freed     Kind = "freed"     // a run gave them back
-	Cleaned   Kind = "cleaned"   // the nodes of a run that is over answered, the last of them
-	Booted    Kind = "booted"    // a slurmctld read the saved state: it was started, or took over
+	Freed     Kind = "freed"     // the GPUs of a run were freed
+	Cleaned   Kind = "cleaned"   // the last node of an ended run was cleaned up
+	Booted    Kind = "booted"    // a slurmctld read the saved state: it started, or took over
 	Recovered Kind = "recovered" // a job as slurmctld found it in its saved state
 )
 
-// Record is one thing that slurmctld says happened.
+// Record is one event in slurmctld's log.
 type Record struct {
 	Line
 	Kind   Kind
 	Job    int64
-	UID    int64   // who asked for it; -1 = the log does not say
+	UID    int64   // account that asked for it; -1 = not logged
 	Change Change  // of Changed
-	Signal int     // of Signalled
-	Shares []Share // of Allocated: by node; of Recovered: in the order of its nodes, unnamed
-	Runs   bool    // of Recovered: something of it was found running
-	Again  bool    // of Freed: the job was requeued, by whomever
+	Signal int     // of Signalled: the signal's number
+	Shares []Share // of Allocated: by node; of Recovered: in the order of its nodes, without names
+	Runs   bool    // of Recovered: a step of it was running
+	Again  bool    // of Freed: the job was requeued
 }
 
 // Change is what one scontrol call changed.
 type Change struct {
 	Comment, Size, Begin, Held, Released bool
-	Requeueable                          bool   // Requeue was written, which is how a scheduling pass is asked for
-	Incarnation                          int    // of the comment written, when it is a tag of sluice's
+	Requeueable                          bool   // Requeue was written: this is how a scheduling pass is requested
+	Incarnation                          int    // of the comment written, if that is a tag of sluice
 	Token                                string // likewise
 }
 
@@ -64,7 +64,7 @@ var (
 	startForm    = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^(?:_start_job: Started JobId=(\d+) in \S+ on (\S+)|Allocate JobId=(\d+) NodeList=(\S+) )`)
 	})
-	// Slurm 26.05 has no line of its own for what backfill starts, but these two.
+	// Slurm 26.05 has no line of its own for a job that backfill starts, only these two.
 	runsForm = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^TRACE_JOBS: select_nodes: \[JobId=(\d+)\] change state: PENDING -> RUNNING`)
 	})
@@ -87,10 +87,9 @@ var (
 	})
 )
 
-// ParseController reads slurmctld's log. Times without a zone are in loc. What
-// the log has to hold: DebugFlags=Gres,TraceJobs for the GPUs of runs, and
-// SlurmctldDebug=debug2 for who asked for a requeue. Lines it does not know are
-// passed over. The error is that of the reader.
+// ParseController reads slurmctld's log. Times without a zone are in loc. The log needs
+// DebugFlags=Gres,TraceJobs for the GPUs of runs, and SlurmctldDebug=debug2 for the account
+// that asked for a requeue. Unknown lines are skipped. The error is the reader's.
 func ParseController(r io.Reader, file string, loc *time.Location) ([]Record, error) {
 	p := &controller{}
 	p.forget()
@@ -109,7 +108,7 @@ func ParseController(r io.Reader, file string, loc *time.Location) ([]Record, er
 	return p.records, err
 }
 
-// parseStamp reads the forms of LogTimeFormat that carry a date.
+// parseStamp reads the forms of LogTimeFormat that include a date.
 func parseStamp(text string, loc *time.Location) (time.Time, bool) {
 	for _, form := range []string{"2006-01-02T15:04:05.999999", "2006-01-02T15:04:05.999999Z07:00"} {
 		if at, err := time.ParseInLocation(form, text, loc); err == nil {
@@ -119,20 +118,20 @@ func parseStamp(text string, loc *time.Location) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// controller is what is known in the middle of the log.
+// controller is the state of the parser in the middle of the log.
 type controller struct {
 	records   []Record
-	changes   map[int64]*Change // settings of the call under way, by job
-	requeuers []requeuer        // who asked for a requeue that was not carried out yet
-	killers   map[int64]int64   // who asked to signal a job
-	gres      map[int64][]Share // what a job was last said to have, by place of the node
-	starting  int64             // job that was chosen to run, of which no start was told yet
+	changes   map[int64]*Change // settings of the calls under way, by job
+	requeuers []requeuer        // accounts that asked for a requeue that has not happened yet
+	killers   map[int64]int64   // account that asked to signal a job
+	gres      map[int64][]Share // GPUs a job was last logged with, by the node's place in its list
+	starting  int64             // job that was chosen to run and is not logged as started yet
 	block     int64             // job whose GPUs are being listed
-	steps     map[int64]bool    // jobs of which a step was found at the last start
-	before    *controller       // as it was before the last start, if that may be a backup's
+	steps     map[int64]bool    // jobs with a step found at the last start
+	before    *controller       // state before the last start, while that may be a backup's
 }
 
-// sources are what some parts of slurmctld put before their lines.
+// sources are prefixes that some parts of slurmctld write before their lines.
 var sources = []string{"debug3: ", "debug2: ", "debug:  ", "debug: ", "error: ", "sched: ", "sched/backfill: ", "sched/builtin: "}
 
 func (p *controller) line(l Line, text string) {
@@ -143,7 +142,7 @@ func (p *controller) line(l Line, text string) {
 	for _, s := range sources {
 		text = strings.TrimPrefix(text, s)
 	}
-	if strings.HasPrefix(text, "gres") { // the next block; another thread's line ends none
+	if strings.HasPrefix(text, "gres") { // the next block; a line of another thread does not end one
 		p.block = 0
 	}
 	switch {
@@ -168,7 +167,7 @@ func (p *controller) line(l Line, text string) {
 
 func (p *controller) add(r Record) { p.records = append(p.records, r) }
 
-// asked takes lines about what somebody asked for.
+// asked handles lines about requests.
 func (p *controller) asked(l Line, text string) bool {
 	if m := settingForm().FindStringSubmatch(text); m != nil {
 		p.setting(l, m[1], m[2], job(m[3]))
@@ -190,7 +189,7 @@ func (p *controller) asked(l Line, text string) bool {
 		p.requeuers = append(p.requeuers, requeuer{l.At, job(m[1])})
 		return true
 	}
-	if strings.HasPrefix(text, "_slurm_rpc_requeue: Requeue of JobId=") { // returned an error
+	if strings.HasPrefix(text, "_slurm_rpc_requeue: Requeue of JobId=") { // the call returned an error
 		p.requeuer(l.At)
 		return true
 	}
@@ -214,7 +213,7 @@ func (p *controller) asked(l Line, text string) bool {
 	return false
 }
 
-// setting notes one field of the call under way.
+// setting records one field of the call under way.
 func (p *controller) setting(_ Line, field, rest string, id int64) {
 	c := p.change(id)
 	switch field {
@@ -235,7 +234,7 @@ func (p *controller) setting(_ Line, field, rest string, id int64) {
 	}
 }
 
-// laidOut takes the nodes of a job that was started without a word.
+// laidOut takes the nodes of a job whose start has no line of its own.
 func (p *controller) laidOut(l Line, text string) {
 	if m := laidForm().FindStringSubmatch(text); m != nil {
 		p.add(Record{Line: l, Kind: Allocated, Job: p.starting, UID: -1, Shares: named(p.gres[p.starting], m[1])})
@@ -243,7 +242,7 @@ func (p *controller) laidOut(l Line, text string) {
 	}
 }
 
-// happened takes lines about what became of jobs.
+// happened handles lines about changes of jobs.
 func (p *controller) happened(l Line, text string) bool {
 	if m := runsForm().FindStringSubmatch(text); m != nil {
 		p.starting = job(m[1])
@@ -300,17 +299,17 @@ func (p *controller) change(id int64) *Change {
 	return c
 }
 
-// requeuer is who asked for a requeue, and when.
+// requeuer is an account that asked for a requeue, and when.
 type requeuer struct {
 	at  time.Time
 	uid int64
 }
 
-// carried is how long slurmctld takes to carry a requeue out, where others are asked for, too.
+// carried is how long slurmctld takes to carry out a requeue while others are requested.
 const carried = time.Second
 
-// requeuer is who asked for the requeue that comes next. One that changes nothing, as of a
-// job that stands requeued and held, is carried out without a word.
+// requeuer returns the account that asked for the next requeue. A requeue without effect, such
+// as of a job that is already requeued and held, has no line of its own.
 func (p *controller) requeuer(at time.Time) int64 {
 	for len(p.requeuers) > 1 && at.Sub(p.requeuers[0].at) > carried {
 		p.requeuers = p.requeuers[1:]
@@ -323,7 +322,7 @@ func (p *controller) requeuer(at time.Time) int64 {
 	return uid
 }
 
-// job reads a number that a pattern has matched; too large is -1.
+// job reads a number that a pattern has matched; -1 if it is too large.
 func job(digits string) int64 {
 	n, err := strconv.ParseInt(digits, 10, 64)
 	if err != nil {

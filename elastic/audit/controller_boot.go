@@ -2,9 +2,9 @@ package audit
 
 import "slices"
 
-// A site may have a backup slurmctld, and both may write to one log. One that is started
-// says so and then either reads the saved state or stands by. It reads the state as well
-// when it takes over, and one that returns makes the other stand by.
+// A site may have a backup slurmctld, and both may write to one log. A slurmctld that starts
+// logs it, and then reads the saved state or stands by. A backup also reads the state when it
+// takes over; a primary that returns makes the backup stand by.
 
 // boots notes that a slurmctld is about to read the saved state.
 func (p *controller) boots(l Line) {
@@ -12,17 +12,17 @@ func (p *controller) boots(l Line) {
 	p.forget()
 }
 
-// forget drops what was known of calls under way.
+// forget drops the state of calls under way.
 func (p *controller) forget() {
 	p.changes, p.gres, p.killers, p.steps = map[int64]*Change{}, map[int64][]Share{}, map[int64]int64{}, map[int64]bool{}
 	p.requeuers, p.starting, p.before = nil, 0, nil
 }
 
-// standsBy undoes the start of a slurmctld that read nothing. What the one in control said
-// since then is newer than what was known before.
+// standsBy undoes the start of a slurmctld that read no state. What the active one logged since
+// then is newer than the state kept before.
 func (p *controller) standsBy() {
 	was := p.before
-	if was == nil { // the one that was in control hands it back
+	if was == nil { // the active one hands over
 		return
 	}
 	p.records = slices.Delete(p.records, len(was.records), len(was.records)+1)
@@ -37,7 +37,7 @@ func (p *controller) standsBy() {
 	p.before = nil
 }
 
-// known adds to a map what only an older one has.
+// known adds to now the keys that only old has.
 func known[V any](now, old map[int64]V) {
 	for id, v := range old {
 		if _, newer := now[id]; !newer {

@@ -7,15 +7,15 @@ import (
 	"sync"
 )
 
-// What DebugFlags=Gres tells of a job, before the line that says on which nodes
-// it was started:
+// What DebugFlags=Gres logs about a job, before the line that says on which nodes it was
+// started:
 //
 //	gres_job_state gres:gpu(7696487) type:(null)(0) job:7 flags:
 //	  gres_cnt_node_alloc[0]:4
 //	  gres_bit_alloc[0]:0-3 of 4
 //
-// The numbers in brackets count the job's nodes. A block may come several times
-// and the last one holds.
+// The numbers in brackets count the job's nodes. A block may come several times; the last one
+// counts.
 var (
 	headForm  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^gres_job_state gres:gpu\b.* job:(\d+) `) })
 	countForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^gres_cnt_node_alloc\[(\d+)\]:(\d+)$`) })
@@ -48,7 +48,7 @@ func (p *controller) listed(text string) {
 	}
 }
 
-// share is the job's on its n-th node; nil when no job has so many.
+// share returns the job's share of its n-th node, from 0; nil if no job has that many nodes.
 func (p *controller) share(n int) *Share {
 	if n >= maxHosts {
 		return nil
@@ -59,8 +59,7 @@ func (p *controller) share(n int) *Share {
 	return &p.gres[p.block][n]
 }
 
-// named gives the shares of a job's nodes their names. A node without GPUs is
-// left out.
+// named gives the shares of a job's nodes their names. Nodes without GPUs are left out.
 func named(shares []Share, list string) []Share {
 	nodes, err := expand(list)
 	if err != nil {

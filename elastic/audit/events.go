@@ -7,20 +7,20 @@ import (
 	"time"
 )
 
-// Event is one line of sluiced's event log. Text is for people: what is checked follows
-// from its name and its fields.
+// Event is one line of sluiced's event log. Text is for people only; the checks use the name
+// and the fields.
 type Event struct {
 	Line
-	// Kind is adopted, open, taken, act, step, run, close, ended, stranded, blind,
-	// sighted, starts, stops, emptied (the store was started empty) ...
+	// Kind is the event's name: adopted, open, taken, act, step, run, close, ended, stranded,
+	// blind, sighted, starts, stops, emptied (the store was started empty) and others.
 	Kind string
-	Job  int64 // 0 = about no single job
+	Job  int64 // 0 = not about a single job
 	Text string
-	UID  int64 // of starts: the account sluiced runs as; -1 = it does not say
+	UID  int64 // of starts: the account that sluiced runs as; -1 = not logged
 	Fields
 }
 
-// Fields are what an event says to programs, as sluiced documents them.
+// Fields are an event's fields for programs, as sluiced documents them.
 type Fields struct {
 	Move        string   `json:"move"`
 	Target      string   `json:"target"`
@@ -38,7 +38,7 @@ type Fields struct {
 	Problem     string   `json:"problem"`
 }
 
-// arrived reports whether a close event says that the job runs, as meant or as before.
+// arrived reports whether a close event says that the job runs, at the new or at the old place.
 func (e Event) arrived() bool {
 	return (e.Outcome == "done" || e.Outcome == "fellback") && e.On != ""
 }
@@ -60,9 +60,8 @@ func (e Event) bare() bool {
 	return false
 }
 
-// ParseEvents reads the event log of sluiced as [log] format = "json" writes it.
-// Lines that are no JSON (a crash leaves such) come back apart. The error is that
-// of the reader.
+// ParseEvents reads the event log of sluiced as [log] format = "json" writes it. Lines that are
+// not JSON, as a crash may leave, are returned separately. The error is the reader's.
 func ParseEvents(r io.Reader, file string) (events []Event, other []Line, err error) {
 	err = eachLine(r, file, func(l Line) {
 		if e, ok := parseEvent(l); ok {
@@ -98,7 +97,8 @@ func parseEvent(l Line) (Event, bool) {
 	return e, true
 }
 
-// grainOf is how fine a written time is: its last digit of a second's fraction.
+// grainOf returns the resolution of a written time: the weight of the last digit of its
+// seconds.
 func grainOf(text string) time.Duration {
 	_, fraction, found := strings.Cut(text, ".")
 	grain := time.Second

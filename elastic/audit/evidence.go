@@ -11,27 +11,27 @@ import (
 	"time"
 )
 
-// Evidence is all that an audit looks at, each part in the order of its record.
+// Evidence is the input of an audit, each part in the order of its record.
 type Evidence struct {
 	Events      []Event
 	Controller  []Record
 	Completions []Completion
-	GPUs        map[string]int // of each node
-	Shown       []Shown        // the jobs at the end; nil when nobody asked
+	GPUs        map[string]int // by node
+	Shown       []Shown        // the jobs at the end; nil = no dump
 	// Notes say what could not be read, for the report.
 	Notes []string
 }
 
-// Places of the records.
+// Places are the files that hold the records.
 type Places struct {
 	Events      string // sluiced's log, JSON
 	Controller  string // slurmctld's log
 	Completions string // of jobcomp/filetxt; "" = there is none
 	Conf        string // slurm.conf
-	Shown       string // scontrol --oneliner show job; "" or not there = none
+	Shown       string // output of scontrol --oneliner show job; "" or no such file = none
 }
 
-// Site says where the records of a lab are that a site was built on.
+// Site returns the places of the records in the folder of a lab site.
 func Site(dir string) Places {
 	return Places{
 		Events:      filepath.Join(dir, "sluiced.log"),
@@ -42,8 +42,8 @@ func Site(dir string) Places {
 	}
 }
 
-// Read reads the records. The event log, slurmctld's log and slurm.conf have to
-// be there. Slurm writes local times; loc is the zone of its machine.
+// Read reads the records. The event log, slurmctld's log and slurm.conf MUST exist. Slurm
+// writes local times: loc is the zone of its machine.
 func Read(p Places, loc *time.Location) (Evidence, error) {
 	var e Evidence
 	var other []Line
@@ -77,14 +77,15 @@ func Read(p Places, loc *time.Location) (Evidence, error) {
 	return e, err
 }
 
-// note keeps the first of the lines that could not be read.
+// note records the first of the lines that could not be read.
 func (e *Evidence) note(lines []Line) {
 	if len(lines) > 0 {
 		e.Notes = append(e.Notes, fmt.Sprintf("%d lines of %s cannot be read, first %s", len(lines), lines[0].File, lines[0]))
 	}
 }
 
-// reading opens one record, a regular file, and hands it on.
+// reading opens one record, which must be a regular file, and passes it to do. A missing file
+// is an error only if it is needed.
 func reading(path string, needed bool, do func(io.Reader, string) error) error {
 	if path == "" && !needed {
 		return nil
@@ -98,7 +99,7 @@ func reading(path string, needed bool, do func(io.Reader, string) error) error {
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return errors.Join(err, fmt.Errorf("%s: no regular file", path))
+		return errors.Join(err, fmt.Errorf("%s: not a regular file", path))
 	}
 	return do(f, filepath.Base(path))
 }

@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// story is what sluiced said about one job.
+// story is what sluiced logged about one job.
 type story struct {
-	ended  Event // the last one, unless it was adopted since; none when Number is 0
-	opened Event // of the open move; likewise
+	ended  Event // the last end since it was adopted; none if Number is 0
+	opened Event // of the open move; none if Number is 0
 	last   Event // of any kind
-	cared  Event // the last of a life of sluiced's that knew the job
-	began  Event // where it was adopted last
-	alone  bool  // its user took the tag away
+	cared  Event // last event of a life of sluiced that knew the job
+	began  Event // last adoption
+	alone  bool  // the user removed the tag
 }
 
-// nothingForgotten: I2, sluiced hears of every end that stands, takes no job for ended that
-// Slurm runs, leaves no move open, and takes up every tagged job.
+// nothingForgotten: I2. sluiced notices every end that stands, does not take a job for ended
+// that Slurm runs, leaves no move open, and adopts every tagged job.
 func (c *check) nothingForgotten() {
 	until := c.horizon()
 	stories := c.stories()
@@ -31,11 +31,11 @@ func (c *check) nothingForgotten() {
 	for _, id := range sorted(stories) {
 		s := stories[id]
 		if f, over := finals[id]; over && !s.last.At.After(f.End.Add(f.Grain)) && c.owed(s, f, until) {
-			c.broken("I2", id, f.End, fmt.Sprintf("ended as %s, and sluiced said nothing about it within %s", f.State, until.Sub(f.End).Round(time.Second)), f.Line, s.last.Line).Kind = Unnoticed
+			c.broken("I2", id, f.End, fmt.Sprintf("ended as %s, and sluiced did not log it within %s", f.State, until.Sub(f.End).Round(time.Second)), f.Line, s.last.Line).Kind = Unnoticed
 		}
 		c.endedRuns(id, until)
-		// What a later life did not take up its journal had as closed, or lost: killed
-		// between the two, sluiced does not tell of the close.
+		// If a later life did not take the move up, the journal had it as closed or was lost.
+		// sluiced does not log the close when it is killed between the two.
 		if s.opened.Number > lastStart && until.Sub(s.opened.At) > c.o.Open {
 			c.broken("I2", id, s.opened.At, fmt.Sprintf("its move has been open for %s", until.Sub(s.opened.At).Round(time.Second)),
 				s.opened.Line, c.lastEvent(id, until).Line)
@@ -44,16 +44,16 @@ func (c *check) nothingForgotten() {
 	c.neverAdopted(until)
 }
 
-// owed reports whether sluiced should have told of that end by now, of the last run of the
-// job that it knows.
+// owed reports whether sluiced should have logged that end by now: the end of the last run of
+// the job that it knows.
 func (c *check) owed(s story, f Completion, until time.Time) bool {
 	return s.ended.Number == 0 && until.Sub(c.cleaned(f, until)) > c.o.Patience &&
 		!c.unknown(s, f) && !c.another(s, f) && !c.runAfter(f) && !c.undone(f)
 }
 
-// cleaned is when a job that is over was cleaned away from its nodes: until then Slurm shows
-// it as completing. A node that does not answer keeps it so until it is back, or given up; it
-// may be so still.
+// cleaned returns when a job that is over was cleaned up on its nodes. Slurm shows it as
+// completing until then. A node that does not answer delays this until it is back or marked
+// down, possibly past the end of the log.
 func (c *check) cleaned(f Completion, until time.Time) time.Time {
 	at, pending := f.End, false
 	if !c.cleans {
@@ -74,14 +74,14 @@ func (c *check) cleaned(f Completion, until time.Time) time.Time {
 	return at
 }
 
-// cycle is how long the record of a job that was adopted may not be kept yet.
+// cycle is how long the record of an adopted job may still be unsaved.
 const cycle = 5 * time.Second
 
-// unknown reports whether sluiced need not have heard of that end: it had adopted the
-// job and was started again before that can have been kept, or its store was emptied, or
-// went back to an older one, after it last looked after the job; and the job ended before
-// the daemon that started so can have met it, or that one said that it leaves it alone, or
-// the job's user took the tag away.
+// unknown reports whether sluiced may not have known of that end. Either the record of the
+// job's adoption may have been unsaved at a restart, or the store was emptied or restored to an
+// older state after sluiced last managed the job. And either the job ended before the daemon
+// that started then could see it, or that daemon logged that it leaves the job alone, or the
+// user removed the tag.
 func (c *check) unknown(s story, f Completion) bool {
 	alone := s.alone || c.untagged(f.Job, s.began.At, f.End)
 	began := "emptied"
@@ -99,15 +99,15 @@ func (c *check) unknown(s story, f Completion) bool {
 	return false
 }
 
-// untagged reports whether somebody other than sluiced wrote a comment on the job in
-// between; where sluiced has its user's account, whether a comment without a tag was.
+// untagged reports whether an account other than sluiced's wrote a comment on the job in the
+// span. If sluiced runs as that user, only a comment without a tag counts.
 func (c *check) untagged(id int64, from, to time.Time) bool {
 	return slices.ContainsFunc(c.did[id], func(r Record) bool {
 		return r.Kind == Changed && r.Change.Comment && (r.Change.Token == "" || r.UID != c.uid) && !r.At.Before(from) && !r.At.After(to)
 	})
 }
 
-// sees is when a daemon whose life began with the i-th event first saw Slurm.
+// sees returns when the daemon whose life began with the i-th event first saw Slurm.
 func (c *check) sees(i int) time.Time {
 	for _, e := range c.Events[i+1:] {
 		switch e.Kind {
@@ -119,13 +119,13 @@ func (c *check) sees(i int) time.Time {
 	return c.Events[len(c.Events)-1].At
 }
 
-// stories sums up the events of each job of sluice's.
+// stories sums up the events of each job of sluice.
 func (c *check) stories() map[int64]story {
 	all := map[int64]story{}
 	for id := range c.ours {
 		all[id] = story{}
 	}
-	emptied := 0 // the line that says so last
+	emptied := 0 // the last line that says so
 	for _, e := range c.Events {
 		if e.Kind == "emptied" {
 			emptied = e.Number
@@ -135,15 +135,15 @@ func (c *check) stories() map[int64]story {
 			continue
 		}
 		s.last = e
-		if e.Kind != "problem" && e.Kind != "taken" && !(e.Kind == "close" && e.State == stranger) {
+		if e.Kind != "problem" && e.Kind != "taken" && !(e.Kind == "close" && e.State == unknownState) {
 			s.cared = e
 		}
-		orphan := s.opened.Number < emptied // the lost store alone knew of the move
+		orphan := s.opened.Number < emptied // only the lost store knew of the move
 		switch e.Kind {
 		case "problem":
 			s.alone = s.alone || e.Problem == untagged
 			if orphan && (s.alone || e.Problem == broken) {
-				s.opened = Event{} // nor does anything say whose job it is
+				s.opened = Event{} // nothing says which job it is
 			}
 		case "adopted":
 			s.ended, s.alone, s.began = Event{}, false, e
@@ -162,8 +162,8 @@ func (c *check) stories() map[int64]story {
 	return all
 }
 
-// runAfter reports whether Slurm ran or requeued the job when that had ended, or later.
-// Its own beginning is none, though it be later in the very second of its end.
+// runAfter reports whether Slurm ran or requeued the job at or after the end of that run. The
+// run's own start does not count, even if it is later within the same second.
 func (c *check) runAfter(f Completion) bool {
 	own := f.Start.Add(f.Grain)
 	return slices.ContainsFunc(c.did[f.Job], func(r Record) bool {
@@ -174,20 +174,19 @@ func (c *check) runAfter(f Completion) bool {
 	})
 }
 
-// stranger is the state that sluiced gives to a job that it does not know.
-const stranger = "gone"
+// unknownState is the state that sluiced gives to a job that it does not know.
+const unknownState = "gone"
 
-// The problems of a job whose comment its user took away, or broke after its end.
+// Problems of a job whose user removed its comment, or broke it after its end.
 const (
 	untagged = "untagged"
 	broken   = "unreadable"
 )
 
-// endedRuns: a job that sluiced takes for ended does not run on, unless sluiced
-// takes it up again or moves it, its user took it out of sluice's hands, or the number is another
-// job's since.
+// endedRuns: a job that sluiced takes for ended does not run on, unless sluiced adopts or moves
+// it again, its user took it out of sluice's control, or its number was given to another job.
 func (c *check) endedRuns(id int64, until time.Time) {
-	// Before the first end that sluiced tells of there is nothing to go through the events for.
+	// Before the first logged end there is nothing to check.
 	first := slices.IndexFunc(c.said[id], func(e Event) bool { return e.Kind == "ended" })
 	for _, r := range c.did[id] {
 		if r.Kind != Allocated || until.Sub(r.At) <= c.o.Patience || first < 0 || !c.said[id][first].At.Before(r.At) {
@@ -209,24 +208,24 @@ func (c *check) endedRuns(id int64, until time.Time) {
 			case (e.Kind == "taken" || e.Kind == "run") && !e.At.After(by) && c.startsBetween(ended, e):
 				ended = Event{} // it looks after the job again: its journal had not taken the end
 			case e.Kind == "open" && !e.At.After(r.At):
-				ended = Event{} // another life of the daemon's brought it back
+				ended = Event{} // a later life of the daemon adopted it again
 			}
 		}
 		if ended.Number > 0 && !alone && !c.missed(r) && !c.untagged(id, ended.At, by) {
-			c.broken("I2", id, r.At, "sluiced took it for ended, and Slurm ran it afterwards", ended.Line, r.Line)
+			c.broken("I2", id, r.At, "sluiced logged its end, and Slurm ran it afterwards", ended.Line, r.Line)
 			return
 		}
 	}
 }
 
-// startsBetween reports whether a life of sluiced's began between two events of another.
+// startsBetween reports whether a life of sluiced began between two events.
 func (c *check) startsBetween(a, b Event) bool {
 	return slices.ContainsFunc(c.Events, func(e Event) bool {
 		return e.Kind == "starts" && e.Number > a.Number && e.Number < b.Number
 	})
 }
 
-// renumbered reports whether the number was given to a second job by then: slurmctld
+// renumbered reports whether the number was given to a second job by then, because slurmctld
 // had forgotten the first.
 func (c *check) renumbered(id int64, by time.Time) bool {
 	given := 0
@@ -238,8 +237,8 @@ func (c *check) renumbered(id int64, by time.Time) bool {
 	return given > 1
 }
 
-// another reports whether the number was a second job's when that ended, which sluiced never
-// looked after.
+// another reports whether the number belonged to a second job at that end, one that sluiced
+// never managed.
 func (c *check) another(s story, f Completion) bool {
 	last := Record{}
 	for _, r := range c.did[f.Job] {
@@ -250,8 +249,8 @@ func (c *check) another(s story, f Completion) bool {
 	return c.renumbered(f.Job, f.End) && s.cared.At.Before(last.At)
 }
 
-// missed reports whether the run was over before sluiced, which was away or could not
-// see Slurm, saw anything.
+// missed reports whether the run was over before sluiced, which was stopped or could not see
+// Slurm, saw it.
 func (c *check) missed(run Record) bool {
 	back, away := c.backAfter(run.At)
 	return away && slices.ContainsFunc(c.did[run.Job], func(r Record) bool {
@@ -259,8 +258,7 @@ func (c *check) missed(run Record) bool {
 	})
 }
 
-// backAfter reports when sluiced, which was away at that time, was started or saw Slurm
-// again.
+// backAfter reports when sluiced, if it was away at that time, started or saw Slurm again.
 func (c *check) backAfter(at time.Time) (back time.Time, away bool) {
 	blind := false
 	for i, e := range c.Events {
@@ -276,7 +274,7 @@ func (c *check) backAfter(at time.Time) (back time.Time, away bool) {
 	return time.Time{}, false
 }
 
-// neverAdopted: every job that carries a tag at the end was taken up.
+// neverAdopted: every job that has a tag at the end was adopted.
 func (c *check) neverAdopted(until time.Time) {
 	submitted := map[int64]Record{}
 	for _, r := range c.Controller {
@@ -290,6 +288,6 @@ func (c *check) neverAdopted(until time.Time) {
 		if _, ours := c.ours[s.Job]; ours || !s.Tagged || !live || !known || until.Sub(r.At) <= c.o.Patience {
 			continue
 		}
-		c.broken("I2", s.Job, r.At, fmt.Sprintf("carries sluice's comment, and sluiced did not take it up within %s", until.Sub(r.At).Round(time.Second)), r.Line, s.Line)
+		c.broken("I2", s.Job, r.At, fmt.Sprintf("has sluice's comment, and sluiced did not adopt it within %s", until.Sub(r.At).Round(time.Second)), r.Line, s.Line)
 	}
 }

@@ -28,7 +28,7 @@ func expand(list string) ([]string, error) {
 	return out, nil
 }
 
-// splitOutside splits at the commas outside of brackets.
+// splitOutside splits at the commas outside brackets.
 func splitOutside(list string) []string {
 	var parts []string
 	depth, from := 0, 0
@@ -46,8 +46,8 @@ func splitOutside(list string) []string {
 	return append(parts, list[from:])
 }
 
-// expandOne expands one "name" or "prefix[ranges]"; one pair of brackets is all
-// that flat node names need.
+// expandOne expands one "name" or "prefix[ranges]". Node names have at most one pair of
+// brackets.
 func expandOne(part string) ([]string, error) {
 	prefix, rest, bracket := strings.Cut(part, "[")
 	if !bracket {

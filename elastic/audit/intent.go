@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// announced is an act that sluiced wrote down.
+// announced is an action that sluiced logged before it.
 type announced struct {
 	Event
 	what        act
@@ -13,18 +13,18 @@ type announced struct {
 	used        bool
 }
 
-// intentFirst: I5, every change Slurm carried out for sluiced was written down
-// before; sluiced changes no job but its own and cancels none; and a move's
-// effects have a move that stands in the journal.
+// intentFirst: I5. Every change that Slurm made for sluiced was logged before. sluiced changes
+// only its own jobs and cancels none. The effects of a move belong to a move that is in the
+// journal.
 func (c *check) intentFirst() {
 	c.movesFirst()
 	if c.uid < 0 {
-		c.note("sluiced's log does not say as whom it runs: changes of jobs are not held against it (I5)")
+		c.note("sluiced's log does not name the account it runs as: its changes of jobs are not checked (I5)")
 		return
 	}
 	for _, run := range c.Completions {
 		if _, ours := c.ours[run.Job]; ours && run.UID == c.uid {
-			c.note(fmt.Sprintf("job %d belongs to sluiced's own account: changes by its user cannot be told from sluiced's (I5)", run.Job))
+			c.note(fmt.Sprintf("job %d belongs to sluiced's own account: changes by its user cannot be distinguished from sluiced's (I5)", run.Job))
 			return
 		}
 	}
@@ -41,8 +41,8 @@ func (c *check) intentFirst() {
 	}
 }
 
-// movesFirst: sluiced stops and writes jobs only in moves, but for a run of which it
-// said right before that it is stranded.
+// movesFirst: sluiced stops and rewrites jobs only within moves, except for a run that it
+// logged as stranded right before.
 func (c *check) movesFirst() {
 	open, closed, stranded := map[int64]bool{}, map[int64]Event{}, map[int64]bool{}
 	for _, e := range c.Events {
@@ -63,7 +63,7 @@ func (c *check) movesFirst() {
 	}
 }
 
-// effectOf is Slurm's record of what an act announces, as far as it can be told.
+// effectOf returns Slurm's record of what an action announces, as far as it can be determined.
 func (c *check) effectOf(e Event) Record {
 	for _, r := range c.Controller {
 		if r.Job == e.Job && (r.Kind == Changed || r.Kind == Requeued || r.Kind == Signalled) && !r.At.Before(e.At.Add(-e.Grain)) {
@@ -73,7 +73,7 @@ func (c *check) effectOf(e Event) Record {
 	return Record{}
 }
 
-// announcements lists the acts of each job in order.
+// announcements lists the actions of each job in order.
 func (c *check) announcements() map[int64][]*announced {
 	acts := map[int64][]*announced{}
 	for _, e := range c.Events {
@@ -84,8 +84,8 @@ func (c *check) announcements() map[int64][]*announced {
 	return acts
 }
 
-// hadIntent looks for the announcement of one effect. The latest that came early
-// enough counts, and only once, so that a repeated effect needs its own.
+// hadIntent looks for the announcement of one effect. The latest one that is early enough
+// counts, and only once: a repeated effect needs another.
 func (c *check) hadIntent(r Record, acts []*announced) {
 	want, once := effects(r)
 	var found, late *announced
@@ -107,20 +107,20 @@ func (c *check) hadIntent(r Record, acts []*announced) {
 	what := describe(r)
 	if late != nil {
 		late.used = late.used || once
-		c.broken("I5", r.Job, r.At, fmt.Sprintf("Slurm %s for sluiced %s before sluiced wrote down that it would", what, late.At.Sub(r.At).Round(time.Millisecond)),
+		c.broken("I5", r.Job, r.At, fmt.Sprintf("Slurm %s for sluiced %s before sluiced logged it", what, late.At.Sub(r.At).Round(time.Millisecond)),
 			r.Line, late.Line)
 		return
 	}
 	last := c.lastEvent(r.Job, r.At)
 	if _, ours := c.ours[r.Job]; !ours {
-		c.broken("I5", r.Job, r.At, fmt.Sprintf("Slurm %s for sluiced, and it is no job of sluice's", what), r.Line)
+		c.broken("I5", r.Job, r.At, fmt.Sprintf("Slurm %s for sluiced, and it is not a job of sluice", what), r.Line)
 		return
 	}
-	c.broken("I5", r.Job, r.At, fmt.Sprintf("Slurm %s for sluiced, and sluiced never wrote down that it would", what), r.Line, last.Line)
+	c.broken("I5", r.Job, r.At, fmt.Sprintf("Slurm %s for sluiced, and sluiced never logged it", what), r.Line, last.Line)
 }
 
-// effects are the acts that may be behind a record. An act is used up by the
-// effect it is known to have once.
+// effects returns the actions that may have caused a record. once: the action is used up by
+// this effect.
 func effects(r Record) (acts map[act]bool, once bool) {
 	set := func(list ...act) map[act]bool {
 		m := map[act]bool{}
@@ -136,7 +136,7 @@ func effects(r Record) (acts map[act]bool, once bool) {
 	case r.Kind == Signalled && r.Signal != 9:
 		return set(actAsk), true
 	case r.Kind == Signalled:
-		return set(actClear), false // and brings it back after that
+		return set(actClear), false // it is revived after that
 	case change.Comment && (change.Size || change.Begin):
 		return set(actWrite), true
 	case change.Size:
@@ -147,15 +147,15 @@ func effects(r Record) (acts map[act]bool, once bool) {
 		return set(actRelease), true
 	case change.Held:
 		return set(actHold, actRequeue, actRevive, actClear), true
-	case change.Begin: // put off, before a size is written
+	case change.Begin: // the start is deferred before a size is written
 		return set(actWrite), false
 	case change.Requeueable:
 		return set(actPass), true
 	}
-	return set(actWrite, actAnnotate, actHold, actRelease, actPass), false // nothing was different
+	return set(actWrite, actAnnotate, actHold, actRelease, actPass), false // the call changed nothing
 }
 
-// describe says what Slurm did.
+// describe returns what Slurm did, for people.
 func describe(r Record) string {
 	switch {
 	case r.Kind == Requeued:

@@ -10,19 +10,19 @@ import (
 	"time"
 )
 
-// Line is one line of a record, as it stands there.
+// Line is one line of a record, verbatim.
 type Line struct {
 	File   string // base name of the record
 	Number int    // from 1
 	Text   string
 	At     time.Time     // zero when the line has none
-	Grain  time.Duration // how fine At is
+	Grain  time.Duration // resolution of At
 }
 
-// maxShown is how much of a line a report shows.
+// maxShown is how much of a line a report shows, in bytes.
 const maxShown = 400
 
-// String is the line with its place, fit for a terminal.
+// String returns the line with its place, safe for a terminal.
 func (l Line) String() string {
 	text := l.Text
 	if len(text) > maxShown {
@@ -31,7 +31,7 @@ func (l Line) String() string {
 	return fmt.Sprintf("%s:%d: %s", l.File, l.Number, plain(text))
 }
 
-// plain replaces control characters: lines hold users' words.
+// plain replaces control characters: lines contain text that users chose.
 func plain(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
@@ -42,15 +42,15 @@ func plain(text string) string {
 }
 
 const (
-	maxLine = 1 << 20 // bytes; longer lines are no lines of ours
+	maxLine = 1 << 20 // bytes; longer lines are neither sluiced's nor Slurm's
 	maxRead = 1 << 30 // bytes of one record
 )
 
-// errTooMuch is returned for a record that is longer than any sane one.
+// errTooMuch is returned for a record beyond maxRead.
 var errTooMuch = errors.New("longer than 1 GiB")
 
-// eachLine calls do with every line of a record. Lines that are too long are
-// left out, but counted.
+// eachLine calls do with every line of a record. Lines that are too long are skipped, but
+// counted.
 func eachLine(r io.Reader, file string, do func(Line)) error {
 	limited := &io.LimitedReader{R: r, N: maxRead}
 	in := bufio.NewReaderSize(limited, 64<<10)

@@ -16,8 +16,8 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/lab/labtest"
 )
 
-// TestHostileNamesOnARealSlurm: what slurmctld makes of such names in its job completion
-// log is read as it was meant, and accuses nobody.
+// TestHostileNamesOnARealSlurm: what slurmctld writes of such names to its job completion log
+// is read as intended and causes no false report.
 func TestHostileNamesOnARealSlurm(t *testing.T) {
 	if testing.Short() {
 		t.Skip("NOT TESTED on a real Slurm: -short")
@@ -25,7 +25,7 @@ func TestHostileNamesOnARealSlurm(t *testing.T) {
 	l := labtest.Up(t, lab.Config{FastScheduling: true, Nodes: 2, GPUs: 2})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	began := time.Now().Add(-2 * time.Second) // whole seconds stand in that log
+	began := time.Now().Add(-2 * time.Second) // the log has whole seconds
 	victim := batch(t, ctx, l, "victim", "gpu1")
 	runs := []string{victim}
 	for _, name := range []string{
@@ -46,21 +46,21 @@ func TestHostileNamesOnARealSlurm(t *testing.T) {
 	at := func(n int, when time.Time) Line {
 		return Line{File: "sluiced.log", Number: n, At: when, Grain: time.Millisecond}
 	}
-	for i, id := range runs { // as sluiced would have told it
+	for i, id := range runs { // as sluiced would have logged it
 		e.Events = append(e.Events, Event{Line: at(i+1, began), Kind: "adopted", Job: job(id)}, Event{Line: at(i+20, time.Now()), Kind: "ended", Job: job(id)})
 	}
 	e.Events = append(e.Events, Event{Line: at(99, time.Now().Add(time.Hour)), Kind: "step"})
 	if report := Check(e, Options{}); !report.Clean() {
 		t.Errorf("%s", report)
 	}
-	e.Events = e.Events[:1] // the victim's end is not told
+	e.Events = e.Events[:1] // the victim's end is not logged
 	e.Events = append(e.Events, Event{Line: at(99, time.Now().Add(time.Hour)), Kind: "step"})
 	if report := Check(e, Options{}); report.Clean() {
-		t.Errorf("an end that nobody told of passed unseen: %s", report)
+		t.Errorf("an end that was not logged was not reported: %s", report)
 	}
 }
 
-// batch hands in a job that ends at once, under a name.
+// batch submits a job with this name that ends at once.
 func batch(t *testing.T, ctx context.Context, l *lab.Lab, name, node string) string {
 	t.Helper()
 	cmd := l.Command(ctx, "sbatch", "--parsable", "--output=/dev/null", "--gres=gpu:1", "--nodelist="+node, "--job-name="+name, "--wrap=true")
@@ -75,8 +75,8 @@ func batch(t *testing.T, ctx context.Context, l *lab.Lab, name, node string) str
 	return strings.TrimSpace(string(out))
 }
 
-// ended reads the two records of Slurm's and returns which of the jobs have ended by
-// what of them is believed.
+// ended reads the two records of Slurm and returns which jobs have ended, by the entries that
+// the audit trusts.
 func ended(t *testing.T, p Places, e *Evidence, jobs []string) []string {
 	t.Helper()
 	*e = Evidence{GPUs: map[string]int{"gpu1": 2, "gpu2": 2}}

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// oneRun: I1, no run of a job begins while another has its nodes, by slurmctld's
-// log; and no two runs overlap by the completion log.
+// oneRun: I1. By slurmctld's log, no run of a job begins while another has nodes. By the
+// completion log, no two runs overlap.
 func (c *check) oneRun() {
 	c.replay(func(r Record, held map[int64]holding) {
 		if h, runs := held[r.Job]; r.Kind == Allocated && runs {
@@ -28,13 +28,13 @@ func (c *check) oneRun() {
 	}
 }
 
-// claim is a job that Slurm was told carries a token.
+// claim is a job that was given a token in Slurm.
 type claim struct {
 	job int64
 	r   Record
 }
 
-// oneToken: I1, sluiced brings no second job with the same token to run.
+// oneToken: I1. sluiced starts no second job with the same token.
 func (c *check) oneToken() {
 	owner := map[string]claim{}
 	ended := c.finals()
@@ -52,7 +52,7 @@ func (c *check) oneToken() {
 	}
 }
 
-// finals are the last lines of jobs in the completion log that are final.
+// finals returns the last final line of each job in the completion log.
 func (c *check) finals() map[int64]Completion {
 	last := map[int64]Completion{}
 	for _, run := range c.Completions {
@@ -63,15 +63,15 @@ func (c *check) finals() map[int64]Completion {
 	return last
 }
 
-// written is an incarnation that a move brought to its end.
+// written is an incarnation that a move completed.
 type written struct {
 	n     int
 	write Event
 	end   Event
 }
 
-// oneIncarnation: I1, an incarnation that ran is never given again, unless
-// slurmctld itself went back to an older state meanwhile.
+// oneIncarnation: I1. An incarnation that ran is never given again, unless slurmctld itself
+// restored an older state meanwhile.
 func (c *check) oneIncarnation() {
 	highest, writes := map[int64]written{}, map[int64]written{}
 	for _, e := range c.Events {

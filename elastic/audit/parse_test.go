@@ -47,8 +47,8 @@ func TestGrain(t *testing.T) {
 	}
 }
 
-// TestUnevenSplit: shares go to the nodes of a job in order, those of a job that
-// was not started yet to none. A line of another thread of slurmctld's comes between.
+// TestUnevenSplit: shares are assigned to the nodes of a started job in order; a job that was
+// not started has none. A line of another slurmctld thread comes between.
 func TestUnevenSplit(t *testing.T) {
 	log := `[2026-11-21T14:27:00.540] gres_job_state gres:gpu(7696487) type:(null)(4294967294) job:1 flags:
 [2026-11-21T14:27:00.540]   total_gres:5
@@ -71,7 +71,7 @@ func TestUnevenSplit(t *testing.T) {
 }
 
 // TestRequeuedByANode: the completion of a run whose node was lost is not the job's last,
-// though nobody asked for a requeue and it was not started again yet.
+// although no requeue was requested and it has not started again yet.
 func TestRequeuedByANode(t *testing.T) {
 	log := `[2026-11-21T14:27:00.100] _slurm_rpc_submit_batch_job: JobId=1 InitPrio=1 usec=1
 [2026-11-21T14:27:01.100] sched: Allocate JobId=1 NodeList=gpu1 #CPUs=1 Partition=gpu
@@ -101,8 +101,8 @@ func TestRequeuedByANode(t *testing.T) {
 	}
 }
 
-// TestStartedByBackfill: Slurm 26.05 says of a job that its main scheduler starts what
-// older ones say, and of one that backfill starts only where its tasks are.
+// TestStartedByBackfill: for a job that the main scheduler starts, Slurm 26.05 logs what older
+// releases log; for one that backfill starts, only the places of its tasks.
 func TestStartedByBackfill(t *testing.T) {
 	chosen := func(job string) string {
 		return `[2026-11-22T00:29:37.049] TRACE_JOBS: select_nodes: [JobId=` + job + `] change state: PENDING -> RUNNING
@@ -130,8 +130,8 @@ func TestStartedByBackfill(t *testing.T) {
 	}
 }
 
-// TestFailedCalls: what Slurm refused is no change, and its asker is not taken
-// for that of the next.
+// TestFailedCalls: a call that Slurm refused is not a change, and its account is not attributed
+// to the next one.
 func TestFailedCalls(t *testing.T) {
 	log := `[2026-11-21T14:27:00.100] debug2: Processing RPC: REQUEST_JOB_REQUEUE from UID=1000
 [2026-11-21T14:27:00.101] _slurm_rpc_requeue: Requeue of JobId=1 returned an error: Job is pending execution

@@ -7,23 +7,23 @@ import (
 	"strconv"
 )
 
-// progress is what is known of a job's checkpoints.
+// progress is what is known about a job's checkpoints.
 type progress struct {
-	good     map[int]Event // by number: verified, or begun from, and never found bad since
-	verified Event         // for the open move; none when Number is 0
+	good     map[int]Event // by number: verified, or a run began from it, and never found bad since
+	verified Event         // of the open move; none if Number is 0
 	newest   int           // last verified
-	step     int           // of the open move
+	step     int           // last step of the open move
 	token    string        // "" = not known
-	over     bool          // sluiced has said that it ended
-	stranded bool          // sluiced has just said that nothing of its run is left to save
+	over     bool          // sluiced logged its end
+	stranded bool          // sluiced has just logged that its run has nothing left to save
 }
 
-// noLostProgress: I3, verified checkpoints ascend, sluiced stops no job without
-// one of the same move, and a run begins from the newest one that is good.
+// noLostProgress: I3. Verified checkpoints ascend, sluiced stops no job without one of the same
+// move, and a run begins from the newest valid one.
 func (c *check) noLostProgress() {
 	jobs := map[int64]*progress{}
 	for _, e := range c.Events {
-		if e.Kind == "emptied" { // what was verified since the copy is not known to it
+		if e.Kind == "emptied" { // the restored copy does not know what was verified later
 			for _, p := range jobs {
 				p.newest = 0
 			}
@@ -47,7 +47,7 @@ func (c *check) progress(p *progress, e Event) {
 		over := p.over
 		p.over = false
 		if e.Token != "" {
-			// slurmctld forgot a job and gave its number again
+			// slurmctld forgot a job and reused its number
 			if p.token != "" && p.token != e.Token || p.token == "" && over {
 				*p = progress{good: map[int]Event{}}
 			}
@@ -62,19 +62,19 @@ func (c *check) progress(p *progress, e Event) {
 	case "step":
 		c.stepped(p, e)
 	case "act":
-		// From R6 on the run that may have failed is a new one: nothing was done in it.
+		// From R6 on a failed run is the new one: it has no progress to lose.
 		if act(e.Act) == actRequeue && p.verified.Number == 0 && p.step < 6 && !p.stranded {
 			c.broken("I3", e.Job, e.At, "sluiced stops it, and no checkpoint was verified for this move", e.Line, c.stopOf(e).Line)
 		}
 	case "close", "ended":
-		p.step, p.verified, p.over = 0, Event{}, p.over || e.Kind == "ended" // the end of its move is told after its own
+		p.step, p.verified, p.over = 0, Event{}, p.over || e.Kind == "ended" // the end of a move is logged after the end of its job
 	case "run":
 		c.report.Tally.Starts++
 		c.began(p, e)
 	}
 }
 
-// stepped takes a step of a move; one of them names the checkpoint.
+// stepped handles a step of a move; one of the steps names the checkpoint.
 func (c *check) stepped(p *progress, e Event) {
 	p.step = e.Step
 	if e.Checkpoint != "" {
@@ -96,7 +96,7 @@ func (c *check) verified(p *progress, e Event, name string) {
 	p.good[n] = e
 }
 
-// began holds the start of a run against what was good then.
+// began checks the start of a run against the checkpoints that were valid then.
 func (c *check) began(p *progress, e Event) {
 	b, ok := beganOf(e)
 	if !ok {
@@ -107,7 +107,7 @@ func (c *check) began(p *progress, e Event) {
 	}
 	from := number(cmp.Or(b.checkpoint, "0"))
 	for _, n := range slices.Backward(sortedInts(p.good)) {
-		// What was verified later is of this run, told of again by a new life.
+		// A checkpoint verified later is of this run, logged again by a new life.
 		if n > from && p.good[n].At.Before(b.at) {
 			c.broken("I3", e.Job, e.At, fmt.Sprintf("run %d began from %s although %08d was verified", b.restarts, cmp.Or(b.checkpoint, "nothing"), n),
 				p.good[n].Line, e.Line, c.runOf(e).Line)
@@ -115,14 +115,14 @@ func (c *check) began(p *progress, e Event) {
 		}
 	}
 	if p.newest > from && len(b.passed) > 0 {
-		p.newest = from // the series goes on from here
+		p.newest = from // numbering continues from here
 	}
 	if _, known := p.good[from]; from > 0 && !known {
 		p.good[from] = e
 	}
 }
 
-// stopOf is Slurm's record of the stop that an act announces.
+// stopOf returns Slurm's record of the stop that an action announces.
 func (c *check) stopOf(e Event) Record {
 	for _, r := range c.Controller {
 		if r.Job == e.Job && r.Kind == Requeued && !r.At.Before(e.At.Add(-e.Grain)) {
@@ -132,7 +132,7 @@ func (c *check) stopOf(e Event) Record {
 	return Record{}
 }
 
-// runOf is Slurm's record of the run that began last.
+// runOf returns Slurm's record of the run that began last.
 func (c *check) runOf(e Event) (run Record) {
 	for _, r := range c.Controller[:c.upTo(e.At)] {
 		if r.Job == e.Job && r.Kind == Allocated {

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// ViolationKind tells a violation from others of the same invariant.
+// ViolationKind distinguishes violations of one invariant.
 type ViolationKind string
 
-// The kinds that somebody asks for.
+// The kinds that callers test for.
 const (
 	GivenAgain ViolationKind = "given_again" // I1: an incarnation
 	Unnoticed  ViolationKind = "unnoticed"   // I2: the end of a job
@@ -18,14 +18,14 @@ const (
 // Violation is one broken invariant.
 type Violation struct {
 	Invariant string        // I1 to I5
-	Kind      ViolationKind // which it is, of those that somebody asks for
+	Kind      ViolationKind // set only for the kinds above
 	Job       int64
 	At        time.Time
 	What      string
-	Lines     []Line // of both sources, as far as both have one
+	Lines     []Line // of both sources, if both have one
 }
 
-// String names the invariant, the job and the time, and shows the lines.
+// String returns the invariant, the job, the time and the lines.
 func (v Violation) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s job %d at %s: %s", v.Invariant, v.Job, v.At.UTC().Format("2006-01-02T15:04:05.000Z"), plain(v.What))
@@ -35,29 +35,29 @@ func (v Violation) String() string {
 	return b.String()
 }
 
-// Tally counts what an audit had to look at: an audit of nothing finds nothing.
+// Tally counts what an audit checked: an audit of nothing finds nothing.
 type Tally struct {
-	Jobs        int // of sluice
-	Runs        int // of all jobs, as Slurm allocated them
-	Changes     int // of jobs, by sluiced, as Slurm carried them out
+	Jobs        int // jobs of sluice
+	Runs        int // runs of all jobs, as Slurm allocated them
+	Changes     int // changes of jobs by sluiced, as Slurm carried them out
 	Moves       int // opened
-	Checkpoints int // verified for a move
-	Starts      int // runs that said what they began from
-	Boots       int // of slurmctld
-	Lives       int // of sluiced
+	Checkpoints int // verified checkpoints of moves
+	Starts      int // runs that logged what they began from
+	Boots       int // starts of slurmctld
+	Lives       int // starts of sluiced
 }
 
-// Report is what came of an audit.
+// Report is the result of an audit.
 type Report struct {
 	Violations []Violation
 	Tally      Tally
 	Notes      []string // what could not be checked, and why
 }
 
-// Clean reports whether nothing was broken.
+// Clean reports whether there are no violations.
 func (r Report) Clean() bool { return len(r.Violations) == 0 }
 
-// String is the report for people; its last line is for scripts.
+// String returns the report for people; its last line is for scripts.
 func (r Report) String() string {
 	var b strings.Builder
 	for _, v := range r.Violations {

@@ -8,7 +8,7 @@ type holding struct {
 	shares []Share
 }
 
-// replay walks slurmctld's log and keeps who holds what. see is called before a
+// replay walks slurmctld's log and keeps which run holds which GPUs. see is called BEFORE a
 // record takes effect, with what is held then.
 func (c *check) replay(see func(r Record, held map[int64]holding)) {
 	held, last := map[int64]holding{}, map[int64]holding{}
@@ -20,11 +20,11 @@ func (c *check) replay(see func(r Record, held map[int64]holding)) {
 			last[r.Job] = held[r.Job]
 		case Freed:
 			delete(held, r.Job)
-		case Booted: // what runs is what it finds in its saved state
+		case Booted: // what runs is what the saved state lists
 			held = map[int64]holding{}
 		case Recovered:
-			// A job that had ended, or whose start slurmctld has forgotten, is listed with
-			// what its last run had; one that runs has a step.
+			// A job that had ended, or whose start slurmctld forgot, is listed with the
+			// allocation of its last run; a running one has a step.
 			if h, ok := recovered(r, last[r.Job]); ok && r.Runs {
 				held[r.Job] = h
 			}
@@ -32,8 +32,8 @@ func (c *check) replay(see func(r Record, held map[int64]holding)) {
 	}
 }
 
-// recovered is a run as slurmctld found it again. The log names no nodes then:
-// they are those of the job's last run, if that had as many of each.
+// recovered returns a run as slurmctld restored it. The log names no nodes there: they are
+// those of the job's last run, if the shares match.
 func recovered(r Record, last holding) (holding, bool) {
 	counts := func(shares []Share) (out []int) {
 		for _, s := range shares {

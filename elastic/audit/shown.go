@@ -11,7 +11,7 @@ type Shown struct {
 	Line
 	Job    int64
 	State  string
-	Tagged bool // its comment is sluice's
+	Tagged bool // its comment is a tag of sluice
 }
 
 var shownForm = sync.OnceValue(func() *regexp.Regexp {
@@ -20,7 +20,8 @@ var shownForm = sync.OnceValue(func() *regexp.Regexp {
 
 var taggedForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(` Comment=sluice/1 id=[0-9a-f]{32} `) })
 
-// ParseShown reads a dump of jobs. Lines of another form are passed over.
+// ParseShown reads a dump of jobs. Lines of another form are skipped. The error is the
+// reader's.
 func ParseShown(r io.Reader, file string) (out []Shown, err error) {
 	err = eachLine(r, file, func(l Line) {
 		if m := shownForm().FindStringSubmatch(l.Text); m != nil {

@@ -6,24 +6,24 @@ import (
 	"time"
 )
 
-// slack is how far apart the job completion log, which has whole seconds, and
-// slurmctld's log may be about one moment, on a busy machine.
+// slack is how far apart the job completion log, with its whole seconds, and slurmctld's log
+// may be about one moment on a busy machine.
 const slack = 5 * time.Second
 
-// verdict is what slurmctld's log says of a completion.
+// verdict is what slurmctld's log says about a completion.
 type verdict int
 
 const (
-	silent verdict = iota // it does not go back so far, or says nothing of such jobs
+	silent verdict = iota // the log begins later, or has no lines about such jobs
 	agrees
 	denies
-	untold // it would say so of what sluice cares for, if it were true
+	untold // the log would have a line about it if it were true of a job of sluice
 )
 
-// vouch leaves of the completions those that slurmctld's log agrees with, or that it
-// says nothing about and that hold nobody's words. What it denies is somebody's words.
-// Of jobs of which it cannot be told what is true all completions are left out: nothing
-// is held against sluiced, or believed, for them.
+// vouch keeps the completions that slurmctld's log confirms, and those that it cannot confirm
+// but that contain no text chosen by a user. A completion that the log denies comes from a
+// user's text. If the truth about a job cannot be determined, all its completions are left out:
+// sluiced is neither accused nor cleared by them.
 func (c *check) vouch() {
 	var kept, denied, unclear []Completion
 	for rest := c.Completions; len(rest) > 0; {
@@ -39,7 +39,7 @@ func (c *check) vouch() {
 		case what == denies:
 			denied = append(denied, one)
 		case !one.Doubtful && !one.Final() && len(one.Nodes) == 0:
-			// That a job was requeued slurmctld's log tells those who ask.
+			// slurmctld logs a requeue only when it was requested.
 		default:
 			unclear = append(unclear, one)
 		}
@@ -50,15 +50,15 @@ func (c *check) vouch() {
 	}
 	c.Completions = slices.DeleteFunc(kept, func(r Completion) bool { return c.unclear[r.Job] })
 	if len(denied) > 0 {
-		c.note(fmt.Sprintf("%d records in %s say what slurmctld's log does not, and are not believed, first %s", len(denied), denied[0].File, denied[0].Line))
+		c.note(fmt.Sprintf("%d records in %s contradict slurmctld's log, and are ignored, first %s", len(denied), denied[0].File, denied[0].Line))
 	}
 	if len(unclear) > 0 {
-		c.note(fmt.Sprintf("when jobs %v ended cannot be told from users' words in %s, and is not checked, first %s", sorted(c.unclear), unclear[0].File, unclear[0].Line))
+		c.note(fmt.Sprintf("when jobs %v ended cannot be determined because %s contains users' text, and is not checked, first %s", sorted(c.unclear), unclear[0].File, unclear[0].Line))
 	}
 }
 
-// reading chooses the true one of the readings of a record: agrees says that it is the
-// one returned, silent that it cannot be told.
+// reading chooses the true one among the readings of a record. agrees: the one returned is
+// true; silent: it cannot be determined.
 func (c *check) reading(all []Completion, log []Record) (Completion, verdict) {
 	var good []Completion
 	quiet, doubt := false, len(all) > 1 || all[0].Doubtful
@@ -90,9 +90,9 @@ func same(a, b Completion) bool {
 	return a.Job == b.Job && a.UID == b.UID && a.State == b.State && a.Start.Equal(b.Start) && a.End.Equal(b.End) && slices.Equal(a.Nodes, b.Nodes)
 }
 
-// conflicts returns completions of which two tell one run differently, unless slurmctld
-// was started in between: it may have forgotten the first. Of every run there is one, and
-// one more of a job that was requeued when it had ended, or cancelled before it ran again.
+// conflicts returns completions of which two describe one run differently, unless slurmctld was
+// started in between: it may have forgotten the first. Each run has one completion, and a job
+// has one more if it was requeued after its end or cancelled before it ran again.
 func (c *check) conflicts(kept []Completion) (out []Completion) {
 	type run struct {
 		job, start int64
@@ -105,7 +105,7 @@ func (c *check) conflicts(kept []Completion) (out []Completion) {
 		told := func(kind Kind) bool {
 			return before.UID == r.UID && slices.ContainsFunc(c.did[r.Job], func(l Record) bool { return l.Kind == kind && near(l.At, r.End) })
 		}
-		// Requeued when it had ended; cancelled in the very second in which it was requeued.
+		// Requeued after its end; or cancelled in the second in which it was requeued.
 		again := before.Final() && !r.Final() && told(Requeued) || !before.Final() && r.Final() && len(r.Nodes) == 0 && told(Signalled)
 		if twice && !again && (len(before.Nodes) > 0) == (len(r.Nodes) > 0) && !same(before, r) && !c.bootedBetween(r.Start, later(before.End, r.End).Add(slack)) {
 			out = append(out, r)
@@ -121,10 +121,10 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// verdictOn holds one reading against what slurmctld's log has of its job.
+// verdictOn compares one reading with slurmctld's lines about its job.
 func (c *check) verdictOn(r Completion, log []Record) verdict {
 	if len(log) > 0 && log[0].Kind == Submitted && r.End.Before(log[0].At.Add(-slack)) {
-		return denies // it was not there yet
+		return denies // the job did not exist yet
 	}
 	if len(c.Controller) == 0 || r.End.Before(c.Controller[0].At.Add(-slack)) {
 		return silent
@@ -149,8 +149,8 @@ func (c *check) verdictOn(r Completion, log []Record) verdict {
 	return denies
 }
 
-// neverRan: somebody cancelled such a job, or requeued it when it was over, which the log
-// tells; it tells too when the job ran at that time.
+// neverRan judges the completion of a job that never ran. Such a job was cancelled, or requeued
+// after its end, which the log has; the log also has a run at that time, if there was one.
 func (c *check) neverRan(r Completion, log []Record) verdict {
 	runs := false
 	for _, l := range log {
@@ -176,8 +176,7 @@ func (c *check) neverRan(r Completion, log []Record) verdict {
 
 func near(a, b time.Time) bool { return a.Sub(b).Abs() <= slack }
 
-// holds reports whether the nodes are among those a run got, as far as its record says
-// which.
+// holds reports whether the nodes are among those of a run, as far as its record names them.
 func holds(shares []Share, nodes []string) bool {
 	return len(shares) == 0 || !slices.ContainsFunc(nodes, func(n string) bool {
 		return !slices.ContainsFunc(shares, func(s Share) bool { return s.Node == n })

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// inJobcomp is a record of the job completion log.
+// inJobcomp returns a record of the job completion log.
 func inJobcomp(job, user, name, state, start, end, nodes, dir string) string {
 	return "JobId=" + job + " UserId=" + user + " GroupId=" + user + " Name=" + name + " JobState=" + state + " Partition=gpu TimeLimit=60 StartTime=2026-11-21T" + start +
 		" EndTime=2026-11-21T" + end + " NodeList=" + nodes + " NodeCnt=1 ProcCnt=1 WorkDir=" + dir +
@@ -19,48 +19,48 @@ const (
 	daemon = "slurm(64030)"
 )
 
-// stranger is job 9 of a hostile user, which was cancelled before it ran, under a name.
+// stranger9 is job 9 of a hostile user, cancelled before it ran, with this name.
 func stranger9(name string) forger {
 	return func(t testing.TB, r records) {
 		put(comp, "JobId=1", inJobcomp("9", "eve(1001)", name, "CANCELLED", "12:00:30", "12:00:30", "(null)", "/home/eve"))(t, r)
 	}
 }
 
-// whole is the name that makes the record of a hostile user three, of which the second
-// is what he likes.
+// whole returns a job name that turns the record of a hostile user into three, of which the
+// user chooses the second.
 func whole(forged string) string {
 	mine := inJobcomp("9", "eve(1001)", "a", "CANCELLED", "12:00:30", "12:00:30", "(null)", "/home/eve")
 	return strings.TrimPrefix(mine, "JobId=9 UserId=eve(1001) GroupId=eve(1001) Name=") + "\n" + forged + "\nJobId=9 UserId=eve(1001) GroupId=eve(1001) Name=b"
 }
 
-// hostile are names that write records of other jobs into the job completion log, and
-// what the audit says of them.
+// hostile are names that forge records of other jobs in the job completion log, and what the
+// audit says about them.
 var hostile = map[string]struct {
 	name, note string
 }{
-	"a line break":                          {"a\nb", ""},
-	"a field":                               {"a JobState=FAILED", ""},
-	"fields of its own":                     {"a" + strings.TrimPrefix(inJobcomp("9", "", "", "COMPLETED", "12:00:02", "12:00:30", "gpu1", "/x"), "JobId=9 UserId= GroupId= Name="), ""},
-	"the head of a job that runs":           {"a\nJobId=1 UserId=" + ada + " GroupId=" + ada + " Name=x", "1 records in jobcomp.log say what slurmctld's log does not"},
-	"the head of sluiced's own":             {"a\nJobId=2 UserId=" + daemon + " GroupId=" + daemon + " Name=x", "1 records in jobcomp.log say what slurmctld's log does not"},
-	"a record of a job that runs":           {"a\n" + inJobcomp("1", ada, "x", "FAILED", "12:00:02", "12:00:05", "gpu1", "/"), "1 records in jobcomp.log say"},
-	"a whole record of a job that runs":     {whole(inJobcomp("1", ada, "x", "CANCELLED", "12:00:02", "12:00:05", "gpu1", "/")), "1 records in jobcomp.log say"},
-	"a whole record of one never run":       {whole(inJobcomp("1", ada, "x", "CANCELLED", "12:00:40", "12:00:40", "(null)", "/")), "1 records in jobcomp.log say"},
-	"a whole record on other nodes":         {whole(inJobcomp("1", ada, "x", "CANCELLED", "12:00:02", "12:00:12", "gpu2", "/")), "1 records in jobcomp.log say"},
-	"a run that overlaps":                   {whole(inJobcomp("1", ada, "x", "PENDING", "12:00:07", "12:00:20", "gpu1", "/")), "1 records in jobcomp.log say"},
-	"what was, of another user":             {whole(inJobcomp("1", daemon, "x", "PENDING", "12:00:02", "12:00:12", "gpu1", "/")), "when jobs [1] ended cannot be told"},
-	"what was, with another end":            {whole(inJobcomp("2", ada, "x", "PENDING", "12:00:14", "12:00:58", "gpu1", "/")), "when jobs [2] ended cannot be told"},
-	"a record of a job that was not there":  {whole(inJobcomp("77", ada, "x", "COMPLETED", "12:00:02", "12:00:12", "gpu1", "/")), "1 records in jobcomp.log say"},
-	"a record without an end":               {"a\nJobId=5 UserId=" + ada, ""},
-	"an end, and a second name":             {strings.TrimPrefix(inJobcomp("9", "", "a", "FAILED", "12:00:10", "12:00:10", "(null)", "/"), "JobId=9 UserId= GroupId= Name=") + "\nfoo", ""},
-	"more heads than anybody reads":         {"a" + strings.Repeat("\nJobId=1 UserId="+ada+" GroupId="+ada+" Name=x", 3*maxReadings), "lines of jobcomp.log cannot be read"},
-	"more fields than anybody reads":        {"a" + strings.Repeat(strings.TrimPrefix(inJobcomp("9", "", "", "FAILED", "12:00:02", "12:00:30", "gpu1", "/x"), "JobId=9 UserId= GroupId= Name="), 2*maxReadings), "1 lines of jobcomp.log cannot be read"},
-	"more bytes than anybody reads":         {"a\n" + strings.Repeat("x", maxRecord), ""},
-	"controls that a terminal would act on": {"a\x1b[31m\r\x00b", ""},
+	"a line break":                              {"a\nb", ""},
+	"a field":                                   {"a JobState=FAILED", ""},
+	"fields of its own":                         {"a" + strings.TrimPrefix(inJobcomp("9", "", "", "COMPLETED", "12:00:02", "12:00:30", "gpu1", "/x"), "JobId=9 UserId= GroupId= Name="), ""},
+	"the head of a job that runs":               {"a\nJobId=1 UserId=" + ada + " GroupId=" + ada + " Name=x", "1 records in jobcomp.log contradict slurmctld's log"},
+	"the head of sluiced's own":                 {"a\nJobId=2 UserId=" + daemon + " GroupId=" + daemon + " Name=x", "1 records in jobcomp.log contradict slurmctld's log"},
+	"a record of a job that runs":               {"a\n" + inJobcomp("1", ada, "x", "FAILED", "12:00:02", "12:00:05", "gpu1", "/"), "1 records in jobcomp.log contradict"},
+	"a whole record of a job that runs":         {whole(inJobcomp("1", ada, "x", "CANCELLED", "12:00:02", "12:00:05", "gpu1", "/")), "1 records in jobcomp.log contradict"},
+	"a complete record of a job that never ran": {whole(inJobcomp("1", ada, "x", "CANCELLED", "12:00:40", "12:00:40", "(null)", "/")), "1 records in jobcomp.log contradict"},
+	"a whole record on other nodes":             {whole(inJobcomp("1", ada, "x", "CANCELLED", "12:00:02", "12:00:12", "gpu2", "/")), "1 records in jobcomp.log contradict"},
+	"a run that overlaps":                       {whole(inJobcomp("1", ada, "x", "PENDING", "12:00:07", "12:00:20", "gpu1", "/")), "1 records in jobcomp.log contradict"},
+	"what was, of another user":                 {whole(inJobcomp("1", daemon, "x", "PENDING", "12:00:02", "12:00:12", "gpu1", "/")), "when jobs [1] ended cannot be determined"},
+	"what was, with another end":                {whole(inJobcomp("2", ada, "x", "PENDING", "12:00:14", "12:00:58", "gpu1", "/")), "when jobs [2] ended cannot be determined"},
+	"a record of a job that was not there":      {whole(inJobcomp("77", ada, "x", "COMPLETED", "12:00:02", "12:00:12", "gpu1", "/")), "1 records in jobcomp.log contradict"},
+	"a record without an end":                   {"a\nJobId=5 UserId=" + ada, ""},
+	"an end, and a second name":                 {strings.TrimPrefix(inJobcomp("9", "", "a", "FAILED", "12:00:10", "12:00:10", "(null)", "/"), "JobId=9 UserId= GroupId= Name=") + "\nfoo", ""},
+	"more heads than are read":                  {"a" + strings.Repeat("\nJobId=1 UserId="+ada+" GroupId="+ada+" Name=x", 3*maxReadings), "lines of jobcomp.log cannot be read"},
+	"more fields than are read":                 {"a" + strings.Repeat(strings.TrimPrefix(inJobcomp("9", "", "", "FAILED", "12:00:02", "12:00:30", "gpu1", "/x"), "JobId=9 UserId= GroupId= Name="), 2*maxReadings), "1 lines of jobcomp.log cannot be read"},
+	"more bytes than are read":                  {"a\n" + strings.Repeat("x", maxRecord), ""},
+	"controls that a terminal would act on":     {"a\x1b[31m\r\x00b", ""},
 }
 
-// TestHostileNames: whatever a user calls his job, sluiced is not accused for it, and
-// what is broken elsewhere is seen all the same.
+// TestHostileNames: whatever name a job has, it causes no false report, and real violations are
+// still found.
 func TestHostileNames(t *testing.T) {
 	cancelled := put(slurm, "12:01:00.000", did("12:00:20.000", "_slurm_rpc_submit_batch_job: JobId=9 InitPrio=0 usec=300"),
 		did("12:00:30.100", "_slurm_rpc_kill_job: REQUEST_KILL_JOB JobId=9 uid 1001"), did("12:00:30.101", "job_signal: 9 of pending JobId=9 successful"))
@@ -81,7 +81,7 @@ func TestHostileNames(t *testing.T) {
 				for _, change := range append(forged[broken], cancelled, stranger9(h.name)) {
 					change(t, r)
 				}
-				if report := r.check(t, options); report.Clean() && !strings.Contains(strings.Join(report.Notes, ""), "cannot be told") {
+				if report := r.check(t, options); report.Clean() && !strings.Contains(strings.Join(report.Notes, ""), "cannot be determined") {
 					t.Errorf("%s passed unseen: %s", broken, report)
 				}
 			}
@@ -89,8 +89,8 @@ func TestHostileNames(t *testing.T) {
 	}
 }
 
-// TestAJobOfThatName: the job itself is looked after as any other.
-func TestAJobOfThatName(t *testing.T) {
+// TestJobWithAHostileName: a job with a hostile name is checked like any other.
+func TestJobWithAHostileName(t *testing.T) {
 	for name, h := range hostile {
 		rename := func(t testing.TB, r records) { swap(comp, "Name=two.sh", "Name="+h.name)(t, r) }
 		if strings.Contains(h.note, "cannot") {
@@ -111,7 +111,7 @@ func TestAJobOfThatName(t *testing.T) {
 	}
 }
 
-// TestRequeuedWhenItHadEnded: of such a run slurmctld writes two records.
+// TestRequeuedWhenItHadEnded: slurmctld writes two records of such a run.
 func TestRequeuedWhenItHadEnded(t *testing.T) {
 	r := clean(t)
 	put(comp, "JobId=2", inJobcomp("1", ada, "one.sh", "FAILED", "12:00:02", "12:00:12", "gpu1", "/home/ada"))(t, r)
@@ -123,9 +123,9 @@ func TestRequeuedWhenItHadEnded(t *testing.T) {
 	}
 }
 
-// TestALogThatBeginsLate: of what was before nothing is known, and records that look
-// like any other are believed.
-func TestALogThatBeginsLate(t *testing.T) {
+// TestLogThatBeginsLate: nothing is known of the time before the log, and plausible records of
+// it are trusted.
+func TestLogThatBeginsLate(t *testing.T) {
 	r := clean(t)
 	_, late, _ := strings.Cut(r[slurm], "[2026-11-21T12:00:13")
 	r[slurm] = late
@@ -150,9 +150,9 @@ func mustComplete(t testing.TB, text string) []Completion {
 	return all
 }
 
-// TestARecordCutOff: Slurm writes 1024 bytes of a record at most, and then goes on in the
+// TestTruncatedRecord: Slurm writes at most 1024 bytes of a record and appends the next on the
 // same line.
-func TestARecordCutOff(t *testing.T) {
+func TestTruncatedRecord(t *testing.T) {
 	r := clean(t)
 	long := inJobcomp("9", "eve(1001)", strings.Repeat("n", 800), "CANCELLED", "12:00:30", "12:00:30", "(null)", "/home/eve")[:1024]
 	at := strings.Index(r[comp], "JobId=2")

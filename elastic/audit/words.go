@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// Share is what a run has of one node.
+// Share is a run's part of one node.
 type Share struct {
 	Node string
 	GPUs int
-	Bits []int // which ones; empty when the record does not say
+	Bits []int // indices of the GPUs; empty if the record does not say
 }
 
-// move is what an open or taken event says of a move.
+// move is what an open or taken event says about a move.
 type move struct {
 	kind        string // start, resize, park, revive, clear, save
 	target      []Share
@@ -31,7 +31,7 @@ func moveOf(e Event) (move, bool) {
 	return move{kind: e.Move, target: target, incarnation: e.Incarnation, step: e.Step, checkpoint: e.Checkpoint}, true
 }
 
-// parsePlace reads "gpu1:4+gpu2:2"; "-" is nowhere.
+// parsePlace reads "gpu1:4+gpu2:2"; "-" is no place.
 func parsePlace(text string) ([]Share, error) {
 	if text == "-" || text == "" {
 		return nil, nil
@@ -48,11 +48,11 @@ func parsePlace(text string) ([]Share, error) {
 	return out, nil
 }
 
-// began is what a run event says: where a run started from.
+// began is what a run event says about where a run started from.
 type began struct {
 	restarts, incarnation int
 	at                    time.Time // by the clock of its node
-	checkpoint            string    // "" = from nothing
+	checkpoint            string    // "" = no checkpoint
 	passed                []string
 }
 
@@ -64,24 +64,24 @@ func beganOf(e Event) (began, bool) {
 	return began{restarts: e.Run, incarnation: e.Incarnation, at: at, checkpoint: e.Checkpoint, passed: e.Passed}, true
 }
 
-// act is a kind of effect, as sluiced announces it and as Slurm records it: the field of
-// an act event.
+// act is a kind of effect, as sluiced announces it (the field of an act event) and as Slurm
+// records it.
 type act string
 
 const (
 	actAsk      act = "ask"
 	actWithdraw act = "withdraw"
 	actRequeue  act = "requeue"
-	actRevive   act = "revive" // of a job that had failed
-	actClear    act = "clear"  // of a job that Slurm counts where it no longer runs
+	actRevive   act = "revive" // of a failed job
+	actClear    act = "clear"  // of a job that Slurm still counts where it no longer runs
 	actHold     act = "hold"
 	actRelease  act = "release"
 	actWrite    act = "write"
 	actAnnotate act = "annotate"
-	actPass     act = "pass" // of the scheduler, asked for
+	actPass     act = "pass" // a scheduling pass, on request
 )
 
-// number reads digits that a pattern has matched; too many are 0.
+// number reads digits that a pattern has matched; 0 if there are too many.
 func number(digits string) int {
 	n, err := strconv.ParseInt(digits, 10, 62)
 	if err != nil {

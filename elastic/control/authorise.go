@@ -2,7 +2,7 @@ package control
 
 import "slices"
 
-// verb is something a caller can ask for.
+// verb is a kind of request.
 type verb string
 
 // The verbs.
@@ -18,7 +18,7 @@ const (
 	verbSpeed   verb = "speed"
 )
 
-// role is what a caller is to a job. Where no job is concerned, nobody is owner.
+// role is the caller's relation to a job. For requests without a job, no caller is an owner.
 type role int
 
 // The roles, in order of precedence.
@@ -29,7 +29,7 @@ const (
 	other
 )
 
-// answer is an entry of the table.
+// answer is an entry of the table of rights.
 type answer int
 
 // The answers.
@@ -39,8 +39,8 @@ const (
 	public // unless the site keeps jobs private
 )
 
-// rights is the one table of who may do what. On report and plan, the rows of
-// single jobs are shown to whom explain would be.
+// rights is the single table of permissions. Report and plan show a job's row to the callers
+// that may explain the job.
 var rights = map[verb][4]answer{
 	//           root    operator owner   other
 	verbStatus:  {always, always, always, always},
@@ -51,10 +51,10 @@ var rights = map[verb][4]answer{
 	verbDirect:  {always, always, always, never},
 	verbEvent:   {always, always, always, always},
 	verbTrust:   {always, always, never, never},
-	verbSpeed:   {always, always, always, public}, // the owner is who the samples are of
+	verbSpeed:   {always, always, always, public}, // the owner is the user that the samples are of
 }
 
-// may reports whether the role may use the verb. Unknown verbs are nobody's.
+// may reports whether the role may use the verb. Unknown verbs are always denied.
 func may(v verb, r role, private bool) bool {
 	row, ok := rights[v]
 	if !ok || r < root || r > other {
@@ -63,7 +63,7 @@ func may(v verb, r role, private bool) bool {
 	return row[r] == always || row[r] == public && !private
 }
 
-// role returns what the caller is to a job of the user uid.
+// role returns the caller's relation to a job of the user uid.
 func (o Options) role(c Caller, uid uint32) role {
 	if r := o.standing(c); r != other {
 		return r
@@ -74,7 +74,7 @@ func (o Options) role(c Caller, uid uint32) role {
 	return other
 }
 
-// standing returns what the caller is where no job of his is concerned.
+// standing returns the caller's role in a request that is not about a job.
 func (o Options) standing(c Caller) role {
 	switch {
 	case c.UID == 0:
@@ -85,8 +85,8 @@ func (o Options) standing(c Caller) role {
 	return other
 }
 
-// admits reports whether the caller may speak to this daemon at all: in user
-// mode only the user himself and root.
+// admits reports whether the caller may talk to this daemon at all: in user mode, only the user
+// that runs it and root.
 func (o Options) admits(c Caller) bool {
 	return !o.UserMode || c.UID == o.UID || c.UID == 0
 }

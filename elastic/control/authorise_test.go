@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The whole matrix, written out: verb x {root, operator, owner, other} x
-// {public, private}. A change of the table must be a change of this text.
+// The whole matrix, written out: verb x {root, operator, owner, other} x {public, private}. A
+// change of the table must be a change of this text.
 const matrix = `
 verb     root operator owner other | private: root operator owner other
 direct   yes yes yes no | yes yes yes no
@@ -87,8 +87,8 @@ func TestAdmits(t *testing.T) {
 	}
 }
 
-// The operators of a configuration are a cluster's: a user's own sluiced is no business of
-// theirs, and they have no right there, whatever name they carry.
+// Operators are configured for a cluster. A user's own sluiced gives them no rights, whatever
+// their name.
 func TestOperatorsStayOutOfAUsersOwn(t *testing.T) {
 	o := Options{UserMode: true, UID: 500, Operators: []string{"oscar"}}
 	for caller, want := range map[Caller]bool{{UID: 501, Name: "oscar"}: false, {UID: 1, Name: "daemon"}: false, {UID: 500, Name: "oscar"}: true, {UID: 0, Name: "root"}: true} {
@@ -98,8 +98,8 @@ func TestOperatorsStayOutOfAUsersOwn(t *testing.T) {
 	}
 }
 
-// Over any stretch of time a caller gets at most a burst and what was refilled,
-// and after ten quiet seconds a burst again; others do not matter.
+// Over any time span a caller gets at most a burst plus the refill, and after ten idle seconds
+// a burst again; other callers have no effect.
 func TestBuckets(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const burst, everyOne = 20, 500 * time.Millisecond
@@ -160,9 +160,9 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// The account of an operator is removed, and its number given to another user: the name,
-// and with it the operator's rights, is not remembered for longer than a minute. While a
-// directory service does not answer, nobody is an operator by an old answer.
+// When an operator's account is removed and its uid is given to another user, the name and the
+// operator's rights are remembered for at most a minute. While the directory service does not
+// answer, an old answer does not make an operator.
 func TestNumberGivenAgain(t *testing.T) {
 	account, asked := "admin", 0
 	n := names{account: func(uint32) string { asked++; return account }}

@@ -22,7 +22,7 @@ func TestEventsWakeAndAreLimited(t *testing.T) {
 	client, ctx := client.Dial(serve(t, o, service)), t.Context()
 	for range 1000 {
 		if err := client.Event(ctx, 41, "end"); err != nil {
-			t.Fatal(err) // an event too many is no error, and wakes nobody
+			t.Fatal(err) // an event beyond the limit is no error and wakes no cycle
 		}
 	}
 	if woken := len(service.Asked()); woken < 5 || woken > 100 {
@@ -75,8 +75,8 @@ func TestMalformedRequests(t *testing.T) {
 	}
 }
 
-// One user who holds connections open cannot keep another out, and is told why
-// his next one is refused.
+// A user that holds connections open does not keep others out, and is told why the next one is
+// refused.
 func TestConnectionsAreBounded(t *testing.T) {
 	path := serve(t, options(), controltest.New())
 	var held []net.Conn

@@ -11,16 +11,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Caller is who asks: as the kernel says on the socket, as munge says over TCP.
+// Caller is the account behind a request: as the kernel reports it on the socket, as munge
+// reports it over TCP.
 type Caller struct {
 	UID  uint32
 	GID  uint32
-	PID  int32  // of the process that connected, which may be gone; 0 over TCP
-	Name string // user name; the number when there is no such account
-	Host string // address of the node where munge knows him; "" on the socket
+	PID  int32  // process that connected, which may be gone; 0 over TCP
+	Name string // user name; the uid in decimal if there is no such account
+	Host string // address of the node, by munge; "" on the socket
 }
 
-// peer asks the kernel who connected.
+// peer asks the kernel which account connected.
 func peer(conn *net.UnixConn) (Caller, error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {
@@ -39,9 +40,8 @@ func peer(conn *net.UnixConn) (Caller, error) {
 	return Caller{UID: cred.Uid, GID: cred.Gid, PID: cred.Pid}, nil
 }
 
-// names remembers user names for a while, so that a slow directory service is seldom
-// asked. Operators are known by their names: an account that is removed, and its number
-// given to another user, MUST NOT stay one.
+// names caches user names, so that a slow directory service is asked rarely. Operators are
+// identified by name: an account whose uid is given to another user MUST NOT stay an operator.
 type names struct {
 	account func(uint32) string // nil = the system's
 	mu      sync.Mutex
@@ -53,13 +53,13 @@ type named struct {
 	at   time.Time
 }
 
-// namedFor is how long a name is remembered.
+// namedFor is how long a name is cached.
 const namedFor = time.Minute
 
-// most bounds what is remembered.
+// most bounds the number of cached names.
 const most = 100_000
 
-// of returns the account's name, or its number when there is none.
+// of returns the account's name, or its uid in decimal if there is none.
 func (n *names) of(uid uint32, now time.Time) string {
 	n.mu.Lock()
 	known, ok := n.seen[uid]
@@ -76,7 +76,7 @@ func (n *names) of(uid uint32, now time.Time) string {
 		n.mu.Lock()
 		defer n.mu.Unlock()
 		delete(n.seen, uid)
-		return strconv.FormatUint(uint64(uid), 10) // perhaps the directory is down: ask again next time
+		return strconv.FormatUint(uint64(uid), 10) // the directory may be down: ask again next time
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()

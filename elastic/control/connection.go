@@ -10,14 +10,14 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
-// connection is one over TCP, with its seat. Closing it is how it is made to give up the
-// seat: as long as its letter was not heard it is told so, so that it can try again.
+// connection is a TCP connection with its seat. Close makes it give up the seat. If its letter
+// was not read yet, the client is told so and can try again.
 type connection struct {
 	net.Conn
 	ctx    context.Context // ends with the connection
 	cancel context.CancelFunc
 	seat   *seat[string]
-	state  atomic.Int32 // waiting until it is either heard or sent away
+	state  atomic.Int32 // stateWaiting until its letter is read or it is refused
 }
 
 // States of a connection.
@@ -27,8 +27,7 @@ const (
 	stateSentAway
 )
 
-// sendAwayWithin is the longest time for telling a connection that it is sent away; what is
-// told fits into the kernel's buffer.
+// sendAwayWithin is the longest time for writing a refusal; it fits into the kernel's buffer.
 const sendAwayWithin = 10 * time.Millisecond
 
 func newConnection(ctx context.Context, conn net.Conn) *connection {
@@ -37,26 +36,26 @@ func newConnection(ctx context.Context, conn net.Conn) *connection {
 	return c
 }
 
-// heard notes that its letter will be read; false when it was told that it will not.
+// heard records that the letter will be read; false if the connection was refused already.
 func (c *connection) heard() bool { return c.state.CompareAndSwap(stateWaiting, stateHeard) }
 
-// Close sends it away.
+// Close refuses the connection if its letter was not read yet, and closes it.
 func (c *connection) Close() error {
 	if c.state.CompareAndSwap(stateWaiting, stateSentAway) {
-		reply(c.Conn, sendAwayWithin, wire.MarkPlain, goAway)
+		reply(c.Conn, sendAwayWithin, wire.MarkPlain, refusal)
 	}
 	return c.hangUp()
 }
 
-// hangUp closes it without a word.
+// hangUp closes it without an answer.
 func (c *connection) hangUp() error {
 	c.cancel()
 	return c.Conn.Close()
 }
 
-// goAway is what one is told who is sent away unread.
-var goAway = func() []byte {
-	raw, err := json.Marshal(wire.Failed{Error: wire.Fail(wire.TooMany, "try again in a moment", "%v", wire.ErrCrowdedOut)})
+// refusal is the answer to a connection that is refused unread.
+var refusal = func() []byte {
+	raw, err := json.Marshal(wire.Failed{Error: wire.Fail(wire.TooMany, "try again in a moment", "%v", wire.ErrTooManyWait)})
 	if err != nil {
 		panic(err) // it is a constant
 	}

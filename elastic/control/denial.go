@@ -8,26 +8,26 @@ import (
 	"github.com/sluice-hpc/sluice/elastic"
 )
 
-// Denial is a request that somebody was refused for who he is. Every one is
-// told to Options.Denied.
+// Denial is a request that was refused because of its caller. Each is reported to
+// Options.Denied.
 type Denial struct {
-	Caller Caller        // as far as known
+	Caller Caller        // as far as it is known
 	From   string        // address over TCP; "" on the socket
-	Verb   string        // "" when it came to none
+	Verb   string        // "" if the request was not read that far
 	Job    elastic.JobID // 0 = none
-	Order  string        // of direct
+	Order  string        // of direct: the order
 	Why    string
-	// Missed is how many further ones of the same kind, from the same node, were
-	// only counted since the last that was told. Only what munge refuses can be:
-	// there is no user to hold to a limit.
+	// Missed is how many further denials of the same kind from the same node were counted but
+	// not reported since the last report. Only denials by munge are counted so: no user is
+	// known that limits could apply to.
 	Missed int
 }
 
-// String is the denial on one line of printable words.
+// String returns the denial on one line of printable characters.
 func (d Denial) String() string {
 	who := fmt.Sprintf("uid %d", d.Caller.UID)
 	if d.Caller == (Caller{}) && d.From != "" {
-		who = "somebody"
+		who = "an unknown user"
 	}
 	var b strings.Builder
 	b.WriteString(who)
@@ -43,12 +43,12 @@ func (d Denial) String() string {
 	return b.String() + ": " + d.Why
 }
 
-// denied tells of a denial: all there are of users, whom other limits hold, and
-// of nodes so many as not to fill a disk, with the number of the others.
+// denied reports a denial. Those of users are all reported, since other limits bound them.
+// Those of nodes are reported at a rate that cannot fill a disk, with the number of the others.
 func (s *Server) denied(d Denial) {
 	o := s.options.Load()
 	if d.Caller == (Caller{}) && d.From != "" {
-		if !s.strangers.take(d.From, o.Now()) {
+		if !s.unknown.take(d.From, o.Now()) {
 			s.missed.add(d.From)
 			return
 		}

@@ -1,9 +1,21 @@
-// Package control is the server of sluiced's API: JSON over HTTP on a unix socket, and
-// the same requests in munge credentials over TCP for other login nodes. It holds the
-// caller's identity as the kernel or munge tells it, and the one table that says who may
-// do what. The types of requests and answers are in wire, the client in client.
+// Package control is the server of sluiced's API: JSON over HTTP on a Unix socket, and the same
+// requests in munge credentials over TCP for other login nodes. It takes the caller's identity
+// from the kernel or from munge, and holds the one table of permissions (authorise.go). The
+// types of requests and answers are in package wire, the client is in package client.
 //
-// The server answers reads from the last published engine.Report, so that no
-// number of readers costs Slurm a query. The daemon implements Service. Nothing here
-// reads a clock; timers only cut off whoever keeps the server waiting.
+// A caller MUST use a Server in this ORDER:
+//
+//  1. Listen makes the socket, with Options and a Service, which the daemon implements.
+//  2. ListenRemote, if the site has a TCP address, BEFORE Serve. The process MUST run as
+//     Options.UID, the account that clients encrypt their credentials for.
+//  3. Serve, once. It answers until its context ends, waits up to 2 s for requests under way,
+//     and removes the socket. A server that is not to Serve is closed with Close.
+//
+// The Service is called from many goroutines at once. The report that it returns is shared:
+// neither side may change it after it was published.
+//
+// Reads are answered from the last published report, so any number of readers costs Slurm no
+// query. An order is authorised BEFORE the Service sees it, for the incarnation that the caller
+// named. Nothing here reads a clock; timers only close connections of clients that keep the
+// server waiting.
 package control

@@ -12,10 +12,10 @@ func DialRemoteFrom(r client.Remote, dialer *net.Dialer) *client.Client {
 	return client.DialRemote(r)
 }
 
-// MostOfNode is how many credentials of a node wait at most.
+// MostOfNode is how many credentials of one node may wait.
 const MostOfNode = mostOfNode
 
-// Queued is how many credentials wait to be read.
+// Queued returns how many credentials wait to be read.
 func (s *Server) Queued() int {
 	s.remote.readers.mu.Lock()
 	defer s.remote.readers.mu.Unlock()

@@ -20,8 +20,8 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/control/controltest"
 )
 
-// forged is a credential of so many bytes that munged decrypts whole before it finds that
-// it is none: version 3, AES-128, SHA-256, not compressed, no realm, then chance.
+// forged returns a credential of this many bytes that munged decrypts whole before it finds it
+// invalid: version 3, AES-128, SHA-256, not compressed, no realm, then random bytes.
 func forged(size int) string {
 	raw := make([]byte, max(size, 5))
 	for i := range raw {
@@ -31,8 +31,8 @@ func forged(size int) string {
 	return "MUNGE:" + base64.StdEncoding.EncodeToString(raw) + ":"
 }
 
-// TestForger is no test: it is the process from which TestForgedFlood floods the daemon,
-// with its own memory and the last priority.
+// TestForger is not a test: it is the process from which TestForgedFlood floods the daemon,
+// with its own memory and the lowest priority.
 func TestForger(t *testing.T) {
 	address := os.Getenv("SLUICE_TEST_FORGE")
 	if address == "" {
@@ -68,13 +68,13 @@ func TestForger(t *testing.T) {
 	fmt.Printf("%d connections, %d answered\n", made.Load(), answered.Load())
 }
 
-// flood sets the forgers on an address until stop, which says what they did.
+// flood starts the forging process against an address. stop ends it and returns what it did.
 func flood(t *testing.T, address string) (stop func() string) {
 	t.Helper()
 	return unleash(t, "TestForger", "SLUICE_TEST_FORGE="+address, "GOMAXPROCS=2")
 }
 
-// Six hundred connections of a node forge credentials as fast as they can: each honest
+// Six hundred connections of one node forge credentials as fast as they can: each honest
 // request of the same node is answered, and nothing is left when they have gone.
 func TestForgedFlood(t *testing.T) {
 	o := options()
@@ -85,14 +85,14 @@ func TestForgedFlood(t *testing.T) {
 	calm := honest(t, 100, client, os.Getuid())
 	before := runtime.NumGoroutine()
 	stop := flood(t, f.Address)
-	time.Sleep(2 * time.Second) // until they are all at it
+	time.Sleep(2 * time.Second) // until all of them run
 	storm := honest(t, 200, client, os.Getuid())
 	t.Logf("p50 %v, p99 %v; beside %s %v, %v", calm[len(calm)/2], p99(calm), stop(), storm[len(storm)/2], p99(storm))
 	settled(t, before)
 }
 
-// Whoever has to give up its seat before its letter was heard is told that it was not read,
-// so that it can try again.
+// A connection that has to give up its seat before its letter was read is told so, so that it
+// can try again.
 func TestSentAwayUnread(t *testing.T) {
 	f := listen(t, options(), controltest.New())
 	first, err := net.Dial("tcp", f.Address)

@@ -7,11 +7,11 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic/control/client"
 	"github.com/sluice-hpc/sluice/elastic/control/controltest"
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/publish"
 )
 
-// TestHistoryIsFresh: the row of the present run shows what the job has written since the
-// last cycle, and the time that it has run until now. Rows of earlier runs stay.
+// TestHistoryIsFresh: the row of the present run includes the progress written since the last
+// cycle and the time run until now. Rows of earlier runs stay.
 func TestHistoryIsFresh(t *testing.T) {
 	o := options()
 	now := controltest.Now.Add(20 * time.Second)
@@ -19,7 +19,7 @@ func TestHistoryIsFresh(t *testing.T) {
 	service := controltest.New()
 	client := client.Dial(serve(t, o, service))
 	r := controltest.Report()
-	of := slices.IndexFunc(r.Jobs, func(jr engine.JobReport) bool { return jr.Record.ID == controltest.Growing })
+	of := slices.IndexFunc(r.Jobs, func(jr publish.JobReport) bool { return jr.Record.ID == controltest.Growing })
 	r.Jobs[of].Run = controltest.Segments()[1]
 	r.Jobs[of].Run.DoneTo, r.Jobs[of].Run.Seconds = 4.25, 30
 	service.Set(func(s *controltest.Service) { s.Last = r })

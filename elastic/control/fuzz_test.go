@@ -12,18 +12,20 @@ import (
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+	"github.com/sluice-hpc/sluice/elastic/engine/publish"
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
 // one is a daemon with one job, of uid 7.
 type one struct{ orders, seen, woken int }
 
-func (o *one) Report() *engine.Report {
-	rec := engine.JobRecord{ID: 41, UID: 7, User: "ann", Tag: elastic.Tag{Spec: elastic.Spec{Min: 1}}}
-	return &engine.Report{At: time.Unix(int64(o.woken), 0), Jobs: []engine.JobReport{{Record: rec, Job: &elastic.Job{}}}, Nodes: []nodes.Node{{Name: "gpu1"}}}
+func (o *one) Report() *publish.Report {
+	rec := journal.JobRecord{Identity: journal.Identity{ID: 41, UID: 7, User: "ann"}, Tag: elastic.Tag{Spec: elastic.Spec{Min: 1}}}
+	return &publish.Report{At: time.Unix(int64(o.woken), 0), Jobs: []publish.JobReport{{Record: rec, Job: &elastic.Job{}}}, Nodes: []nodes.Node{{Name: "gpu1"}}}
 }
-func (o *one) Plan(context.Context) (engine.Forecast, error)              { return engine.Forecast{}, nil }
-func (o *one) Segments(context.Context, string) ([]engine.Segment, error) { return nil, nil }
+func (o *one) Plan(context.Context) (engine.Forecast, error)               { return engine.Forecast{}, nil }
+func (o *one) Segments(context.Context, string) ([]journal.Segment, error) { return nil, nil }
 func (o *one) Speeds(_ context.Context, uid uint32, _ string) (engine.Speeds, error) {
 	if uid != 8 {
 		o.seen++
@@ -44,8 +46,8 @@ func (o *one) Direct(_ context.Context, _ Caller, _ elastic.JobID, c wire.Change
 	return c.Validate()
 }
 
-// Whatever a stranger sends, he gets a JSON answer, never a fault of the server,
-// and never an order about a job that is not his.
+// Any request gets a JSON answer, never makes the server fail, and never orders anything about
+// a job of another user.
 func FuzzRequest(f *testing.F) {
 	f.Add("GET", "/v1/report", "")
 	f.Add("POST", "/v1/jobs/41/direct", `{"order":"pin","gpus":2}`)
@@ -55,9 +57,9 @@ func FuzzRequest(f *testing.F) {
 	f.Add("GET", "/v1/jobs/-1/explain", "{")
 	service := &one{}
 	s := newServer(service)
-	// The clock stands, so that only the first few unknown jobs are waited for.
+	// The clock stands still, so that only the first few unknown jobs are waited for.
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	s.reads.burst = 1 << 40 // or nothing would be asked after the first 200
+	s.reads.burst = 1 << 40 // else no request would pass after the first 200
 	if err := s.Configure(Options{UID: 500, Private: true, Now: func() time.Time { return now }}); err != nil {
 		f.Fatal(err)
 	}

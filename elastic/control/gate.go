@@ -7,45 +7,43 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
-// gate is a listener that knows who connects and bounds how many connections
-// each user, and all together, hold.
+// gate is a listener that knows which account connects and bounds how many connections each
+// user, and all together, hold.
 type gate struct {
 	*net.UnixListener
-	crowd    crowd[uint32]
-	arrivals buckets[uint32] // beyond them it costs sluiced next to nothing to say no
+	seats    seats[uint32]
+	arrivals buckets[uint32] // connections beyond this rate are refused at almost no cost
 	now      func() time.Time
 	short    shortage
 }
 
-// visit is one request's caller and what the server has to know of his
-// connection.
+// visit is the caller of a request and what the server needs to know about its connection.
 type visit struct {
 	caller Caller
-	full   *wire.Error // not nil: serve nothing but this
+	full   *wire.Error // if not nil, the only answer to give
 	work   func(bool)  // see seat.work
 }
 
-// guest is an admitted connection.
+// guest is an accepted connection.
 type guest struct {
 	net.Conn
 	visit
 	leave func()
 }
 
-// Close closes the connection and makes room for another.
+// Close closes the connection and frees its seat.
 func (g *guest) Close() error {
 	defer g.leave()
 	return g.Conn.Close()
 }
 
 func newGate(l *net.UnixListener, now func() time.Time, log func(error)) *gate {
-	return &gate{UnixListener: l, now: now, short: shortage{log: log}, crowd: crowd[uint32]{each: perUserHard, all: inAll},
+	return &gate{UnixListener: l, now: now, short: shortage{log: log}, seats: seats[uint32]{each: perUserHard, all: inAll},
 		arrivals: buckets[uint32]{burst: 2000, every: 5 * time.Millisecond}}
 }
 
-// Accept returns the next connection that there is room for. Where the process has no
-// file descriptor left it waits for one: net/http would, too, with a line in the log
-// each second.
+// Accept returns the next connection that there is a seat for. If the process has no file
+// descriptor left it waits for one; net/http would too, but with a log line each second.
 func (g *gate) Accept() (net.Conn, error) {
 	for {
 		conn, err := g.AcceptUnix()
@@ -61,16 +59,16 @@ func (g *gate) Accept() (net.Conn, error) {
 			conn.Close()
 			continue
 		}
-		s := g.crowd.enter(caller.UID, conn)
+		s := g.seats.enter(caller.UID, conn)
 		if s == nil {
 			conn.Close()
 			continue
 		}
-		return &guest{Conn: conn, visit: visit{caller, tooMany(g.crowd.count(caller.UID)), s.work}, leave: s.leave}, nil
+		return &guest{Conn: conn, visit: visit{caller, tooMany(g.seats.count(caller.UID)), s.work}, leave: s.leave}, nil
 	}
 }
 
-// tooMany is why a connection that was let in is not served, or nil.
+// tooMany returns why an accepted connection is not served; nil if it is.
 func tooMany(open int) *wire.Error {
 	if open <= perUser {
 		return nil

@@ -26,8 +26,8 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
-// What hostile clients do with a connection until ctx ends. They send what they
-// may; an order about ann's job must never come of it.
+// What hostile clients do with a connection until ctx ends. They may send anything; it must
+// never result in an order about ann's job.
 var hostilities = []struct {
 	name string
 	do   func(context.Context, net.Conn)
@@ -99,8 +99,8 @@ func pour(c net.Conn, head, piece string, total int) {
 	}
 }
 
-// TestAttacker is no test: it is the process in which attack runs the hostile
-// clients of TestHostileClients, away from the daemon's memory and priority.
+// TestAttacker is not a test: it is the process in which attack runs the hostile clients of
+// TestHostileClients, apart from the daemon's memory and priority.
 func TestAttacker(t *testing.T) {
 	path := os.Getenv("SLUICE_TEST_ATTACK")
 	if path == "" {
@@ -142,8 +142,8 @@ func hostile(ctx context.Context, t *testing.T, path string, uid, kind int) {
 	hostilities[kind%len(hostilities)].do(ctx, conn)
 }
 
-// attack sets a thousand hostile clients of so many users on the socket, until
-// stop, which says how many connections they made.
+// attack starts a thousand hostile clients of this many users against the socket. stop ends
+// them and returns how many connections they made.
 func attack(t *testing.T, path string, users int) (stop func() string) {
 	t.Helper()
 	return unleash(t, "TestAttacker", "SLUICE_TEST_ATTACK="+path, fmt.Sprintf("SLUICE_TEST_ATTACKERS=%d", users))
@@ -160,8 +160,8 @@ func big(jobs int) *controltest.Service {
 	return service
 }
 
-// honest asks what users ask, again and again, and must always be answered. It
-// returns how long each took.
+// honest sends ordinary requests in rounds, each of which must be answered. It returns how long
+// each took.
 func honest(t *testing.T, rounds int, client func() *client.Client, uid int) []time.Duration {
 	t.Helper()
 	var took []time.Duration
@@ -187,9 +187,8 @@ func honest(t *testing.T, rounds int, client func() *client.Client, uid int) []t
 
 func p99(took []time.Duration) time.Duration { return took[len(took)*99/100] }
 
-// A thousand hostile clients, be they one user's or a thousand users', and one
-// honest user beside them: he is always answered. Nothing hostile becomes an
-// order, and nothing is left when they have gone.
+// A thousand hostile clients, of one user or of a thousand, and one honest user, which is
+// always answered. Nothing hostile becomes an order, and nothing is left when they have gone.
 func TestHostileClients(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("SKIPPED, other users not tested: needs root to become them")
@@ -205,13 +204,13 @@ func TestHostileClients(t *testing.T) {
 			calm := honest(t, 50, client, controltest.AnnUID)
 			before := runtime.NumGoroutine()
 			stop := attack(t, path, users)
-			time.Sleep(time.Second) // until they are all at it
+			time.Sleep(time.Second) // until all of them run
 			storm := honest(t, 100, client, controltest.AnnUID)
 			var memory runtime.MemStats
 			runtime.ReadMemStats(&memory)
 			t.Logf("p50 %v, p99 %v; beside %s %v, %v; heap %d MB", calm[len(calm)/2], p99(calm), stop(), storm[len(storm)/2], p99(storm), memory.HeapAlloc>>20)
 			if memory.HeapAlloc > 150<<20 {
-				t.Errorf("%d MB of heap: who does not read is given his own copy", memory.HeapAlloc>>20)
+				t.Errorf("%d MB of heap: a client that does not read gets its own copy", memory.HeapAlloc>>20)
 			}
 			for _, asked := range service.Asked() {
 				if asked != "wake" && asked != "direct 1001 41 unpin" {
@@ -235,8 +234,8 @@ func settled(t *testing.T, before int) {
 	t.Errorf("%d goroutines before, %d after", before, runtime.NumGoroutine())
 }
 
-// Over TCP whoever only holds connections is nobody's trouble, not even his own
-// neighbours', whom nothing tells from him before munge has spoken.
+// Over TCP, clients that only hold connections harm no others, not even those of their own
+// node, which cannot be told apart before munge has answered.
 func TestHostileNode(t *testing.T) {
 	o := options()
 	o.Now = time.Now
@@ -262,7 +261,7 @@ func TestHostileNode(t *testing.T) {
 	}
 }
 
-// slowMunge answers when it is told to, and remembers whom it was asked about.
+// slowMunge answers when told to, and records which node it was asked about.
 type slowMunge struct {
 	ready chan struct{}
 	mu    sync.Mutex
@@ -286,9 +285,9 @@ func (m *slowMunge) Open(ctx context.Context, credential string, _ uint32) (mung
 	return munge.Credential{UID: controltest.AnnUID, Payload: payload}, err
 }
 
-// Whoever has sent a credential keeps its seat until munge has read it, however many of its
-// node come after and say nothing.
-func TestWhoeverWaitsKeepsItsSeat(t *testing.T) {
+// A connection that has sent a credential keeps its seat until munge has read it, however many
+// idle ones of its node come later.
+func TestWaitingConnectionKeepsItsSeat(t *testing.T) {
 	m := &slowMunge{ready: make(chan struct{})}
 	f := listenWith(t, options(), controltest.New(), m)
 	answered := make(chan error, 1)
@@ -316,9 +315,9 @@ func TestWhoeverWaitsKeepsItsSeat(t *testing.T) {
 	}
 }
 
-// Credentials of two nodes are read in turns, however many one of them sends: the
-// first of the second node waits for those that munge has begun with, and no more. Of the
-// flood only so many wait; the others are told to try again, unread.
+// Credentials of two nodes are read in turn, however many one of them sends: the first of the
+// second node waits only for those that munge is already reading. Only a bounded number of the
+// flood waits; the others are told to try again, unread.
 func TestNodesTakeTurns(t *testing.T) {
 	m := &slowMunge{ready: make(chan struct{})}
 	f := listenWith(t, options(), controltest.New(), m)
@@ -342,7 +341,7 @@ func TestNodesTakeTurns(t *testing.T) {
 		}
 		t.Fatalf("%d wait, want %d", f.server.Queued(), want)
 	}
-	queued(control.MostOfNode) // four are being read, all others were sent away
+	queued(control.MostOfNode) // four are being read, all others were refused
 	answered := make(chan error, 1)
 	go func() {
 		_, err := control.DialRemoteFrom(f.Remote, from("127.0.0.3")).History(t.Context(), controltest.Growing)
@@ -370,7 +369,7 @@ func TestNodesTakeTurns(t *testing.T) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	at := slices.IndexFunc(m.asked, func(p string) bool { return p != "flood" })
-	if at < 4 || at > 6 { // four before it, one for whose turn it was
+	if at < 4 || at > 6 { // four before it, and one whose turn it was
 		t.Errorf("it was read as the %d.", at+1)
 	}
 }

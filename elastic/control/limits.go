@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// buckets are token buckets, one a key. A caller may send a burst of requests
-// and then one every so often. Full buckets are forgotten.
+// buckets are token buckets, one per key. A caller may send a burst of requests and then one
+// per interval. Full buckets are dropped.
 type buckets[K comparable] struct {
 	burst int
 	every time.Duration
 
 	mu     sync.Mutex
 	of     map[K]bucket
-	forget int // how many there may be before full ones are looked for
+	forget int // number of buckets at which full ones are dropped
 }
 
 type bucket struct {
@@ -25,7 +25,7 @@ type bucket struct {
 func (b *buckets[K]) take(key K, now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.tidy(now)
+	b.dropFull(now)
 	have, ok := b.of[key]
 	if !ok {
 		have = bucket{tokens: float64(b.burst), at: now}
@@ -39,9 +39,9 @@ func (b *buckets[K]) take(key K, now time.Time) bool {
 	return true
 }
 
-// tidy drops the buckets that are full again, once there are twice as many as
-// were left the last time.
-func (b *buckets[K]) tidy(now time.Time) {
+// dropFull drops the buckets that are full again, once there are twice as many as were left the
+// last time.
+func (b *buckets[K]) dropFull(now time.Time) {
 	if b.of == nil {
 		b.of, b.forget = map[K]bucket{}, 1000
 	}
@@ -56,7 +56,7 @@ func (b *buckets[K]) tidy(now time.Time) {
 	b.forget = max(1000, 2*len(b.of))
 }
 
-// level is how many tokens there are by now. A clock set back adds none.
+// level returns the number of tokens at now. A clock that was set back adds none.
 func (b *buckets[K]) level(have bucket, now time.Time) float64 {
 	return min(float64(b.burst), have.tokens+max(0, float64(now.Sub(have.at))/float64(b.every)))
 }

@@ -17,16 +17,16 @@ import (
 // ErrInUse: another daemon answers on the socket.
 var ErrInUse = errors.New("another sluiced answers there")
 
-// socket is the listening socket and the lock beside it, which keeps two daemons
-// from taking each other's socket for stale.
+// socket is the listening socket and the lock beside it. The lock keeps two daemons from
+// removing each other's socket as stale.
 type socket struct {
 	*net.UnixListener
 	lock *os.File
 }
 
-// listen makes the socket at path: mode 0666, since the kernel says who
-// connects, or 0600 in user mode. A stale one is removed only under the lock
-// and only if nobody answers on it.
+// listen makes the socket at path with mode 0666, because the kernel identifies callers, or
+// 0600 in user mode. A stale socket is removed only under the lock and only if no process
+// answers on it.
 func listen(ctx context.Context, path string, userMode bool) (*socket, error) {
 	dirMode, mode := fs.FileMode(0o755), fs.FileMode(0o666)
 	if userMode {
@@ -47,8 +47,8 @@ func listen(ctx context.Context, path string, userMode bool) (*socket, error) {
 	return &socket{UnixListener: listener, lock: lock}, nil
 }
 
-// makeFolder makes the socket's folder with this mode, whatever the umask is: users
-// MUST be able to enter it. One that exists keeps the mode its administrator gave it.
+// makeFolder makes the socket's folder with this mode, whatever the umask: users MUST be able
+// to enter it. An existing folder keeps the mode that its administrator gave it.
 func makeFolder(dir string, mode fs.FileMode) error {
 	if _, err := os.Stat(dir); err == nil {
 		return nil
@@ -91,7 +91,7 @@ func bind(ctx context.Context, path string, mode fs.FileMode) (*net.UnixListener
 	return listener, nil
 }
 
-// clear makes way for a new socket.
+// clear removes a stale socket at path.
 func clear(ctx context.Context, path string) error {
 	info, err := os.Lstat(path)
 	switch {
@@ -113,7 +113,7 @@ func clear(ctx context.Context, path string) error {
 		return inUse(path, fmt.Sprintf(" with pid %d", who.PID))
 	}
 	if !isRefused(err) {
-		return inUse(path, "") // it cannot be told: better no daemon than two
+		return inUse(path, "") // it cannot be determined: better no daemon than two
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("socket %s: the stale one cannot be removed: %w", path, err)
@@ -125,5 +125,5 @@ func inUse(path, who string) error {
 	return fmt.Errorf("socket %s: %w%s; stop it, or set [paths] socket", path, ErrInUse, who)
 }
 
-// isRefused reports whether nobody listens on a socket that exists.
+// isRefused reports whether no process listens on a socket that exists.
 func isRefused(err error) bool { return errors.Is(err, syscall.ECONNREFUSED) }

@@ -28,11 +28,11 @@ var callers = []struct {
 
 var ctx = context.Background()
 
-// reused is a number that Slurm gave twice: ann's ended job had it, bob's has it.
+// reused is a number that Slurm gave twice: first to a job of ann that ended, then to one of
+// bob.
 const reused elastic.JobID = 46
 
-// targets are the jobs of the matrix: a number, and the incarnation that orders
-// are given for.
+// targets are the jobs of the matrix: a number, and the incarnation that orders name.
 var targets = []struct {
 	name        string
 	job         elastic.JobID
@@ -46,14 +46,14 @@ var targets = []struct {
 	{"no such job", 999, 0},
 }
 
-// matrixService is the canned daemon; its report is new whenever it is woken.
+// matrixService is the canned daemon; its report is new after each wake.
 type matrixService struct {
 	*controltest.Service
 }
 
 func newMatrixService() *matrixService {
 	s := &matrixService{controltest.New()}
-	old, young := s.Last.Jobs[5], s.Last.Jobs[1] // ann's that ended, bob's that runs
+	old, young := s.Last.Jobs[5], s.Last.Jobs[1] // ann's, ended; bob's, running
 	old.Record.ID, young.Record.ID, young.Job.ID = reused, reused, reused
 	young.Record.Submitted = old.Record.Submitted.Add(time.Hour)
 	s.Last.Jobs = append(s.Last.Jobs, old, young)
@@ -69,7 +69,7 @@ func (s *matrixService) Wake() {
 	})
 }
 
-// onJobs are the rows of one target.
+// onJobs returns the rows of one target.
 func onJobs(target int) []ask {
 	at := targets[target]
 	order := func(c wire.Change) func(*client.Client) (string, error) {
@@ -87,7 +87,7 @@ func onJobs(target int) []ask {
 		{"requeue", order(wire.Change{Order: wire.Requeue})},
 	}
 	if at.incarnation != 0 {
-		return asks[2:] // only orders are of one
+		return asks[2:] // only orders name an incarnation
 	}
 	return asks
 }
@@ -120,11 +120,10 @@ var general = []ask{
 	{"trust", func(c *client.Client) (string, error) { return "", c.Trust(ctx, "gpu1") }},
 }
 
-// The whole matrix: verb x {owner, other user, operator, root, nobody} x {live
-// job, old incarnation, job that ended, number given again, no job} x {public,
-// private}. It is written once and holds on the socket, as the kernel tells
-// callers apart, and over TCP, as munge does. "!" marks what was logged as a
-// denial: all of them, and nothing else.
+// The whole matrix: verb x {owner, other user, operator, root, unknown uid} x {live job, old
+// incarnation, ended job, reused number, no job} x {public, private}. It is written once and
+// holds on the socket, where the kernel identifies callers, and over TCP, where munge does. "!"
+// marks what was logged as a denial: all denials, and nothing else.
 func TestMatrix(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("SKIPPED, other users not tested: needs root to become them")
@@ -160,7 +159,7 @@ func table(t *testing.T, out *strings.Builder, private, tcp bool, tool wire.Mung
 	t.Helper()
 	o := options()
 	o.Operators, o.Private = []string{"daemon"}, private
-	var minutes atomic.Int64 // nobody is too fast
+	var minutes atomic.Int64 // no caller exceeds its rate
 	o.Now = func() time.Time { return controltest.Now.Add(time.Duration(minutes.Add(1)) * time.Minute) }
 	service := newMatrixService()
 	f := listenWith(t, o, service, tool)
@@ -213,7 +212,7 @@ func table(t *testing.T, out *strings.Builder, private, tcp bool, tool wire.Mung
 	return denials, requests
 }
 
-// orders is what the daemon was asked to do, but to look.
+// orders returns the orders that the daemon received, without reads.
 func orders(s *matrixService) []string {
 	var out []string
 	for _, a := range s.Asked() {
@@ -238,7 +237,7 @@ func outcome(more string, err error) string {
 	return err.Error()
 }
 
-// In user mode nobody but the user and root is let in, whatever he asks for.
+// In user mode only the user itself and root are admitted, whatever they ask.
 func TestMatrixOfUserMode(t *testing.T) {
 	o := options()
 	o.UserMode, o.UID = true, controltest.AnnUID
@@ -268,8 +267,8 @@ func TestMatrixOfUserMode(t *testing.T) {
 	}
 }
 
-// A job that its caller may not see is looked for as long as one that is not:
-// how long the answer takes tells nothing either.
+// A job that its caller may not see is searched as long as one that does not exist: the time of
+// the answer reveals nothing.
 func TestHiddenTakesAsLong(t *testing.T) {
 	o := options()
 	o.Private = true

@@ -2,7 +2,7 @@ package control
 
 import "testing"
 
-// TestNodes: addresses that one machine may choose among count as one.
+// TestNodes: addresses among which one machine may choose count as one.
 func TestNodes(t *testing.T) {
 	for address, want := range map[string]string{
 		"10.0.0.7:41":                 "10.0.0.7",

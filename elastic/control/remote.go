@@ -20,40 +20,40 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
-// readers is how many credentials are read at a time.
+// readers is how many credentials are read at once.
 const readers = 4
 
-// remote serves the same API over TCP, to the login nodes that the socket does
-// not reach. Who asks is what munge says.
+// remote serves the same API over TCP, to the login nodes that have no socket. The
+// caller is the account that munge reports.
 //
-// Until munge has spoken, callers are counted by their node: a flood from one node has
-// that node's other users try again, no other node's and nobody on the socket.
+// BEFORE munge has answered, connections are counted by node. So a flood from one node makes
+// other users of that node retry, but no other node and no user of the socket.
 type remote struct {
 	listener net.Listener
 	munge    wire.Munge
 	server   *Server
-	crowd    crowd[string] // by node
+	seats    seats[string] // by node
 	readers  *turns
 
 	mu   sync.Mutex
 	open map[uint32]int // requests under way, by user
 }
 
-// ListenRemote makes the server answer on a TCP address, too: "HOST:PORT". It
-// must be called before Serve, and the process must run as Options.UID, for
-// which callers make their credentials.
+// ListenRemote makes the server answer on a TCP address too: "HOST:PORT". It MUST be called
+// BEFORE Serve, and the process MUST run as Options.UID, which clients address their
+// credentials to.
 func (s *Server) ListenRemote(ctx context.Context, address string, m wire.Munge) error {
-	config := net.ListenConfig{KeepAlive: -1} // each wait for a peer has a deadline of its own
+	config := net.ListenConfig{KeepAlive: -1} // each wait for a peer has its own deadline
 	l, err := config.Listen(ctx, "tcp", address)
 	if err != nil {
 		return fmt.Errorf("%w; see [remote] address", err)
 	}
-	s.remote = &remote{listener: l, munge: m, server: s, crowd: crowd[string]{each: perNode, all: inAll},
+	s.remote = &remote{listener: l, munge: m, server: s, seats: seats[string]{each: perNode, all: inAll},
 		readers: newTurns(readers), open: map[uint32]int{}}
 	return nil
 }
 
-// RemoteAddr is where the server answers over TCP; nil where it does not.
+// RemoteAddr returns the TCP address of the server; nil if it has none.
 func (s *Server) RemoteAddr() net.Addr {
 	if s.remote == nil {
 		return nil
@@ -61,7 +61,7 @@ func (s *Server) RemoteAddr() net.Addr {
 	return s.remote.listener.Addr()
 }
 
-// serve answers until ctx ends, then waits a moment for what is under way.
+// serve answers until ctx ends, then waits a moment for requests under way.
 func (r *remote) serve(ctx context.Context, handler http.Handler) error {
 	unhook := context.AfterFunc(ctx, func() { r.listener.Close() })
 	defer unhook()
@@ -71,7 +71,7 @@ func (r *remote) serve(ctx context.Context, handler http.Handler) error {
 	if ctx.Err() != nil {
 		err = nil
 	}
-	cut := time.AfterFunc(stopWithin, r.crowd.empty)
+	cut := time.AfterFunc(stopWithin, r.seats.empty)
 	defer cut.Stop()
 	all.Wait()
 	return err
@@ -89,7 +89,7 @@ func (r *remote) accept(ctx context.Context, handler http.Handler, all *sync.Wai
 			return err
 		}
 		c := newConnection(ctx, conn)
-		if c.seat = r.crowd.enter(node(conn), c); c.seat == nil {
+		if c.seat = r.seats.enter(node(conn), c); c.seat == nil {
 			c.Close()
 			continue
 		}
@@ -101,8 +101,8 @@ func (r *remote) accept(ctx context.Context, handler http.Handler, all *sync.Wai
 	}
 }
 
-// node is what a connection counts for: the address that it comes from, without the port. Of
-// IPv6 it is the network, since one machine may have all 2^64 addresses of its own.
+// node returns what a connection is counted by: its address without the port. For IPv6 it is
+// the /64 network, since one machine may have all 2^64 addresses of it.
 func node(conn net.Conn) string { return nodeOf(conn.RemoteAddr().String()) }
 
 func nodeOf(address string) string {
@@ -131,12 +131,12 @@ func (r *remote) meet(c *connection, handler http.Handler) {
 	ctx, conn, s, nonce := c.ctx, c.Conn, c.seat, wire.NewNonce()
 	credential, err := hear(conn, nonce)
 	if err != nil || !c.heard() {
-		return // it left, or said nothing in time, or was sent away
+		return // it closed, sent nothing in time, or was refused
 	}
-	s.work(true) // from here on it is sluiced that the caller waits for
+	s.work(true) // from here on the caller waits for sluiced, not sluiced for the caller
 	caller, l, err := r.identify(ctx, s.key, nonce, credential)
-	if err != nil { // told at once, since the little there is to say fits into the kernel's buffer
-		r.turnAway(ctx, conn, s.key, err)
+	if err != nil { // written at once, since a short answer fits into the kernel's buffer
+		r.refuse(ctx, conn, s.key, err)
 		return
 	}
 	leave, full := r.enter(caller.UID)
@@ -151,7 +151,7 @@ func (r *remote) meet(c *connection, handler http.Handler) {
 	reply(conn, writeWithin, wire.MarkSealed, sealed)
 }
 
-// hear greets and reads one line.
+// hear sends the greeting and reads one line.
 func hear(conn net.Conn, nonce string) (string, error) {
 	hangUp := time.AfterFunc(readWithin, func() { conn.Close() })
 	defer hangUp.Stop()
@@ -161,7 +161,7 @@ func hear(conn net.Conn, nonce string) (string, error) {
 	return line(conn, munge.MaxCredential)
 }
 
-// line reads up to a line's end, at most so many bytes.
+// line reads up to the end of a line, at most limit bytes.
 func line(conn net.Conn, limit int) (string, error) {
 	raw, err := bufio.NewReaderSize(io.LimitReader(conn, int64(limit)+1), 4<<10).ReadString('\n')
 	switch {
@@ -173,18 +173,18 @@ func line(conn net.Conn, limit int) (string, error) {
 	return "", err
 }
 
-// reply sends an answer and waits until it is read, or no longer.
+// reply sends an answer and waits until it is read, at most this long.
 func reply(conn net.Conn, within time.Duration, mark string, body []byte) {
 	hangUp := time.AfterFunc(within, func() { conn.Close() })
 	defer hangUp.Stop()
 	pieces := net.Buffers{[]byte(mark), body}
-	_, _ = pieces.WriteTo(conn) // a peer that has gone is no one's fault
+	_, _ = pieces.WriteTo(conn) // the peer may have gone; that is not an error
 }
 
-// identify finds out who wrote a credential, and what.
+// identify returns the author and the content of a credential.
 func (r *remote) identify(ctx context.Context, from, nonce, credential string) (Caller, wire.Letter, error) {
-	if !munge.WellFormed(credential) { // said before it takes somebody's turn
-		return Caller{}, wire.Letter{}, fmt.Errorf("%w: it has not the form of one", munge.ErrRefused)
+	if !munge.WellFormed(credential) { // checked before it takes a place in the queue
+		return Caller{}, wire.Letter{}, fmt.Errorf("%w: it is malformed", munge.ErrRefused)
 	}
 	ctx, cancel := context.WithTimeout(ctx, readWithin)
 	defer cancel()
@@ -204,20 +204,19 @@ func (r *remote) identify(ctx context.Context, from, nonce, credential string) (
 	return caller, l, nil
 }
 
-// badLetter is a good credential with something in it that is not for this
-// connection.
+// badLetter is a valid credential whose content is not meant for this connection.
 type badLetter struct {
 	caller Caller
 	err    error
 }
 
-// Error says what is wrong with it.
+// Error returns what is wrong with it.
 func (b *badLetter) Error() string { return b.err.Error() }
 
-// turnAway says, in plain text since there is no key, why a caller is not
-// served, and writes it down.
-func (r *remote) turnAway(ctx context.Context, conn net.Conn, from string, err error) {
-	answer := wire.Fail(wire.Unavailable, "see whether munged runs there: 'munge -n | unmunge'", "sluiced cannot ask munge who you are")
+// refuse tells a caller why it is not served, in plain text because there is no key, and logs
+// it.
+func (r *remote) refuse(ctx context.Context, conn net.Conn, from string, err error) {
+	answer := wire.Fail(wire.Unavailable, "see whether munged runs there: 'munge -n | unmunge'", "sluiced cannot ask munge for your identity")
 	denial := Denial{From: from, Why: err.Error()}
 	var bad *badLetter
 	switch {
@@ -228,7 +227,7 @@ func (r *remote) turnAway(ctx context.Context, conn net.Conn, from string, err e
 		answer = wire.Fail(wire.Denied, "", "the request was refused: %v", err)
 	case errors.Is(err, munge.ErrRefused):
 		answer = wire.Fail(wire.Denied, "is the time the same on both nodes, and the munge key?", "%v", err)
-	case errors.Is(err, wire.ErrCrowdedOut):
+	case errors.Is(err, wire.ErrTooManyWait):
 		answer = wire.Fail(wire.TooMany, "try again in a moment", "%v", err)
 	default:
 		r.cannotAsk(from, err)
@@ -243,10 +242,10 @@ func (r *remote) turnAway(ctx context.Context, conn net.Conn, from string, err e
 	reply(conn, readWithin, wire.MarkPlain, raw)
 }
 
-// cannotAsk logs that munged does not answer: not each time, since it is strangers who
-// decide how often it is asked.
+// cannotAsk logs that munged does not answer. It is limited, because unknown clients decide how
+// often munged is asked.
 func (r *remote) cannotAsk(from string, err error) {
-	if o := r.server.options.Load(); r.server.strangers.take(from, o.Now()) {
+	if o := r.server.options.Load(); r.server.unknown.take(from, o.Now()) {
 		o.Log(fmt.Errorf("munge: %w", err))
 	}
 }
@@ -265,30 +264,30 @@ func (r *remote) enter(uid uint32) (leave func(), full *wire.Error) {
 	}, tooMany(r.open[uid])
 }
 
-// page is an answer on its way.
+// page is an answer being written, as an http.ResponseWriter.
 type page struct {
 	header http.Header
 	status int
 	body   bytes.Buffer
 }
 
-// Header returns what net/http wants to write on.
+// Header returns the header that handlers write to.
 func (p *page) Header() http.Header { return p.header }
 
-// WriteHeader keeps the first status.
+// WriteHeader records the first status.
 func (p *page) WriteHeader(status int) {
 	if p.status == 0 {
 		p.status = status
 	}
 }
 
-// Write keeps what is written.
+// Write appends to the body.
 func (p *page) Write(raw []byte) (int, error) {
 	p.WriteHeader(http.StatusOK)
 	return p.body.Write(raw)
 }
 
-// answer asks the same routes as the socket does.
+// answer passes the request to the routes of the socket.
 func (r *remote) answer(ctx context.Context, handler http.Handler, v *visit, l wire.Letter) (p *page) {
 	p = &page{header: http.Header{}}
 	defer func() {

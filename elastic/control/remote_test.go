@@ -33,7 +33,7 @@ type far struct {
 	denials []control.Denial
 }
 
-// listen runs a daemon of this process's account. Everybody may reach it.
+// listen runs a daemon as this process's account, open to every account.
 func listen(t *testing.T, o control.Options, service control.Service) *far {
 	t.Helper()
 	tool, err := munge.New(controltest.Munged(t))
@@ -73,7 +73,7 @@ func listenWith(t *testing.T, o control.Options, service control.Service, tool w
 	return f
 }
 
-// told returns what was logged of denials, and forgets it.
+// told returns the denials logged since the last call.
 func (f *far) told() []control.Denial {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -82,7 +82,7 @@ func (f *far) told() []control.Denial {
 	return out
 }
 
-// Over TCP every verb answers what it answers on the socket.
+// Over TCP every verb gives the same answer as on the socket.
 func TestRemoteIsTheSameAPI(t *testing.T) {
 	service := controltest.New()
 	f := listen(t, options(), service)
@@ -120,7 +120,7 @@ func TestRemoteIsTheSameAPI(t *testing.T) {
 	}
 }
 
-// munge says who asks.
+// The caller is the account that munge reports.
 func TestRemoteIdentity(t *testing.T) {
 	service := controltest.New()
 	f := listen(t, options(), service)
@@ -146,7 +146,7 @@ func TestRemoteIdentity(t *testing.T) {
 	}
 }
 
-// tapped makes Seal hand over what it made, and Open what it is given.
+// tapped records the credentials that Seal made and that Open was given.
 type tapped struct {
 	wire.Munge
 	seal func(payload []byte) []byte
@@ -164,8 +164,8 @@ func (w *tapped) Seal(ctx context.Context, payload []byte, reader uint32) (strin
 	return credential, err
 }
 
-// trusting is a munged that has forgotten what it decoded: a second one of the
-// realm, or one that was restarted.
+// trusting is a munged that does not remember what it decoded: a second one of the realm, or
+// one that was restarted.
 type trusting struct {
 	wire.Munge
 	mu   sync.Mutex
@@ -185,7 +185,7 @@ func (m *trusting) Open(ctx context.Context, credential string, reader uint32) (
 	return c, err
 }
 
-// say sends a line to the daemon and returns all it answers.
+// say sends a line to the daemon and returns the whole answer.
 func (f *far) say(t *testing.T, credential string) string {
 	t.Helper()
 	conn, err := net.Dial("tcp", f.Address)
@@ -198,15 +198,14 @@ func (f *far) say(t *testing.T, credential string) string {
 		t.Fatal(err)
 	}
 	_, err = io.WriteString(conn, credential+"\n")
-	if err != nil && !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, syscall.EPIPE) { // it hangs up on a line without end
+	if err != nil && !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, syscall.EPIPE) { // the daemon closes the connection on an endless line
 		t.Fatal(err)
 	}
 	raw, _ := io.ReadAll(b)
 	return string(raw)
 }
 
-// A request that was overheard and is sent again is refused, whether munged
-// remembers it or not.
+// A recorded request that is sent again is refused, whether munge remembers it or not.
 func TestReplay(t *testing.T) {
 	for name, forgetful := range map[string]bool{"munged remembers": false, "munged forgot": true} {
 		t.Run(name, func(t *testing.T) {
@@ -241,7 +240,7 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// What does not come from the client as it is, is nobody's request.
+// A letter that is not exactly what a client sent is not a request of any user.
 func TestRemoteLetters(t *testing.T) {
 	service := controltest.New()
 	f := listen(t, options(), service)
@@ -277,25 +276,25 @@ func TestRemoteLetters(t *testing.T) {
 	}
 }
 
-// Garbage without end is told of now and then, and counted.
-func TestStrangersDoNotFillTheLog(t *testing.T) {
-	f := listen(t, options(), controltest.New()) // whose clock stands
+// Endless garbage is reported at a bounded rate, and counted.
+func TestUnknownCallersDoNotFillTheLog(t *testing.T) {
+	f := listen(t, options(), controltest.New()) // the clock stands still
 	for range 100 {
 		f.say(t, "garbage")
 	}
-	if got := f.told(); len(got) != 20 || got[19].String() != "somebody on 127.0.0.1: credential refused: it has not the form of one" {
+	if got := f.told(); len(got) != 20 || got[19].String() != "an unknown user on 127.0.0.1: credential refused: it is malformed" {
 		t.Errorf("%d told, the last: %v", len(got), got[len(got)-1])
 	}
 }
 
-// Nor do they while munge is away, however many ask.
+// The log is bounded too while munged does not answer, however many ask.
 func TestMungeAwayDoesNotFillTheLog(t *testing.T) {
 	tool, err := munge.New(filepath.Join(t.TempDir(), "none"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var told atomic.Int64
-	o := options() // whose clock stands
+	o := options() // the clock stands still
 	o.Log = func(error) { told.Add(1) }
 	f := listenWith(t, o, controltest.New(), tool)
 	for range 100 {
@@ -308,8 +307,8 @@ func TestMungeAwayDoesNotFillTheLog(t *testing.T) {
 	}
 }
 
-// Somebody else who listens at the address, while the daemon is away, is told
-// nothing and believed nothing.
+// A foreign process that listens at the address while the daemon is down learns nothing and is
+// not believed.
 func TestImpostor(t *testing.T) {
 	tool, err := munge.New(controltest.Munged(t))
 	if err != nil {
@@ -321,7 +320,7 @@ func TestImpostor(t *testing.T) {
 		want          error
 		words         string
 	}{
-		"an open lie":        {hello, `{"version":1,"jobs":[]}`, wire.ErrInternal, "answered garbage"},
+		"an open lie":        {hello, `{"version":1,"jobs":[]}`, wire.ErrInternal, "sent an invalid answer"},
 		"a sealed lie":       {hello, "sealed\n" + strings.Repeat("x", 100), wire.ErrInternal, "not the daemon's"},
 		"cut short":          {hello, "sealed\nxx", wire.ErrInternal, "cut short"},
 		"nothing":            {hello, "", wire.ErrTooMany, "many connect"},
@@ -361,9 +360,9 @@ func TestImpostor(t *testing.T) {
 
 func TestRemoteWithoutDaemonOrMunge(t *testing.T) {
 	f := listen(t, options(), controltest.New())
-	nobody := f.Remote
-	nobody.Address = "127.0.0.1:1"
-	if _, err := client.DialRemote(nobody).Report(t.Context()); !errors.Is(err, wire.ErrNoDaemon) || !strings.Contains(err.Error(), "nobody listens on 127.0.0.1:1") {
+	silent := f.Remote
+	silent.Address = "127.0.0.1:1"
+	if _, err := client.DialRemote(silent).Report(t.Context()); !errors.Is(err, wire.ErrNoDaemon) || !strings.Contains(err.Error(), "no process listens on 127.0.0.1:1") {
 		t.Errorf("no daemon: %v", err)
 	}
 	tool, err := munge.New(filepath.Join(t.TempDir(), "none"))
@@ -372,7 +371,7 @@ func TestRemoteWithoutDaemonOrMunge(t *testing.T) {
 	}
 	without := f.Remote
 	without.Munge = tool
-	if _, err := client.DialRemote(without).Report(t.Context()); !errors.Is(err, wire.ErrNoDaemon) || !strings.Contains(err.Error(), "munge does not say who you are") {
+	if _, err := client.DialRemote(without).Report(t.Context()); !errors.Is(err, wire.ErrNoDaemon) || !strings.Contains(err.Error(), "munge does not identify you") {
 		t.Errorf("no munge here: %v", err)
 	}
 	there := listenWith(t, options(), controltest.New(), &tapped{Munge: tool})

@@ -2,36 +2,52 @@ package control
 
 import (
 	"encoding/json"
+	"slices"
 	"sync"
 
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
+	"github.com/sluice-hpc/sluice/elastic/engine/publish"
 )
 
-// ready is an answer that is JSON already.
+// ready is an answer that is already JSON.
 type ready []byte
 
-// seen is the report as callers are sent it who see every job. It is written
-// once a cycle, not once a reader, and all readers share it: a thousand who do
-// not read what they asked for cost the memory of one.
+// seen is the encoded report for callers that may see every job. It is encoded once per cycle,
+// not once per reader, and shared: a thousand clients that do not read their answer cost the
+// memory of one.
 type seen struct {
-	mu  sync.Mutex
-	of  *engine.Report
-	raw ready
+	mu           sync.Mutex
+	of           *publish.Report
+	all, present ready // with the jobs that have ended and without; nil = not asked for yet
 }
 
-// report returns the caller's view of a report.
-func (s *seen) report(r *engine.Report, q request) any {
+// report returns the caller's view of a report, with the jobs that have ended or without.
+func (s *seen) report(r *publish.Report, q request, ended bool) any {
+	view := func() wire.Report {
+		out := viewReport(r, q.sees)
+		if !ended {
+			out.Jobs = slices.DeleteFunc(out.Jobs, func(j wire.Job) bool { return j.Ended })
+		}
+		return out
+	}
 	if q.options.Private && q.options.standing(q.caller) == other {
-		return viewReport(r, q.sees)
+		return view()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.of != r {
-		raw, err := json.Marshal(viewReport(r, q.sees))
-		if err != nil {
-			return viewReport(r, q.sees) // send says what it thinks of it
-		}
-		s.of, s.raw = r, raw
+		s.of, s.all, s.present = r, nil, nil
 	}
-	return s.raw
+	raw := &s.present
+	if ended {
+		raw = &s.all
+	}
+	if *raw == nil {
+		written, err := json.Marshal(view())
+		if err != nil {
+			return view() // send says what it thinks of it
+		}
+		*raw = written
+	}
+	return *raw
 }

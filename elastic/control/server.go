@@ -14,27 +14,26 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/publish"
 )
 
 // Bounds on one exchange.
 const (
 	readWithin = 5 * time.Second
-	// writeWithin spans the whole answer, Slurm's included.
+	// writeWithin bounds the whole answer, including the time that Slurm takes.
 	writeWithin = time.Minute
 	stopWithin  = 2 * time.Second
 )
 
-// Options are what a Server is told besides its Service. Now is required.
+// Options configure a Server. Now is required.
 type Options struct {
-	Operators []string // accounts that may direct everybody's jobs
-	Private   bool     // users see their own jobs only
-	UserMode  bool     // nobody but UID and root may connect
-	UID       uint32   // the daemon's own account, an operator
+	Operators []string // accounts that may give orders about every user's jobs
+	Private   bool     // users see only their own jobs
+	UserMode  bool     // only UID and root may connect
+	UID       uint32   // the daemon's own account, which is an operator
 	Now       func() time.Time
-	// Account returns the name of an account, "" where there is none; nil asks the
-	// system. It may be slow: it is asked about an account
-	// at most once a minute, when that account calls.
+	// Account returns the name of an account, "" if it does not exist; nil asks the system. It
+	// may be slow: for each account it is called at most once a minute.
 	Account func(uid uint32) string
 
 	Version string    // of the program, for status
@@ -43,42 +42,42 @@ type Options struct {
 	// begun and how many bytes of memory it uses for good; nil leaves them out.
 	Self func() (goroutines int, cycles, live uint64)
 	// Speeds returns, for status, how many learned speeds wait to be stored and how many were
-	// dropped because too many did; nil leaves them out.
+	// dropped because too many waited; nil leaves them out.
 	Speeds func() (waiting int, dropped uint64)
-	// Troubles returns, for status, what only an administrator can mend; nil = nothing.
+	// Troubles returns, for status, what only an administrator can repair; empty = nothing.
 	Troubles func() []wire.Trouble
-	// Log receives what no client is told or can repair; nil drops it.
+	// Log receives errors that are not reported to a client; nil drops them.
 	Log func(error)
-	// Denied receives every request that was refused for who the caller is; nil
-	// drops it. It must not block.
+	// Denied receives every request that was refused because of its caller; nil drops it. It
+	// MUST NOT block.
 	Denied func(Denial)
 }
 
-// Server answers on the socket.
+// Server answers requests on the socket and, after ListenRemote, over TCP.
 type Server struct {
 	service Service
 	socket  *socket
 	options atomic.Pointer[Options]
 	remote  *remote // nil: not over TCP
 	names   names
-	seen    seen // the last report as it is sent
+	seen    seen // the last report, encoded
 
-	orders    buckets[uint32] // for what is costly: orders, plans
-	reads     buckets[uint32] // for all the rest
-	wakes     buckets[uint32] // for events
-	strangers buckets[string] // for telling of denials of nobody known
-	missed    tally
+	orders  buckets[uint32] // expensive requests: orders, plans
+	reads   buckets[uint32] // all others
+	wakes   buckets[uint32] // for events
+	unknown buckets[string] // reports of denials of unknown callers
+	missed  tally
 }
 
 func newServer(service Service) *Server {
 	few := func() buckets[uint32] { return buckets[uint32]{burst: 20, every: 500 * time.Millisecond} }
 	return &Server{service: service, orders: few(), wakes: few(),
-		reads:     buckets[uint32]{burst: 200, every: 20 * time.Millisecond},
-		strangers: buckets[string]{burst: 20, every: 500 * time.Millisecond}}
+		reads:   buckets[uint32]{burst: 200, every: 20 * time.Millisecond},
+		unknown: buckets[string]{burst: 20, every: 500 * time.Millisecond}}
 }
 
-// Listen makes the socket and returns a server that has yet to Serve. It fails
-// with ErrInUse when a live daemon answers there.
+// Listen makes the socket and returns a server, which answers once Serve is called. It fails
+// with ErrInUse if a live daemon answers on the path.
 func Listen(ctx context.Context, path string, o Options, service Service) (*Server, error) {
 	s := newServer(service)
 	s.names.account = o.Account
@@ -92,8 +91,8 @@ func Listen(ctx context.Context, path string, o Options, service Service) (*Serv
 	return s, nil
 }
 
-// Configure replaces the options, for requests that begin from now on. UserMode
-// must not change.
+// Configure replaces the options for requests that begin after it. UserMode MUST NOT change. It
+// fails without Options.Now.
 func (s *Server) Configure(o Options) error {
 	if o.Now == nil {
 		return errors.New("control: Options.Now is required")
@@ -108,7 +107,7 @@ func (s *Server) Configure(o Options) error {
 	return nil
 }
 
-// Close removes the socket of a server that is not to Serve.
+// Close removes the socket of a server whose Serve is never called.
 func (s *Server) Close() error {
 	var err error
 	if s.remote != nil {
@@ -117,9 +116,9 @@ func (s *Server) Close() error {
 	return errors.Join(err, s.socket.Close())
 }
 
-// Serve answers until ctx ends, which also ends the contexts of requests under
-// way, waits for them a moment and removes the socket. It returns nil unless a
-// listener failed.
+// Serve answers requests until ctx ends, which also ends the contexts of requests under way. It
+// then waits up to 2 s for those and removes the socket. It returns nil unless a listener
+// failed.
 func (s *Server) Serve(ctx context.Context) error {
 	defer s.socket.Close()
 	handler := s.routes()
@@ -130,7 +129,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	defer cancel()
 	far := make(chan error, 1)
 	go func() {
-		defer cancel() // one without the other would be half a daemon
+		defer cancel() // without one of the two, the daemon stops
 		far <- s.remote.serve(ctx, handler)
 	}()
 	err := s.serveSocket(ctx, handler)
@@ -151,7 +150,7 @@ func (s *Server) serveSocket(ctx context.Context, handler http.Handler) error {
 			return context.WithValue(ctx, visitKey{}, &c.(*guest).visit)
 		},
 	}
-	h.SetKeepAlivesEnabled(false) // one request a connection: its seat is counted once
+	h.SetKeepAlivesEnabled(false) // one request per connection, so that a seat is one request
 	stopped := make(chan struct{})
 	unhook := context.AfterFunc(ctx, func() {
 		defer close(stopped)
@@ -171,13 +170,13 @@ func (s *Server) serveSocket(ctx context.Context, handler http.Handler) error {
 	return err
 }
 
-// log tells what no client is told.
+// log reports an error that no client sees.
 func (s *Server) log(err error) { s.options.Load().Log(err) }
 
-// visitKey finds a request's *visit in its context.
+// visitKey is the key of a request's *visit in its context.
 type visitKey struct{}
 
-// logWriter hands net/http's own complaints on.
+// logWriter passes net/http's own messages to Options.Log.
 type logWriter func(error)
 
 // Write takes one line.
@@ -186,7 +185,7 @@ func (w logWriter) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// request is one request with everything a verb needs.
+// request is one request with what a verb needs.
 type request struct {
 	*http.Request
 	options Options
@@ -194,7 +193,7 @@ type request struct {
 	body    []byte
 }
 
-// general wraps a verb that concerns no single job.
+// general wraps a verb that is not about a single job.
 func (s *Server) general(v verb, costly bool, answer func(request) (any, error)) http.HandlerFunc {
 	return s.handle(v, costly, func(q request) (any, error) {
 		if !may(v, q.options.standing(q.caller), q.options.Private) {
@@ -205,8 +204,8 @@ func (s *Server) general(v verb, costly bool, answer func(request) (any, error))
 	})
 }
 
-// onJob wraps a verb that concerns the job named in the path.
-func (s *Server) onJob(v verb, costly bool, answer func(request, *engine.Report, engine.JobReport) (any, error)) http.HandlerFunc {
+// onJob wraps a verb about the job named in the path.
+func (s *Server) onJob(v verb, costly bool, answer func(request, *publish.Report, publish.JobReport) (any, error)) http.HandlerFunc {
 	return s.handle(v, costly, func(q request) (any, error) {
 		r, jr, err := s.about(q, v)
 		if err != nil {
@@ -216,16 +215,16 @@ func (s *Server) onJob(v verb, costly bool, answer func(request, *engine.Report,
 	})
 }
 
-// handle finds out who calls, whether he may at all and is not too fast, and
-// sends the answer or the error as JSON.
+// handle identifies the caller, checks its permission and its rate, and sends the answer or the
+// error as JSON.
 func (s *Server) handle(v verb, costly bool, answer func(request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		who := r.Context().Value(visitKey{}).(*visit)
 		q := request{Request: r, options: *s.options.Load(), caller: who.caller}
 		q.caller.Name = s.names.of(q.caller.UID, q.options.Now())
 		var err error
-		// All of it is read before the caller counts as served: one who sends his
-		// body a byte at a time is still one who keeps sluiced waiting.
+		// The whole body is read BEFORE the connection counts as busy: a client that sends its
+		// body byte by byte still keeps sluiced waiting.
 		if q.body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, wire.MaxBody)); err != nil {
 			s.sendError(w, q, wire.Fail(wire.BadRequest, "", "request cannot be read: %v", err))
 			return
@@ -252,7 +251,7 @@ func (s *Server) admit(q request, who *visit, v verb, costly bool) error {
 	if costly {
 		limit = &s.orders
 	}
-	if v != verbEvent && !limit.take(q.caller.UID, q.options.Now()) { // events have their own
+	if v != verbEvent && !limit.take(q.caller.UID, q.options.Now()) { // events have their own limit
 		return wire.Fail(wire.TooMany, "try again in a few seconds", "%s sends too many requests of this kind", q.caller.Name)
 	}
 	if !q.options.admits(q.caller) {
@@ -270,23 +269,23 @@ func (s *Server) sendError(w http.ResponseWriter, q request, err *wire.Error) {
 	send(w, err.Status(), wire.Failed{Error: err})
 }
 
-// send writes an answer. A peer that has gone is no one's fault.
+// send writes an answer. A client that has gone is not an error.
 func send(w http.ResponseWriter, status int, v any) {
 	raw, done := v.(ready)
 	var err error
 	if !done {
 		raw, err = json.Marshal(v)
 	}
-	if err != nil { // the wire types cannot fail, but for a number that is none
+	if err != nil { // the wire types cannot fail, except for NaN and infinities
 		status, raw = http.StatusInternalServerError, []byte(`{"error":{"code":"internal","message":"the answer cannot be written"}}`)
 	}
 	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Content-Length", strconv.Itoa(len(raw))) // tells an answer that was cut off
+	w.Header().Set("Content-Length", strconv.Itoa(len(raw))) // lets the client notice a truncated answer
 	w.WriteHeader(status)
 	_, _ = w.Write(raw)
 }
 
-// read takes a request's body apart: one JSON value without unknown fields.
+// read decodes a request's body: one JSON value without unknown fields.
 func (q request) read(into any) error {
 	d := json.NewDecoder(bytes.NewReader(q.body))
 	d.DisallowUnknownFields()

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -21,14 +22,14 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/control/client"
 	"github.com/sluice-hpc/sluice/elastic/control/controltest"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/publish"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// options are those of a daemon whose account is nobody here. What accounts this machine
-// has does not matter: these are all there are.
+// options are those of a daemon whose account no caller has. The accounts of this machine do
+// not matter: only these exist.
 func options() control.Options {
 	accounts := map[uint32]string{0: "root", 1: "daemon", controltest.AnnUID: "ann"}
 	return control.Options{UID: 4242, Account: func(uid uint32) string { return accounts[uid] }, Now: func() time.Time { return controltest.Now }, Version: "1.2.3", Started: controltest.Now}
@@ -79,7 +80,7 @@ func as(t *testing.T, uid int, path, method, url, body string) (int, string) {
 	return status, text
 }
 
-// reachable lets other users enter the test's own folders.
+// reachable gives other users access to the test's folders.
 func reachable(t *testing.T, path string) {
 	t.Helper()
 	for dir := filepath.Dir(path); dir != filepath.Clean(os.TempDir()) && dir != "/"; dir = filepath.Dir(dir) {
@@ -106,7 +107,7 @@ func exchange(conn net.Conn, method, url, body string) (int, string, error) {
 	return response.StatusCode, string(raw), err
 }
 
-// The wire does not change by accident: every answer to the canned report is on
+// The wire format does not change by accident: every answer to the canned report is in a golden
 // file.
 func TestWire(t *testing.T) {
 	client := client.Dial(serve(t, options(), controltest.New()))
@@ -157,6 +158,42 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
+// TestPresent: a client that wants no ended jobs is sent none, before and after one that
+// wants them; all else of the report is the same.
+func TestPresent(t *testing.T) {
+	c := client.Dial(serve(t, options(), controltest.New()))
+	var all, present wire.Report
+	for range 2 {
+		for want, ask := range map[*wire.Report]func(context.Context) (wire.Report, error){&all: c.Report, &present: c.Present} {
+			var err error
+			if *want, err = ask(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	lasting := slices.DeleteFunc(slices.Clone(all.Jobs), func(j wire.Job) bool { return j.Ended })
+	if len(lasting) == len(all.Jobs) || len(lasting) == 0 {
+		t.Fatalf("%d of %d jobs have not ended: nothing is tried", len(lasting), len(all.Jobs))
+	}
+	all.Jobs = lasting
+	if !reflect.DeepEqual(all, present) {
+		t.Errorf("got %+v, want %+v", present, all)
+	}
+}
+
+// TestPresentIsTrueOrFalse: another value is a mistake of the client's.
+func TestPresentIsTrueOrFalse(t *testing.T) {
+	conn, err := net.Dial("unix", serve(t, options(), controltest.New()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	status, body, err := exchange(conn, "GET", "/v1/report?ended=perhaps", "")
+	if err != nil || status != 400 || !strings.Contains(body, "want true or false") {
+		t.Errorf("%d %s %v", status, body, err)
+	}
+}
+
 func TestDirect(t *testing.T) {
 	service := controltest.New()
 	path := serve(t, options(), service)
@@ -186,21 +223,21 @@ func TestDirect(t *testing.T) {
 			t.Errorf("%d %v: got %v, want %v %q", c.job, c.change, err, c.want, c.words)
 		}
 	}
-	want := []string{"direct 0 41 pin to 4 GPUs", "direct 0 41 unpin", "direct 0 43 hold", "direct 0 44 release", "wake"} // an unknown job is looked for once
+	want := []string{"direct 0 41 pin to 4 GPUs", "direct 0 41 unpin", "direct 0 43 hold", "direct 0 44 release", "wake"} // an unknown job is searched once
 	if os.Getuid() == 0 && !slices.Equal(service.Asked(), want) {
 		t.Errorf("the daemon was asked %q, want %q", service.Asked(), want)
 	}
 }
 
-// An order typed right after sluice submit finds its job: the daemon looks again
-// before it says that there is none, twice if the first cycle was under way already.
+// An order given right after sluice submit finds its job: the daemon looks again before it
+// reports that there is none, twice if the first cycle was already under way.
 func TestUnknownJobIsLookedForAgain(t *testing.T) {
 	service := &late{Service: controltest.New()}
 	all := service.Last
 	early, between := *all, *all
 	early.At, early.Jobs = all.At.Add(-time.Minute), nil
 	between.At, between.Jobs = all.At.Add(-time.Second), nil
-	service.Last, service.next = &early, []*engine.Report{&between, all}
+	service.Last, service.next = &early, []*publish.Report{&between, all}
 	client := client.Dial(serve(t, options(), service))
 	if e, err := client.Explain(t.Context(), controltest.Growing); err != nil || e.Job.JobID != int64(controltest.Growing) {
 		t.Errorf("%+v %v", e.Job, err)
@@ -210,14 +247,14 @@ func TestUnknownJobIsLookedForAgain(t *testing.T) {
 // late publishes its next report when it is woken.
 type late struct {
 	*controltest.Service
-	next []*engine.Report
+	next []*publish.Report
 }
 
 func (l *late) Wake() {
 	l.Set(func(s *controltest.Service) { s.Last, l.next = l.next[0], l.next[1:] })
 }
 
-// The kernel says who asks: one user may not order another's job about.
+// The caller is the account that the kernel reports: a user may not give orders about another user's job.
 func TestIdentity(t *testing.T) {
 	service := controltest.New()
 	o := options()
@@ -242,14 +279,14 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
-// unfit is a report in which bob's job speaks against a node.
+// unfit is a report in which bob's job complains about a node.
 func unfit(s *controltest.Service) {
 	next := *s.Last
 	next.Health = []elastic.Finding{{Node: "gpu2", Excluded: true, Why: "GPU 3: lost", By: []elastic.JobID{controltest.Steady}, Until: controltest.Now}}
 	s.Last = &next
 }
 
-// Only operators say that a node is to be used whatever jobs say of it.
+// Only operators may allow a node to be used whatever jobs report.
 func TestTrust(t *testing.T) {
 	service := controltest.New()
 	service.Set(unfit)
@@ -296,11 +333,11 @@ func TestPrivate(t *testing.T) {
 			t.Errorf("%s of another's job: %d %s", verb, status, body)
 		}
 		if status, _ := as(t, controltest.AnnUID, path, "GET", "/v1/jobs/41/"+verb, ""); status != 200 {
-			t.Errorf("%s of one's own job: %d", verb, status)
+			t.Errorf("%s about the user's own job: %d", verb, status)
 		}
 	}
 	if status, body := as(t, controltest.AnnUID, path, "POST", "/v1/jobs/42/direct", `{"order":"hold"}`); status != 404 {
-		t.Errorf("order about a job that one does not see: %d %s", status, body)
+		t.Errorf("order about an invisible job: %d %s", status, body)
 	}
 }
 
@@ -311,7 +348,7 @@ func TestUserModeIsForOneUser(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("socket %v, %v", info.Mode(), err)
 	}
-	// Even if somebody opens the mode up.
+	// Also if the mode of the socket is opened up.
 	reachable(t, path)
 	if err := os.Chmod(path, 0o777); err != nil {
 		t.Fatal(err)
@@ -350,7 +387,7 @@ func TestErrorsBecomeTyped(t *testing.T) {
 		}
 	}
 	if len(logged) != 1 || !strings.Contains((<-logged).Error(), "disk on fire") {
-		t.Errorf("the log has not the one fault that nobody else can repair")
+		t.Errorf("the log lacks the one error that only an administrator can repair")
 	}
 	service.Set(func(s *controltest.Service) { s.Err, s.Last = nil, nil })
 	if _, err := client.Report(ctx); !errors.Is(err, wire.ErrUnavailable) {

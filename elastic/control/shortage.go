@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// acceptAgain is how long a listener waits when no connection can be taken.
+// acceptAgain is how long a listener waits if no connection can be accepted.
 const acceptAgain = 50 * time.Millisecond
 
-// shortage says once that connections cannot be taken, for want of file descriptors
-// mostly, and once that they can be again.
+// shortage logs once that connections cannot be accepted, usually for lack of file descriptors,
+// and once that they can be again.
 type shortage struct {
 	log   func(error)
-	since int // failures
+	since int // number of failures since it began
 }
 
-// passing reports whether err, of Accept, is one that passes; nil ends the shortage.
+// passing reports whether err, of Accept, is temporary; nil ends the shortage.
 func (s *shortage) passing(err error) bool {
 	if err == nil {
 		if s.since > 0 {

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestShortageSpeaksOnce: F17, a listener without file descriptors says so once and goes
-// on; what does not pass is left to its caller.
-func TestShortageSpeaksOnce(t *testing.T) {
+// TestShortageIsLoggedOnce: F17. A listener without file descriptors logs it once and continues;
+// an error that is not temporary is returned to its caller.
+func TestShortageIsLoggedOnce(t *testing.T) {
 	var said []string
 	s := shortage{log: func(err error) { said = append(said, err.Error()) }}
 	full := &net.OpError{Op: "accept", Net: "unix", Err: syscall.EMFILE}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/publish"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 	"github.com/sluice-hpc/sluice/elastic/policy"
 	"github.com/sluice-hpc/sluice/nodes"
@@ -18,14 +18,14 @@ import (
 // manySizes bounds the sizes that an explanation lists.
 const manySizes = 64
 
-func viewExplanation(r *engine.Report, jr engine.JobReport) wire.Explanation {
+func viewExplanation(r *publish.Report, jr publish.JobReport) wire.Explanation {
 	decider := cmp.Or(jr.Policy, r.Policy)
 	out := wire.Explanation{Version: wire.Version, At: r.At, Policy: decider, Promises: promises(decider), Blind: r.Blind, BlindFor: r.BlindFor.Seconds(), Job: viewJob(r, jr), Type: typed(r, jr), Sizes: []wire.Size{}}
 	if jr.Ended {
 		return out
 	}
 	for _, n := range in(r.Nodes, jr.Record.Partition) {
-		if h := viewHealth(r, n.Name, func(engine.JobReport) bool { return false }); h != nil && h.Excluded {
+		if h := viewHealth(r, n.Name, func(publish.JobReport) bool { return false }); h != nil && h.Excluded {
 			out.LeftOut = append(out.LeftOut, wire.LeftOut{Node: n.Name, Why: h.Why, Until: h.Until})
 		}
 	}
@@ -40,7 +40,7 @@ func viewExplanation(r *engine.Report, jr engine.JobReport) wire.Explanation {
 	return out
 }
 
-func viewSize(r *engine.Report, jr engine.JobReport, gpus int) wire.Size {
+func viewSize(r *publish.Report, jr publish.JobReport, gpus int) wire.Size {
 	now := jr.Job.Place.GPUs() == gpus
 	out := wire.Size{GPUs: gpus, Nodes: fewest(in(r.Nodes, jr.Record.Partition), gpus, jr.Record.Tag.Spec.Type()), Now: now}
 	if now {
@@ -59,14 +59,14 @@ func viewSize(r *engine.Report, jr engine.JobReport, gpus int) wire.Size {
 	return out
 }
 
-// promises reports whether the policy admits jobs to their deadlines.
+// promises reports whether the policy admits jobs with deadlines.
 func promises(name string) bool {
 	p, err := policy.ByName(name)
 	return err == nil && p.Dates
 }
 
-// deadTime is how long the job would do nothing on its way to a size: the cost of a resize,
-// or of its start.
+// deadTime returns how long the job would make no progress on its way to a size: the cost of a
+// resize, or of its start.
 func deadTime(j elastic.Job, gpus int) time.Duration {
 	switch j.GPUs() {
 	case gpus:
@@ -77,8 +77,8 @@ func deadTime(j elastic.Job, gpus int) time.Duration {
 	return j.Price.Total()
 }
 
-// typed names the type of the GPUs that the speeds are of, where its partition has several.
-func typed(r *engine.Report, jr engine.JobReport) string {
+// typed returns the GPU type that the speeds are of, if the partition has several.
+func typed(r *publish.Report, jr publish.JobReport) string {
 	for _, n := range in(r.Nodes, jr.Record.Partition) {
 		if n.GPUs > 0 && n.Type != jr.Kind && len(jr.Job.Place) > 0 {
 			return jr.Kind
@@ -87,8 +87,8 @@ func typed(r *engine.Report, jr engine.JobReport) string {
 	return ""
 }
 
-// fewest is the least number of nodes that hold so many GPUs of a type when empty; 0 when
-// all together do not.
+// fewest returns the smallest number of nodes that hold this many GPUs of a type when empty; 0
+// if all nodes together do not.
 func fewest(all []nodes.Node, gpus int, kind string) int {
 	sizes := make([]int, len(all))
 	for i, n := range all {
@@ -104,13 +104,13 @@ func fewest(all []nodes.Node, gpus int, kind string) int {
 	return 0
 }
 
-// attainable returns those of the sizes that the job could have on the cluster as it is built.
-func attainable(r *engine.Report, jr engine.JobReport, sizes []int) []int {
+// attainable returns those of the sizes that the job could have on the cluster as built.
+func attainable(r *publish.Report, jr publish.JobReport, sizes []int) []int {
 	j := elastic.Job{ID: jr.Record.ID, Spec: jr.Record.Tag.Spec, Partition: jr.Record.Partition, MaxNodes: jr.Job.MaxNodes}
 	return elastic.Attainable(j, r.Nodes, sizes[:min(len(sizes), manySizes)])
 }
 
-// sizesInWords lists what a job accepts: "1, 2, 4 or 8 GPUs".
+// sizesInWords returns the sizes that a job accepts, for people: "1, 2, 4 or 8 GPUs".
 func sizesInWords(options []int) string {
 	if len(options) > 2 && options[len(options)-1]-options[0] == len(options)-1 {
 		return fmt.Sprintf("%d to %d GPUs", options[0], options[len(options)-1])
@@ -129,8 +129,8 @@ func sizesInWords(options []int) string {
 	return strings.Join(words[:last], ", ") + " or " + words[last] + " GPUs"
 }
 
-// capacity is the number of GPUs a job of the partitions (comma separated, ""
-// for all) could ever have.
+// capacity returns the number of GPUs that a job of the partitions (comma separated, "" for
+// all) could have at most.
 func capacity(all []nodes.Node, partitions string) int {
 	total := 0
 	for _, n := range in(all, partitions) {

@@ -36,8 +36,8 @@ func TestListenNeedsAClock(t *testing.T) {
 	}
 }
 
-// A live daemon is never pushed aside, whether it holds the lock or, being of
-// another make, does not.
+// A live daemon is never replaced, whether it holds the lock or, as another implementation,
+// does not.
 func TestLiveSocketIsRefused(t *testing.T) {
 	path := serve(t, options(), controltest.New())
 	refuse := func(words string) {
@@ -84,7 +84,7 @@ func TestForeignFileIsKept(t *testing.T) {
 	}
 }
 
-// Stopping removes the socket and cuts off requests that wait for Slurm.
+// Stopping removes the socket and ends requests that wait for Slurm.
 func TestStop(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sluiced.sock")
 	service := &stuck{Service: controltest.New(), entered: make(chan struct{})}
@@ -118,7 +118,7 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// stuck is a daemon that waits for a Slurm that never answers.
+// stuck is a daemon that waits for a Slurm that does not answer.
 type stuck struct {
 	*controltest.Service
 	entered chan struct{}
@@ -152,7 +152,7 @@ func TestClientWithoutDaemon(t *testing.T) {
 	}
 	dead.SetUnlinkOnClose(false)
 	dead.Close()
-	for path, words := range map[string]string{filepath.Join(dir, "none"): "there is no socket", stale: "nobody listens"} {
+	for path, words := range map[string]string{filepath.Join(dir, "none"): "there is no socket", stale: "no process listens"} {
 		_, err := client.Dial(path).Report(t.Context())
 		if !errors.Is(err, wire.ErrNoDaemon) {
 			t.Errorf("%s: %v", path, err)
@@ -181,16 +181,16 @@ func fake(t *testing.T, answer http.HandlerFunc) *client.Client {
 	return client.Dial(path)
 }
 
-func TestClientAgainstStrangers(t *testing.T) {
+func TestClientAgainstOtherServers(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		answer http.HandlerFunc
 		want   error
 		words  string
 	}{
-		{"not found page", http.NotFound, wire.ErrInternal, "is it sluiced that listens there?"},
-		{"garbage", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<html>") }, wire.ErrInternal, "answered garbage"},
-		{"wrong type", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"jobs":3}`) }, wire.ErrInternal, "answered garbage"},
+		{"not found page", http.NotFound, wire.ErrInternal, "is that process sluiced?"},
+		{"garbage", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<html>") }, wire.ErrInternal, "sent an invalid answer"},
+		{"wrong type", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"jobs":3}`) }, wire.ErrInternal, "sent an invalid answer"},
 		{"newer", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"version":99,"jobs":{}}`) }, wire.ErrBadRequest, "speaks version 99, this program 1"},
 		{"new code", func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(418)

@@ -9,8 +9,8 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/control/controltest"
 )
 
-// A daemon started by hand has its user's umask. Its socket is reachable all the same;
-// a folder that was there keeps its mode.
+// A daemon started by hand has its user's umask. Its socket is reachable all the same; an
+// existing folder keeps its mode.
 func TestSocketIgnoresUmask(t *testing.T) {
 	old := syscall.Umask(0o077)
 	defer syscall.Umask(old)

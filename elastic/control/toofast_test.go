@@ -11,8 +11,8 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
-// Orders and questions have a limit each: who is too fast is told so, is not carried
-// out, and may go on after a moment.
+// Orders and reads have a limit each: a request beyond it is refused with a message and not
+// carried out; a moment later requests are accepted again.
 func TestTooFast(t *testing.T) {
 	for name, what := range map[string]struct {
 		burst int

@@ -9,8 +9,7 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// translations is the one table from the errors of the rooms below to codes;
-// the first that matches counts.
+// translations is the one table from errors of other packages to codes; the first match counts.
 var translations = []struct {
 	err  error
 	code wire.Code
@@ -31,7 +30,7 @@ var translations = []struct {
 	{context.Canceled, wire.Unavailable, "the daemon stops"},
 }
 
-// translate makes an *Error of any error.
+// translate returns the *wire.Error for any error.
 func translate(err error) *wire.Error {
 	var known *wire.Error
 	if errors.As(err, &known) {

@@ -14,21 +14,21 @@ const (
 	mostInAll  = 512
 )
 
-// turns shares a few places among many: when all are taken, nodes take turns, however
-// many each has in its line. Of a node the last to come is the first to go in, and when
-// its line is full the one who has waited longest leaves it: in a flood whoever comes
-// waits briefly or is told at once to try again, where a queue would have everybody
-// wait for the whole flood. No one of a flood gets more out of it than anybody else.
+// turns shares a few places among many callers. When all places are taken, nodes take turns,
+// however long each node's queue is. Within a node the newest waiter is served first; when its
+// queue is full the oldest is refused. So in a flood a caller waits briefly or is told at once
+// to try again; with a first-in-first-out queue all would wait for the whole flood. No caller
+// of a flood gets more places than another.
 type turns struct {
 	mu    sync.Mutex
 	free  int
-	wait  int // in all lines
+	wait  int // number of waiters in all queues
 	lines map[string][]*waiter
-	order []string // the keys of lines, whose turn is next first
+	order []string // the keys of lines, in the order of their turns
 }
 
-// waiter is one who waits. in says whether it was called in or crowded out; it is read
-// once called is closed.
+// waiter is a waiting caller. in says whether it got a place or was refused; it is valid once
+// called is closed.
 type waiter struct {
 	called chan struct{}
 	in     bool
@@ -38,7 +38,8 @@ func newTurns(places int) *turns {
 	return &turns{free: places, lines: map[string][]*waiter{}}
 }
 
-// take waits for a place, which give returns; errCrowdedOut where none is to be had.
+// take waits for a place, which the caller MUST return with give. It returns wire.ErrTooManyWait
+// if there is none to be had, or the error of ctx.
 func (t *turns) take(ctx context.Context, key string) error {
 	t.mu.Lock()
 	if t.free > 0 {
@@ -60,19 +61,19 @@ func (t *turns) take(ctx context.Context, key string) error {
 		if t.forget(key, w) {
 			return ctx.Err()
 		}
-		if w.in { // it was called in this very moment
+		if w.in { // it was called at this moment
 			t.give()
 		}
 		return ctx.Err()
 	}
 	if !w.in {
-		return wire.ErrCrowdedOut
+		return wire.ErrTooManyWait
 	}
 	return nil
 }
 
-// bound sends away the longest in line where one came too many: of its node, or else of
-// the node with the longest line.
+// bound refuses the oldest waiter where there is one too many: of the key, or else of the key
+// with the longest queue.
 func (t *turns) bound(key string) {
 	if len(t.lines[key]) <= mostOfNode {
 		if t.wait <= mostInAll {
@@ -87,7 +88,7 @@ func (t *turns) bound(key string) {
 	t.remove(key, 0, false)
 }
 
-// remove takes one out of a line and tells it why.
+// remove takes a waiter out of a queue and tells it why.
 func (t *turns) remove(key string, at int, in bool) {
 	w := t.lines[key][at]
 	t.wait--
@@ -99,7 +100,7 @@ func (t *turns) remove(key string, at int, in bool) {
 	close(w.called)
 }
 
-// forget takes one who left out of the line; false when it was called before.
+// forget takes a waiter that gave up out of its queue; false if it was called before.
 func (t *turns) forget(key string, left *waiter) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -110,7 +111,7 @@ func (t *turns) forget(key string, left *waiter) bool {
 	return at >= 0
 }
 
-// give hands a place to the next node's last.
+// give passes a place to the newest waiter of the next node.
 func (t *turns) give() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// unleash runs a test of this program, which attacks, in a process of its own that yields to
-// every other, until stop, which returns the first line that it said.
+// unleash runs a test of this program, an attack, in its own process at the lowest priority.
+// stop ends it and returns its first line of output.
 func unleash(t *testing.T, test string, variables ...string) (stop func() string) {
 	t.Helper()
 	cmd := exec.Command("nice", "-n", "19", os.Args[0], "-test.run=^"+test+"$")

@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"os"
@@ -10,11 +11,12 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+	"github.com/sluice-hpc/sluice/elastic/engine/publish"
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// routes is the whole API on one screen.
+// routes is the whole API.
 func (s *Server) routes() http.Handler {
 	m := http.NewServeMux()
 	m.Handle("GET /v1/status", s.general(verbStatus, false, s.status))
@@ -35,7 +37,7 @@ func unknown(q request) (any, error) {
 }
 
 // published returns the last report.
-func (s *Server) published() (*engine.Report, error) {
+func (s *Server) published() (*publish.Report, error) {
 	if r := s.service.Report(); r != nil {
 		return r, nil
 	}
@@ -63,13 +65,19 @@ func (s *Server) status(q request) (any, error) {
 	return out, nil
 }
 
+// report answers with all jobs of the last report, or with ended=false those that have not
+// ended: clients list these far more often, and a day's ended jobs may be many.
 func (s *Server) report(q request) (any, error) {
+	ended, err := strconv.ParseBool(cmp.Or(q.URL.Query().Get("ended"), "true"))
+	if err != nil {
+		return nil, wire.Fail(wire.BadRequest, "", "ended %.40q: want true or false", q.URL.Query().Get("ended"))
+	}
 	s.service.Refresh(q.Context())
 	r, err := s.published()
 	if err != nil {
 		return nil, err
 	}
-	return s.seen.report(r, q), nil
+	return s.seen.report(r, q, ended), nil
 }
 
 func (s *Server) plan(q request) (any, error) {
@@ -87,7 +95,7 @@ func (s *Server) plan(q request) (any, error) {
 	return viewPlan(r, p, q.sees), nil
 }
 
-func (s *Server) explain(q request, r *engine.Report, jr engine.JobReport) (any, error) {
+func (s *Server) explain(q request, r *publish.Report, jr publish.JobReport) (any, error) {
 	r, jr = s.afresh(q, r, jr)
 	out := viewExplanation(r, jr)
 	segments, err := s.service.Segments(q.Context(), jr.Record.Token)
@@ -102,9 +110,9 @@ func (s *Server) explain(q request, r *engine.Report, jr engine.JobReport) (any,
 	return out, nil
 }
 
-// afresh is the report, and what it says of the job, after a look at what running jobs
-// have written.
-func (s *Server) afresh(q request, r *engine.Report, jr engine.JobReport) (*engine.Report, engine.JobReport) {
+// afresh returns the report, and its entry for the job, after a look at what running jobs have
+// written.
+func (s *Server) afresh(q request, r *publish.Report, jr publish.JobReport) (*publish.Report, publish.JobReport) {
 	s.service.Refresh(q.Context())
 	if fresh := s.service.Report(); fresh != nil {
 		if again, ok := lookup(fresh, jr.Record.ID); ok && again.Record.Token == jr.Record.Token {
@@ -114,9 +122,9 @@ func (s *Server) afresh(q request, r *engine.Report, jr engine.JobReport) (*engi
 	return r, jr
 }
 
-// withPresent are the runs with the present one as it is now: the journal has it as the
-// last cycle saw it.
-func withPresent(segments []engine.Segment, jr engine.JobReport) []engine.Segment {
+// withPresent returns the runs with the present one as it is now; the journal has it as of the
+// last cycle.
+func withPresent(segments []journal.Segment, jr publish.JobReport) []journal.Segment {
 	last := len(segments) - 1
 	if jr.Ended || last < 0 || segments[last].Restarts != jr.Run.Restarts || !segments[last].Ended.IsZero() {
 		return segments
@@ -126,7 +134,7 @@ func withPresent(segments []engine.Segment, jr engine.JobReport) []engine.Segmen
 	return segments
 }
 
-func (s *Server) history(q request, r *engine.Report, jr engine.JobReport) (any, error) {
+func (s *Server) history(q request, r *publish.Report, jr publish.JobReport) (any, error) {
 	r, jr = s.afresh(q, r, jr)
 	segments, err := s.service.Segments(q.Context(), jr.Record.Token)
 	if err != nil {
@@ -139,7 +147,7 @@ func (s *Server) history(q request, r *engine.Report, jr engine.JobReport) (any,
 	return out, nil
 }
 
-func (s *Server) direct(q request, r *engine.Report, jr engine.JobReport) (any, error) {
+func (s *Server) direct(q request, r *publish.Report, jr publish.JobReport) (any, error) {
 	var change wire.Change
 	if err := q.read(&change); err != nil {
 		return nil, err
@@ -153,8 +161,8 @@ func (s *Server) direct(q request, r *engine.Report, jr engine.JobReport) (any, 
 	return struct{}{}, s.service.Direct(q.Context(), q.caller, jr.Record.ID, change)
 }
 
-// fits refuses an order that the job, as it is, excludes.
-func fits(r *engine.Report, jr engine.JobReport, change wire.Change) error {
+// fits refuses an order that is impossible for the job as it is.
+func fits(r *publish.Report, jr publish.JobReport, change wire.Change) error {
 	id := jr.Record.ID
 	if jr.Ended {
 		return wire.Fail(wire.Conflict, "", "job %d has ended (%s)", id, jr.Record.State)
@@ -177,7 +185,7 @@ func fits(r *engine.Report, jr engine.JobReport, change wire.Change) error {
 	return nil
 }
 
-// unlessUneven names the option that lifts the bound, to who does not use it.
+// unlessUneven names the option that lifts the bound, unless the job uses it.
 func unlessUneven(s elastic.Spec) string {
 	if s.AllowUneven {
 		return ""
@@ -185,7 +193,7 @@ func unlessUneven(s elastic.Spec) string {
 	return "; 'sluice submit --allow-uneven' admits other splits"
 }
 
-// trust takes back what is said against a node's GPUs.
+// trust drops the complaints about a node's GPUs.
 func (s *Server) trust(q request) (any, error) {
 	node := q.PathValue("node")
 	r, err := s.published()
@@ -206,28 +214,28 @@ func (s *Server) event(q request) (any, error) {
 	if e.JobID < 0 || len(e.Kind) > 32 {
 		return nil, wire.Fail(wire.BadRequest, "", "event: want a job number of at least 0 and a kind of at most 32 bytes")
 	}
-	// Events have a budget of their own, and one beyond it is no error: the
-	// cycle it asks for was asked for a moment ago. So a loop of submits never
-	// uses up what its user needs for orders.
+	// Events have their own limit, and one beyond it is no error: the cycle it asks for was
+	// requested a moment ago. So a loop of submits never uses up what its user needs for
+	// orders.
 	if s.wakes.take(q.caller.UID, q.options.Now()) {
 		s.service.Wake()
 	}
 	return struct{}{}, nil
 }
 
-// about finds the job of a request and checks that the caller may use the verb
-// on it. A job he may not see does not exist for him.
-func (s *Server) about(q request, v verb) (*engine.Report, engine.JobReport, error) {
+// about finds the job of a request and checks that the caller may use the verb on it. A job
+// that the caller may not see is reported as not existing.
+func (s *Server) about(q request, v verb) (*publish.Report, publish.JobReport, error) {
 	id, err := strconv.ParseInt(q.PathValue("job"), 10, 64)
 	if err != nil || id < 1 {
-		return nil, engine.JobReport{}, wire.Fail(wire.BadRequest, "", "%.40q is not a job number", q.PathValue("job"))
+		return nil, publish.JobReport{}, wire.Fail(wire.BadRequest, "", "%.40q is not a job number", q.PathValue("job"))
 	}
 	r, err := s.published()
 	if err != nil {
-		return nil, engine.JobReport{}, err
+		return nil, publish.JobReport{}, err
 	}
 	jr, ok := lookup(r, elastic.JobID(id))
-	if !ok || !q.sees(jr) { // the two take as long: how long tells nobody which it was
+	if !ok || !q.sees(jr) { // both cases take the same time, so that the time does not reveal which it was
 		r = s.lookAgain(q, r, elastic.JobID(id))
 		jr, ok = lookup(r, elastic.JobID(id))
 	}
@@ -235,27 +243,27 @@ func (s *Server) about(q request, v verb) (*engine.Report, engine.JobReport, err
 		s.denied(Denial{Caller: q.caller, From: q.caller.Host, Verb: string(v), Job: jr.Record.ID, Why: "it belongs to another user"})
 	}
 	if !ok || !q.sees(jr) {
-		return nil, engine.JobReport{}, wire.Fail(wire.NotFound, "'sluice queue' lists the jobs sluice looks after", "no sluice job %d", id)
+		return nil, publish.JobReport{}, wire.Fail(wire.NotFound, "'sluice queue' lists the jobs sluice looks after", "no sluice job %d", id)
 	}
 	if !may(v, q.options.role(q.caller, jr.Record.UID), q.options.Private) {
-		return nil, engine.JobReport{}, wire.Fail(wire.Denied, "only its owner and operators may", "job %d belongs to %s, you are %s", id, jr.Record.User, q.caller.Name)
+		return nil, publish.JobReport{}, wire.Fail(wire.Denied, "only its owner and operators may", "job %d belongs to %s, you are %s", id, jr.Record.User, q.caller.Name)
 	}
 	return r, jr, nil
 }
 
-// freshWithin is how long an order about an unknown job waits for a newer report:
-// one typed right after sluice submit finds its job. Shorter than the client's
-// own deadline.
+// freshWithin is how long an order about an unknown job waits for a newer report: an order
+// given right after sluice submit finds its job. It MUST be shorter than the client's own
+// deadline.
 const freshWithin = 3500 * time.Millisecond
 
-// newReports is how many of them it takes to know that there is no such job: the cycle of
-// the first may have looked before it was submitted.
+// newReports is how many newer reports show that there is no such job: the cycle of the first
+// may have looked before the job was submitted.
 const newReports = 2
 
-// lookAgain has the daemon look for the job itself, else asks for a cycle. It returns the
-// first report with the job in it, else the last one that came in time; the old one when
-// the caller has asked for too many.
-func (s *Server) lookAgain(q request, old *engine.Report, id elastic.JobID) *engine.Report {
+// lookAgain has the daemon look up the job, else asks for a cycle. It returns the first report
+// with the job, or the last one that came in time, or the old one if the caller exceeds its
+// rate.
+func (s *Server) lookAgain(q request, old *publish.Report, id elastic.JobID) *publish.Report {
 	if !s.orders.take(q.caller.UID, q.options.Now()) {
 		return old
 	}
@@ -289,10 +297,10 @@ func (s *Server) lookAgain(q request, old *engine.Report, id elastic.JobID) *eng
 	return old
 }
 
-// lookup finds a job by number. Slurm may give a number again after its state
-// was lost: the live job comes first, then the newest.
-func lookup(r *engine.Report, id elastic.JobID) (engine.JobReport, bool) {
-	var best engine.JobReport
+// lookup finds a job by number. Slurm may reuse a number after its state was lost: a live job
+// is preferred, then the newest.
+func lookup(r *publish.Report, id elastic.JobID) (publish.JobReport, bool) {
+	var best publish.JobReport
 	found := false
 	for _, jr := range r.Jobs {
 		if jr.Record.ID != id {
@@ -306,7 +314,7 @@ func lookup(r *engine.Report, id elastic.JobID) (engine.JobReport, bool) {
 	return best, found
 }
 
-// sees reports whether the caller may know of the job.
-func (q request) sees(jr engine.JobReport) bool {
+// sees reports whether the caller may see the job.
+func (q request) sees(jr publish.JobReport) bool {
 	return may(verbExplain, q.options.role(q.caller, jr.Record.UID), q.options.Private)
 }

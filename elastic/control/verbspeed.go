@@ -7,16 +7,17 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/publish"
 	"github.com/sluice-hpc/sluice/elastic/learn/predict"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// maxModel is the longest name of a model that is looked up, in bytes.
+// maxModel is the longest model name that is looked up, in bytes.
 const maxModel = 256
 
-// speed answers what is known of a model: of the caller's own jobs, or of the user's
-// whose number is given. Who may see a user's jobs may see their speeds.
+// speed returns the learned throughput of a model: for the caller's own jobs, or for those of
+// the user given by uid. A caller that may see a user's jobs may see their throughput.
 func (s *Server) speed(q request) (any, error) {
 	model, uid := q.URL.Query().Get("model"), q.caller.UID
 	if model == "" || len(model) > maxModel {
@@ -49,7 +50,7 @@ func (s *Server) speed(q request) (any, error) {
 	return out, nil
 }
 
-func viewSpeeds(r *engine.Report, s *engine.Speeds) wire.Speeds {
+func viewSpeeds(r *publish.Report, s *engine.Speeds) wire.Speeds {
 	out := wire.Speeds{Version: wire.Version, At: r.At, Shared: s.Shared, Unit: string(s.Unit), Samples: s.Count, Shapes: s.Shapes, Enough: s.Enough,
 		Forms: []wire.SpeedForm{}, Measured: []wire.SpeedShape{}, Predicted: []wire.SpeedShape{}}
 	if c := s.Choice; c != nil {
@@ -87,7 +88,7 @@ func viewShape(c predict.Configuration) wire.SpeedShape {
 	return wire.SpeedShape{GPUs: c.GPUs(), Nodes: len(c.Split), Split: c.Split, Kind: c.Kind, Beside: c.Beside}
 }
 
-// errorOf is what a form was off by; nil where that is not known.
+// errorOf returns the mean relative error of a form; nil if it is not known.
 func errorOf(t predict.Trial, form int) *float64 {
 	if form >= len(t.Errors) || math.IsInf(t.Errors[form], 0) || math.IsNaN(t.Errors[form]) {
 		return nil
@@ -96,17 +97,18 @@ func errorOf(t predict.Trial, form int) *float64 {
 	return &e
 }
 
-// rounded keeps four digits: more than anybody knows, and the same on every processor.
+// rounded keeps four digits: more than the precision of any measurement, and the same on every
+// processor.
 func rounded(v float64) float64 {
-	short, _ := strconv.ParseFloat(strconv.FormatFloat(finite(v), 'g', 4, 64), 64) // what was written can be read
+	short, _ := strconv.ParseFloat(strconv.FormatFloat(finite(v), 'g', 4, 64), 64) // a number that was just written can be read
 	return short
 }
 
-// shownSizes are the numbers of GPUs of which predictions are shown.
+// shownSizes are the numbers of GPUs for which predictions are shown.
 var shownSizes = []int{1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256, 512}
 
-// shapesOf lists the even splits of some sizes that an inventory could give: on the
-// fewest nodes, and on twice as many.
+// shapesOf lists the even splits of some sizes that an inventory allows: on the fewest nodes,
+// and on twice as many.
 func shapesOf(inventory []nodes.Node) (out [][]int) {
 	perNode, count := 0, 0
 	for _, n := range inventory {

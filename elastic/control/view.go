@@ -9,7 +9,8 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+	"github.com/sluice-hpc/sluice/elastic/engine/publish"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/elastic/say"
@@ -17,14 +18,14 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// compact is squeue's short code of each state.
+// compact is squeue's compact code of each state.
 var compact = map[string]string{
 	"PENDING": "PD", "RUNNING": "R", "SUSPENDED": "S", "COMPLETING": "CG", "COMPLETED": "CD", "CANCELLED": "CA",
 	"FAILED": "F", "TIMEOUT": "TO", "NODE_FAIL": "NF", "PREEMPTED": "PR", "BOOT_FAIL": "BF", "DEADLINE": "DL",
 	"OUT_OF_MEMORY": "OOM", "CONFIGURING": "CF",
 }
 
-// doing says what a move waits for after each step.
+// doing is what a move waits for after each step.
 var doing = map[elastic.Step]string{
 	elastic.Intended:  "about to ask for a checkpoint",
 	elastic.Asked:     "waits for the checkpoint",
@@ -36,7 +37,7 @@ var doing = map[elastic.Step]string{
 }
 
 // viewReport is the report with the jobs the caller may see.
-func viewReport(r *engine.Report, sees func(engine.JobReport) bool) wire.Report {
+func viewReport(r *publish.Report, sees func(publish.JobReport) bool) wire.Report {
 	out := wire.Report{Version: wire.Version, At: r.At, Took: r.Took.Seconds(), Next: r.Next, Policy: r.Policy,
 		Blind: r.Blind, BlindFor: r.BlindFor.Seconds(), Nodes: []wire.Node{}, Jobs: []wire.Job{}, Demands: []wire.Demand{}}
 	for _, jr := range r.Jobs {
@@ -57,10 +58,10 @@ func viewReport(r *engine.Report, sees func(engine.JobReport) bool) wire.Report 
 // holding is what elastic jobs hold of one node.
 type holding struct {
 	gpus int
-	jobs []int64 // those the caller may see
+	jobs []int64 // jobs that the caller may see
 }
 
-func holdings(r *engine.Report, sees func(engine.JobReport) bool) map[string]holding {
+func holdings(r *publish.Report, sees func(publish.JobReport) bool) map[string]holding {
 	out := map[string]holding{}
 	for _, jr := range r.Jobs {
 		for _, share := range jr.Job.Place {
@@ -86,8 +87,8 @@ func viewNode(n nodes.Node, h holding, health *wire.Health, now time.Time) wire.
 		MemoryMB: n.MemoryMB, MemUsedMB: n.MemUsedMB, Jobs: append([]int64{}, h.jobs...), Health: health}
 }
 
-// viewHealth is what is said against a node; nil when nothing.
-func viewHealth(r *engine.Report, node string, sees func(engine.JobReport) bool) *wire.Health {
+// viewHealth returns the complaints about a node; nil if there are none.
+func viewHealth(r *publish.Report, node string, sees func(publish.JobReport) bool) *wire.Health {
 	for _, f := range r.Health {
 		if f.Node != node {
 			continue
@@ -103,16 +104,16 @@ func viewHealth(r *engine.Report, node string, sees func(engine.JobReport) bool)
 	return nil
 }
 
-// stateOf is Slurm's state of the job. squeue calls any job whose last run is being cleaned
-// away COMPLETING, and tells no other state then.
-func stateOf(jr engine.JobReport) string {
+// stateOf returns Slurm's state of the job. squeue calls a job COMPLETING while its last run is
+// cleaned up, and shows no other state then.
+func stateOf(jr publish.JobReport) string {
 	if jr.Job.Phase == elastic.Completing && jr.Job.State == string(slurm.Unknown) {
 		return "COMPLETING"
 	}
 	return cmp.Or(jr.Job.State, jr.Record.State)
 }
 
-func viewJob(r *engine.Report, jr engine.JobReport) wire.Job {
+func viewJob(r *publish.Report, jr publish.JobReport) wire.Job {
 	rec, spec := jr.Record, jr.Record.Tag.Spec
 	out := wire.Job{
 		JobID: int64(rec.ID), Token: rec.Token, Name: rec.Name, User: rec.User, UID: rec.UID, Partition: rec.Partition,
@@ -149,7 +150,7 @@ func viewJob(r *engine.Report, jr engine.JobReport) wire.Job {
 	if w := jr.LastWords; jr.Ended && w != nil {
 		out.LastWords = &wire.LastWords{Why: w.Why, Lines: w.Lines}
 	}
-	if jr.Ended { // where it was last
+	if jr.Ended { // its last place
 		out.Place = placement(rec.Place)
 	}
 	out.GPUs = out.Place.GPUs()
@@ -164,9 +165,9 @@ func viewJob(r *engine.Report, jr engine.JobReport) wire.Job {
 	return out
 }
 
-// code is the compact state; RS, Slurm's own for resizing, while sluice moves or
-// stops a job that runs.
-func code(j wire.Job, jr engine.JobReport) string {
+// code returns the compact state. It is RS, Slurm's own code for resizing, while sluice moves
+// or stops a running job.
+func code(j wire.Job, jr publish.JobReport) string {
 	if !j.Ended && jr.Intent != nil && jr.Intent.Kind != elastic.Start {
 		return "RS"
 	}
@@ -180,16 +181,16 @@ func code(j wire.Job, jr engine.JobReport) string {
 	return "?"
 }
 
-// curveOf is the job's speed on the type of GPUs it is on; while it has none, on the one
-// that it is expected to get.
-func curveOf(jr engine.JobReport) *speed.Curve {
+// curveOf returns the job's throughput curve on the GPU type that it runs on; while it has no
+// GPUs, on the type it is expected to get.
+func curveOf(jr publish.JobReport) *speed.Curve {
 	if len(jr.Job.Place) == 0 {
 		return jr.Job.Curve
 	}
 	return jr.Job.Curve.On(jr.Kind)
 }
 
-// pace answers only what rests on samples: the relative prior is not seconds.
+// pace returns a time only if it rests on samples: the relative prior is not in seconds.
 func pace(c *speed.Curve, s speed.Shape) (float64, string) {
 	if c.Samples() == 0 {
 		return 0, ""
@@ -206,8 +207,8 @@ func viewMove(in *elastic.Intent, now time.Time) *wire.Move {
 		Target: placement(in.Target), Cause: say.Reason(in.Cause, now), Why: reason.Value{Reason: in.Cause}, Opened: in.Opened, Since: in.Moved}
 }
 
-// viewEnding is how a job ended; nil when that is not known.
-func viewEnding(e engine.Ending) *wire.Ending {
+// viewEnding returns how a job ended; nil if that is not known.
+func viewEnding(e journal.Ending) *wire.Ending {
 	if e.How == "" {
 		return nil
 	}
@@ -219,7 +220,7 @@ func viewPrice(p elastic.Price) wire.Price {
 		Total: p.Total().Seconds(), Measured: p.Measured}
 }
 
-// placement makes nowhere an empty list, not null.
+// placement returns an empty list for no place, which JSON writes as [] and not null.
 func placement(p nodes.Placement) nodes.Placement {
 	if p == nil {
 		return nodes.Placement{}
@@ -227,10 +228,10 @@ func placement(p nodes.Placement) nodes.Placement {
 	return p
 }
 
-// overdueAfter is how late a cycle has to be for it to be said: one may take seconds.
+// overdueAfter is how late a cycle must be to be reported; a cycle may take seconds.
 const overdueAfter = 30 * time.Second
 
-func fillStatus(out *wire.Status, r *engine.Report, now time.Time) {
+func fillStatus(out *wire.Status, r *publish.Report, now time.Time) {
 	out.Promises = promises(r.Policy)
 	out.Policy, out.Cycled, out.Took, out.Next = r.Policy, r.At, r.Took.Seconds(), r.Next
 	out.Blind, out.BlindFor = r.Blind, r.BlindFor.Seconds()
@@ -257,7 +258,8 @@ func fillStatus(out *wire.Status, r *engine.Report, now time.Time) {
 	}
 }
 
-// finite keeps one job's nonsense from making the whole report unwritable.
+// finite replaces NaN and infinities, so that one job's bad number does not make the whole
+// report unencodable.
 func finite(f float64) float64 {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return 0

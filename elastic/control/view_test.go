@@ -4,10 +4,11 @@ import (
 	"testing"
 
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+	"github.com/sluice-hpc/sluice/elastic/engine/publish"
 )
 
-// A job whose last run is being cleaned away has no other state in Slurm's list.
+// A job whose last run is being cleaned up has no other state in Slurm's list.
 func TestStateWhileCompleting(t *testing.T) {
 	for _, c := range []struct {
 		phase                  elastic.Phase
@@ -19,7 +20,7 @@ func TestStateWhileCompleting(t *testing.T) {
 		{elastic.Ended, "", "FAILED", "FAILED"},
 		{elastic.Running, "UNKNOWN", "RUNNING", "UNKNOWN"},
 	} {
-		jr := engine.JobReport{Record: engine.JobRecord{State: c.recorded}, Job: &elastic.Job{Phase: c.phase, State: c.listed}}
+		jr := publish.JobReport{Record: journal.JobRecord{Life: journal.Life{State: c.recorded}}, Job: &elastic.Job{Phase: c.phase, State: c.listed}}
 		if got := stateOf(jr); got != c.want {
 			t.Errorf("%v, listed %q, recorded %q: %q, want %q", c.phase, c.listed, c.recorded, got, c.want)
 		}

@@ -6,11 +6,13 @@ import (
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+	"github.com/sluice-hpc/sluice/elastic/engine/publish"
 	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/elastic/say"
 )
 
-func viewHistory(r *engine.Report, jr engine.JobReport, segments []engine.Segment) wire.History {
+func viewHistory(r *publish.Report, jr publish.JobReport, segments []journal.Segment) wire.History {
 	out := wire.History{Version: wire.Version, At: r.At, Job: viewJob(r, jr), Segments: []wire.Segment{}}
 	for i, g := range segments {
 		row := wire.Segment{Restarts: g.Restarts, Incarnation: g.Incarnation, Place: placement(g.Place),
@@ -25,7 +27,7 @@ func viewHistory(r *engine.Report, jr engine.JobReport, segments []engine.Segmen
 	return out
 }
 
-func viewPlan(r *engine.Report, f engine.Forecast, sees func(engine.JobReport) bool) wire.Plan {
+func viewPlan(r *publish.Report, f engine.Forecast, sees func(publish.JobReport) bool) wire.Plan {
 	out := wire.Plan{Version: wire.Version, At: r.At, Next: f.At, Policy: r.Policy, Moves: []wire.Planned{}, Later: []wire.Planned{}, Stays: []wire.Planned{}}
 	moves, rests := map[elastic.JobID]elastic.Intent{}, map[elastic.JobID]engine.Postponed{}
 	for _, in := range f.Plan.Open {
@@ -65,7 +67,7 @@ func viewPlan(r *engine.Report, f engine.Forecast, sees func(engine.JobReport) b
 	return out
 }
 
-// because writes why, in both forms.
+// because sets the reason in both forms, as text and as code with arguments.
 func because(p *wire.Planned, why reason.Reason, now time.Time) {
 	p.Reason, p.Why = say.Reason(why, now), reason.Value{Reason: why}
 }

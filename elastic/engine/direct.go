@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine/track"
 )
 
 // What an order may be answered with: no sluice job has that number, or the one that had
@@ -20,26 +20,18 @@ var (
 // cycle to act on. The caller has been authorised. Errors are for people:
 // ErrNoJob, ErrEnded, a pin the job's own options exclude, or the journal's.
 func (e *Engine) Direct(ctx context.Context, id elastic.JobID, change func(elastic.Directive) elastic.Directive) error {
-	js := e.byID[id]
+	js := e.ByID[id]
 	switch {
-	case js == nil || js.shown.disown:
+	case js == nil || js.Shown.Disown:
 		return fmt.Errorf("%w: %d", ErrNoJob, id)
-	case !js.rec.Ended.IsZero():
-		return fmt.Errorf("job %d %w (%s)", id, ErrEnded, js.rec.State)
+	case !js.Rec.Ended.IsZero():
+		return fmt.Errorf("job %d %w (%s)", id, ErrEnded, js.Rec.State)
 	}
-	d := change(js.rec.Tag.Directive)
-	if err := pinnable(js.rec.Tag.Spec, d.Pin, clusterGPUs(&e.last)); err != nil {
+	d := change(js.Rec.Tag.Directive)
+	if err := pinnable(js.Rec.Tag.Spec, d.Pin, clusterGPUs(&e.Last)); err != nil {
 		return fmt.Errorf("job %d: %w", id, err)
 	}
-	rec := js.rec
-	rec.Tag.Directive = d
-	rec.Deaf = 0 // an order is worth another question
-	if err := e.cfg.Journal.SaveJobs(ctx, []JobRecord{rec}); err != nil {
-		return fmt.Errorf("job %d: not recorded: %w", id, err)
-	}
-	js.rec, js.told = rec, true
-	js.placing.refused = elastic.Refused{} // and another try
-	return nil
+	return e.Executor.Direct(ctx, js, d)
 }
 
 func clusterGPUs(s *elastic.Snapshot) int {
@@ -61,19 +53,15 @@ func pinnable(s elastic.Spec, gpus, cluster int) error {
 // since the last cycle. It reads one small file for each such job and asks Slurm
 // nothing, so it may be called several times a second.
 func (e *Engine) Stirred() bool {
-	for _, in := range e.open {
-		js := e.byID[in.Job]
+	for _, in := range e.Open {
+		js := e.ByID[in.Job]
 		if in.Step != elastic.Asked || js == nil {
 			continue
 		}
-		word, ok, err := e.cfg.Mailbox.Runner(js.rec.Token, js.rec.UID)
-		if err == nil && ok && answers(word, in.Request) {
+		word, ok, err := e.Observer.Mail.Runner(js.Rec.Token, js.Rec.UID)
+		if err == nil && ok && track.AnswersRequest(word, in.Request) {
 			return true
 		}
 	}
 	return false
-}
-
-func answers(word checkpoint.Runner, request string) bool {
-	return word.Answer != nil && word.Answer.Request == request
 }

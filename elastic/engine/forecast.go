@@ -5,6 +5,10 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
+	"github.com/sluice-hpc/sluice/elastic/engine/publish"
+	"github.com/sluice-hpc/sluice/elastic/engine/track"
+	"github.com/sluice-hpc/sluice/elastic/policy"
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
@@ -28,16 +32,16 @@ func (e *Engine) Plan(now time.Time) (elastic.Snapshot, Forecast, bool) {
 	if !e.sealed {
 		return elastic.Snapshot{}, Forecast{}, false
 	}
-	s := e.last.At(later(e.next, now))
-	if f := e.foretold; f.by == e.report.last.Load() && f.by != nil && s.Now.Sub(f.At).Abs() < planFresh {
-		return e.last, f.Forecast, true
+	s := e.Last.At(track.Later(e.next, now))
+	if f := e.foretold; f.by == e.report.Report.Load() && f.by != nil && s.Now.Sub(f.At).Abs() < planFresh {
+		return e.Last, f.Forecast, true
 	}
 	s.Jobs = slices.Clone(s.Jobs)
-	e.lookFor(&s, view{jobs: e.seen.jobs, nodes: e.seen.nodes}).Bar(&s) // a begin time may have come
-	f := Forecast{At: s.Now, Plan: e.decide(s)}
-	f.Later = e.postponed(s, f.Plan)
-	e.foretold = foretold{f, e.report.last.Load()}
-	return e.last, f, true
+	e.LookFor(&s, observe.Look{Jobs: e.Seen.Jobs, Nodes: e.Seen.Nodes}).Bar(&s) // a begin time may have come
+	f := Forecast{At: s.Now, Plan: decide(e.cfg.Policy, s)}
+	f.Later = postponed(e.cfg.Policy, s, f.Plan)
+	e.foretold = foretold{f, e.report.Report.Load()}
+	return e.Last, f, true
 }
 
 // planFresh is for how long a forecast serves all who ask: it is as dear as a decision, and
@@ -48,12 +52,12 @@ const planFresh = time.Second
 // the next cycle's time makes another.
 type foretold struct {
 	Forecast
-	by *Report
+	by *publish.Report
 }
 
 // postponed lists what waits for a cooldown only: what a decision without cooldowns opens
 // for jobs that rest.
-func (e *Engine) postponed(s elastic.Snapshot, plan elastic.Plan) (out []Postponed) {
+func postponed(p policy.Policy, s elastic.Snapshot, plan elastic.Plan) (out []Postponed) {
 	until := map[elastic.JobID]Postponed{}
 	for i := range s.Jobs {
 		if j := &s.Jobs[i]; s.Resting(j) && j.Phase == elastic.Running {
@@ -67,10 +71,10 @@ func (e *Engine) postponed(s elastic.Snapshot, plan elastic.Plan) (out []Postpon
 		return nil
 	}
 	s.Limits.Cooldown = 0
-	for _, in := range e.decide(s).Open {
-		if p, rests := until[in.Job]; rests {
-			p.Intent = in
-			out = append(out, p)
+	for _, in := range decide(p, s).Open {
+		if later, rests := until[in.Job]; rests {
+			later.Intent = in
+			out = append(out, later)
 		}
 	}
 	return out
@@ -79,9 +83,5 @@ func (e *Engine) postponed(s elastic.Snapshot, plan elastic.Plan) (out []Postpon
 // due notes when the next cycle is.
 func (e *Engine) due(wake time.Time) {
 	e.next = wake
-	if r := e.report.last.Load(); r != nil {
-		next := *r
-		next.Next = wake
-		e.report.last.Store(&next)
-	}
+	e.report.Change(func(r *publish.Report) { r.Next = wake })
 }

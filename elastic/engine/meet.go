@@ -6,100 +6,84 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine/publish"
+	"github.com/sluice-hpc/sluice/elastic/engine/track"
+	"github.com/sluice-hpc/sluice/elastic/engine/watch"
 	"github.com/sluice-hpc/sluice/slurm"
 )
-
-// between lets in what may be done between two effects of a cycle (Direct and Meet), so
-// that an order does not wait for all that a cycle does.
-func (e *Engine) between() {
-	if e.cfg.Between != nil {
-		e.cfg.Between()
-	}
-}
 
 // Meet takes up a job that no cycle has seen yet, such as one submitted a moment ago: one
 // query, for that job alone. It reports whether the job is in the report now. Like Direct
 // it may be called between two effects of a cycle.
 func (e *Engine) Meet(ctx context.Context, id elastic.JobID, now time.Time) bool {
-	if e.report.last.Load() == nil || e.blind.why != "" || !e.loaded {
+	if e.report.Report.Load() == nil || e.blind.why != "" || !e.Loaded {
 		return false
 	}
-	if js := e.byID[id]; js == nil {
-		detail, err := e.cfg.Slurm.Job(ctx, slurm.JobID(id))
-		if err != nil || detail.ID != slurm.JobID(id) || !elastic.Tagged(detail.Comment) || !e.mine(detail.Job) || detail.Array || detail.Het {
+	if js := e.ByID[id]; js == nil {
+		detail, err := e.Observer.Slurm.Job(ctx, slurm.JobID(id))
+		if err != nil || detail.ID != slurm.JobID(id) || !elastic.Tagged(detail.Comment) || !e.Mine(detail.Job) || detail.Array || detail.Het {
 			return false
 		}
 		tag, err := elastic.ParseTag(detail.Comment)
 		if err != nil {
 			return false // the next cycle says so
 		}
-		e.take(detail.Job, tag, now)
+		e.Take(detail.Job, tag, e.Observer.Owners(e.Claims([]slurm.Job{detail.Job})), now)
 	}
-	js := e.byID[id]
-	if js == nil || !js.shown.seen || js.shown.disown || !js.rec.Ended.IsZero() {
+	js := e.ByID[id]
+	if js == nil || !js.Shown.Seen || js.Shown.Disown || !js.Rec.Ended.IsZero() {
 		return false
 	}
-	e.republish(func(r *Report) {
-		if !slices.ContainsFunc(r.Jobs, func(jr JobReport) bool { return jr.Record.Token == js.rec.Token }) {
-			var jr JobReport
-			e.reportOf(&jr, js, elastic.Plan{})
-			e.learnt.Fit(e.keysOf(js.rec), now)
-			job := e.jobOf(js, now)
+	e.report.ChangeJobs(func(r *publish.Report) {
+		if !slices.ContainsFunc(r.Jobs, func(jr publish.JobReport) bool { return jr.Record.Token == js.Rec.Token }) {
+			var jr publish.JobReport
+			e.report.ReportOf(&jr, js, elastic.Plan{})
+			e.Learnt.Fit(e.KeysOf(js.Rec), now)
+			job := e.JobOf(js, now)
 			jr.Job, jr.Why = &job, nil // nothing was decided about it yet: who asks for that waits
-			r.Jobs = append([]JobReport{jr}, r.Jobs...)
+			r.Jobs = append([]publish.JobReport{jr}, r.Jobs...)
 		}
 	})
 	return true
 }
 
-// republish changes a copy of the last report and hands it to readers.
-func (e *Engine) republish(change func(*Report)) {
-	next := *e.report.last.Load()
-	next.Jobs = slices.Clone(next.Jobs)
-	change(&next)
-	e.report.last.Store(&next)
-}
-
-// mostFresh bounds how many files one Refresh reads.
-const mostFresh = 256
-
 // Refresh brings the report up to what running jobs have written since the last cycle: one
 // small read for each, of those first that were not heard for longest. Slurm is asked
 // nothing. It is called between two cycles.
 func (e *Engine) Refresh(now time.Time) {
-	if r := e.report.last.Load(); r == nil || r.Blind != "" || !e.loaded {
+	if r := e.report.Report.Load(); r == nil || r.Blind != "" || !e.Loaded {
 		return
 	}
-	var running []*jobState
-	for _, js := range e.ordered() {
-		if js.shown.seen && !js.shown.disown && js.rec.Ended.IsZero() && js.shown.slurm.State == slurm.Running {
+	var running []*track.Job
+	for _, js := range e.Ordered() {
+		if js.Shown.Seen && !js.Shown.Disown && js.Rec.Ended.IsZero() && js.Shown.Slurm.State == slurm.Running {
 			running = append(running, js)
 		}
 	}
-	slices.SortStableFunc(running, func(a, b *jobState) int { return a.mail.heard.Compare(b.mail.heard) })
-	changed := map[string]*jobState{}
-	for _, js := range e.readProgressOf(running[:min(len(running), mostFresh)], now) {
-		changed[js.rec.Token] = js
+	slices.SortStableFunc(running, func(a, b *track.Job) int { return a.Mail.Heard.Compare(b.Mail.Heard) })
+	changed := map[string]*track.Job{}
+	for _, js := range e.ReadProgress(running[:min(len(running), watch.MostFresh)], now) {
+		changed[js.Rec.Token] = js
 	}
 	if len(changed) == 0 {
 		return
 	}
-	e.republish(func(r *Report) {
+	e.report.ChangeJobs(func(r *publish.Report) {
 		for i := range r.Jobs {
 			jr := &r.Jobs[i]
 			js := changed[jr.Record.Token]
 			if js == nil || jr.Ended {
 				continue
 			}
-			lazy, fresh := js.learnt.doubted(e.learnt.Fit(e.keysOf(js.rec), now).On(jr.Kind))
+			lazy, fresh := js.Learnt.Doubted(e.Learnt.Fit(e.KeysOf(js.Rec), now).On(jr.Kind))
 			if fresh {
-				js.learnt.lazy = lazy
+				js.Learnt.Lazy = lazy
 			}
 			job := *jr.Job // readers of the last report have that one
-			job.Done, job.Speaks, job.Curve = js.rec.Done, js.rec.Speaks || js.rec.Tag.Spec.Signal != "", lazy.curve
-			jr.Record, jr.Job, jr.ETA = js.rec, &job, etaOf(&job, jr.Kind, now)
-			if js.runs.seg != nil {
-				jr.Run = *js.runs.seg
+			job.Done, job.Speaks, job.Curve = js.Rec.Done, js.Rec.Speaks || js.Rec.Tag.Spec.Signal != "", lazy.Curve
+			jr.Record, jr.Job, jr.ETA = js.Rec, &job, publish.ETA(&job, jr.Kind, now)
+			if js.Runs.Seg != nil {
+				jr.Run = *js.Runs.Seg
 			}
 		}
 	})

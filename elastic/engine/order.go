@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine/track"
 	"github.com/sluice-hpc/sluice/elastic/reason"
 )
 
@@ -18,14 +19,14 @@ var ErrBusy = errors.New("cannot save now")
 // returns; the next cycle carries it out. The same order again, while it is being carried
 // out, changes nothing. The caller has been authorised.
 func (e *Engine) Order(ctx context.Context, id elastic.JobID, kind elastic.Kind, now time.Time) error {
-	js := e.byID[id]
+	js := e.ByID[id]
 	switch {
-	case js == nil || js.shown.disown:
+	case js == nil || js.Shown.Disown:
 		return fmt.Errorf("%w: %d", ErrNoJob, id)
-	case !js.rec.Ended.IsZero():
-		return fmt.Errorf("job %d %w (%s)", id, ErrEnded, js.rec.State)
+	case !js.Rec.Ended.IsZero():
+		return fmt.Errorf("job %d %w (%s)", id, ErrEnded, js.Rec.State)
 	}
-	for _, in := range e.open {
+	for _, in := range e.Open {
 		switch {
 		case in.Job != id:
 		case in.Kind == kind, kind == elastic.Save && in.Step <= elastic.Verified:
@@ -35,20 +36,20 @@ func (e *Engine) Order(ctx context.Context, id elastic.JobID, kind elastic.Kind,
 		}
 	}
 	switch {
-	case phaseOf(js.shown.slurm) != elastic.Running:
+	case track.PhaseOf(js.Shown.Slurm) != elastic.Running:
 		return fmt.Errorf("job %d %w: it does not run", id, ErrBusy)
-	case kind == elastic.Park && (js.rec.Tag.Directive.Hold || js.shown.slurm.Held && !js.placing.hold):
+	case kind == elastic.Park && (js.Rec.Tag.Directive.Hold || js.Shown.Slurm.Held && !js.Placing.Hold):
 		return fmt.Errorf("job %d %w: it is held, and would not start again; type sluice release %d first", id, ErrBusy, id)
 	}
 	cause := reason.UserAskedSave
 	if kind == elastic.Park {
 		cause = reason.UserAskedRequeue
 	}
-	in := e.intend(js, kind, cause, now)
+	in := e.Rules.Intend(js, kind, cause, now)
 	if kind == elastic.Save {
 		in.Target = in.From
 	}
-	_, err := e.record(ctx, elastic.Plan{Open: []elastic.Intent{in}}, now)
+	_, err := e.Executor.Record(ctx, elastic.Plan{Open: []elastic.Intent{in}}, now)
 	if err != nil {
 		return fmt.Errorf("job %d: %w", id, err)
 	}

@@ -5,16 +5,17 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine/track"
 )
 
 // TestStoppedJobsAreLookedAtBeforeASecond: so that the begin time written for them is near.
 func TestStoppedJobsAreLookedAtBeforeASecond(t *testing.T) {
 	noon := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
-	e := New(Config{Period: 30 * time.Second, Transition: 500 * time.Millisecond})
+	e := New(Config{Rules: track.Rules{Period: 30 * time.Second, Transition: 500 * time.Millisecond}})
 	for ms := range 2000 {
 		now := noon.Add(time.Duration(ms) * time.Millisecond)
 		for step, asked := range map[elastic.Step]time.Time{elastic.Verified: now, elastic.Requeued: {}, elastic.Written: {}} {
-			e.open = []elastic.Intent{{Step: elastic.Asked}, {Step: step, RequeuedAt: asked}}
+			e.Open = []elastic.Intent{{Step: elastic.Asked}, {Step: step, RequeuedAt: asked}}
 			wake := e.wake(now, true, false)
 			if wake.Sub(wake.Truncate(time.Second)) != 750*time.Millisecond || wake.Before(now.Add(250*time.Millisecond)) || !wake.Before(now.Add(1250*time.Millisecond)) {
 				t.Fatalf("R%d at %s: wakes at %s", step, now, wake)
@@ -22,7 +23,7 @@ func TestStoppedJobsAreLookedAtBeforeASecond(t *testing.T) {
 		}
 	}
 	for _, in := range []elastic.Intent{{Step: elastic.Intended}, {Step: elastic.Asked}, {Step: elastic.Verified}, {Step: elastic.Released}} {
-		e.open = []elastic.Intent{in}
+		e.Open = []elastic.Intent{in}
 		if got := e.wake(noon, true, false); !got.Equal(noon.Add(500 * time.Millisecond)) {
 			t.Errorf("R%d: wakes at %s", in.Step, got)
 		}

@@ -14,12 +14,9 @@ type Speeds = learn.Speeds
 // Asked is a shape as the samples know it, and what is believed of it.
 type Asked = learn.Asked
 
-// MaxSamples is how many samples of one model are used, and kept: the newest ones.
-const MaxSamples = learn.MaxSamples
-
 // Speeds looks up what is known. Nothing is kept of what is asked.
 func (e *Engine) Speeds(ctx context.Context, uid uint32, model string, now time.Time) (Speeds, error) {
-	out, err := e.learnt.Speeds(ctx, e.learnerOf(uid, model), now)
+	out, err := e.Learnt.Speeds(ctx, e.Rules.LearnerOf(uid, model), now)
 	if err != nil {
 		return Speeds{}, fmt.Errorf("the speeds of model %.80q cannot be read: %w", model, err)
 	}

@@ -8,12 +8,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
 	"github.com/sluice-hpc/sluice/elastic/offcycle"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// ledger answers after a time, with the number of times that it was asked.
+// ledger answers after some time, with the number of queries so far.
 type ledger struct {
 	mu    sync.Mutex
 	takes time.Duration
@@ -21,7 +21,7 @@ type ledger struct {
 	asked int
 }
 
-// will has it answer so from now on.
+// will makes it answer like this from now on.
 func (l *ledger) will(takes time.Duration, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -41,8 +41,8 @@ func (l *ledger) Past(ctx context.Context, ids []slurm.JobID, _ time.Time) ([]sl
 	}
 }
 
-// An answer that comes at once is handed out at once, and one that comes later to a later
-// call; meanwhile no second question is asked and nobody waits.
+// An answer that comes in time is returned at once, and one that comes later by a later call.
+// Meanwhile no second query is made and no call waits.
 func TestAccountantWaitsBriefly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &ledger{takes: time.Second}
@@ -57,7 +57,7 @@ func TestAccountantWaitsBriefly(t *testing.T) {
 		}
 		for i, step := range []struct {
 			takes, after time.Duration
-			answer       int // 0 = it is asking
+			answer       int // 0 = none yet
 			waited       time.Duration
 		}{
 			{time.Second, 0, 1, time.Second},
@@ -66,9 +66,9 @@ func TestAccountantWaitsBriefly(t *testing.T) {
 			{0, 30 * time.Second, 2, 0},
 			{time.Second, 0, 0, 0}, // the last one took long: this one is not waited for
 			{0, 5 * time.Second, 3, 0},
-			{time.Second, 0, 4, time.Second}, // and that was quick
+			{time.Second, 0, 4, time.Second}, // and that one was quick
 			{time.Minute, 0, 0, 2 * time.Second},
-			{time.Second, time.Hour, 0, 0}, // nobody came for the answer: it is too old
+			{time.Second, time.Hour, 0, 0}, // the answer was not fetched in time: it is too old
 			{0, time.Second, 6, 0},
 		} {
 			if step.takes > 0 {
@@ -77,7 +77,7 @@ func TestAccountantWaitsBriefly(t *testing.T) {
 			time.Sleep(step.after)
 			synctest.Wait()
 			answer, waited, err := past()
-			if answer != step.answer || waited != step.waited || (answer == 0) != errors.Is(err, engine.ErrAsking) {
+			if answer != step.answer || waited != step.waited || (answer == 0) != errors.Is(err, observe.ErrAsking) {
 				t.Fatalf("step %d: answer %d after %v (%v), want %d after %v", i, answer, waited, err, step.answer, step.waited)
 			}
 		}
@@ -88,7 +88,7 @@ func TestAccountantWaitsBriefly(t *testing.T) {
 	})
 }
 
-// A call ends with its context, and a question with the daemon's.
+// A call ends with its context, and a query with the daemon's.
 func TestAccountantEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		daemon, stop := context.WithCancel(t.Context())
@@ -98,11 +98,11 @@ func TestAccountantEnds(t *testing.T) {
 		if _, err := a.Past(call, []slurm.JobID{7}, time.Now()); !errors.Is(err, context.DeadlineExceeded) {
 			t.Error(err)
 		}
-		if _, err := a.Past(t.Context(), []slurm.JobID{7}, time.Now()); !errors.Is(err, engine.ErrAsking) {
+		if _, err := a.Past(t.Context(), []slurm.JobID{7}, time.Now()); !errors.Is(err, observe.ErrAsking) {
 			t.Error(err)
 		}
 		stop()
-		synctest.Wait() // its goroutine is gone, or the bubble would say so
+		synctest.Wait() // its goroutine has ended, or the bubble would report it
 		if _, err := a.Past(t.Context(), []slurm.JobID{7}, time.Now()); !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}

@@ -5,32 +5,32 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
 )
 
-// unknown is whose a folder is that was never read: uid -1, which no user has.
+// unknown is the owner of a folder that was never read: uid -1, which no user has.
 const unknown = ^uint32(0)
 
-// mostTodo bounds what waits in one folder: a read of each kind, and writes that follow each
-// other.
+// mostTodo bounds the work queued for one folder: a read of each kind, and a sequence of
+// writes.
 const mostTodo = 4
 
-// idleFor is how long a folder without work is remembered.
+// idleFor is how long a folder without work is kept.
 const idleFor = time.Minute
 
 type kind int
 
 const (
-	change    kind = iota // a write, or a look that has to be of this moment
+	change    kind = iota // a write, or a read that has to begin after the call
 	readWord              // Mailbox.Runner
 	readLines             // Mailbox.Progress
 )
 
-// work is one call of the mailbox below. What it found is written by its goroutine alone,
-// and read once finished is set.
+// work is one call of the mailbox below. Its goroutine alone writes the results; they are read
+// AFTER done is closed.
 type work struct {
 	kind     kind
-	what     string // tells one write from another; "" = it is never taken for an earlier one
+	what     string // identifies a write; "" = never matches an earlier one
 	uid      uint32
 	offset   int64
 	do       func(*work)
@@ -48,18 +48,18 @@ type work struct {
 	err   error
 }
 
-// folder is what is to be done in one job's folders, in order. The first is under way when
-// busy is set.
+// folder is the queued work for one job's folders, in order. The first is under way if busy is
+// set.
 type folder struct {
 	token string
 	uid   uint32
 	todo  []*work
 	busy  bool
-	waits bool  // for a goroutine
-	slow  bool  // its last read that was waited for, or came since, took too long
-	word  *work // the newest that was read
-	lines *work // read, and not handed out
-	given *work // the last change, given up while it was under way
+	waits bool  // waits for a goroutine
+	slow  bool  // its last awaited read, or a later one, took too long
+	word  *work // the newest runner's word that was read
+	lines *work // read and not returned yet
+	given *work // the last change, if its caller stopped waiting while it was under way
 	used  time.Time
 }
 
@@ -72,9 +72,9 @@ func (f *folder) find(k kind) *work {
 	return nil
 }
 
-// made is the write of that name, should it be the last change and have been given up: under
-// way still, or done without an error. On a server that is slow every time nothing would
-// ever count as done.
+// made returns the last change if it has that name, was no longer waited for, and is under way
+// or done without an error. Without it, a write to a server that is slow every time would never
+// count as done.
 func (f *folder) made(what string) *work {
 	if o := f.given; o != nil && what != "" && o.what == what && (!o.finished || o.err == nil) {
 		return o
@@ -90,7 +90,8 @@ func (f *folder) has(uid uint32, offset int64) bool {
 	return f.lines != nil && f.lines.uid == uid && f.lines.offset == offset
 }
 
-// late says since when the folder has not answered: since the oldest work in it was asked for.
+// late returns the error that says since when the folder has not answered: since its oldest
+// work was requested.
 func (f *folder) late(o *work) error {
 	since := f.used
 	if o != nil {
@@ -99,17 +100,17 @@ func (f *folder) late(o *work) error {
 	if len(f.todo) > 0 {
 		since = f.todo[0].asked
 	}
-	return &engine.Unanswered{Since: since}
+	return &observe.Unanswered{Since: since}
 }
 
-// at finds the folder, and whose it is once that was said.
+// at returns the folder, and records its owner once that is known.
 func (m *Mailbox) at(token string, uid uint32) *folder {
 	f := m.folders[token]
 	if f == nil {
 		f = &folder{token: token, uid: uid}
 		m.folders[token] = f
 	}
-	if uid != unknown && len(f.todo) == 0 { // else a goroutine counts, or waits, for another
+	if uid != unknown && len(f.todo) == 0 { // else a goroutine counts for, or waits for, another user
 		f.uid = uid
 	}
 	f.used = m.now()
@@ -117,7 +118,7 @@ func (m *Mailbox) at(token string, uid uint32) *folder {
 	return f
 }
 
-// sweep forgets folders that nothing was asked of for a while, once in that while.
+// sweep drops folders without requests for idleFor, once per idleFor.
 func (m *Mailbox) sweep() {
 	now := m.now()
 	if now.Sub(m.swept) < idleFor && !now.Before(m.swept) {
@@ -131,7 +132,7 @@ func (m *Mailbox) sweep() {
 	}
 }
 
-// add puts work at the end of the folder's and has it begun as soon as the shares allow.
+// add appends work to the folder's queue and starts it as soon as the shares allow.
 func (m *Mailbox) add(f *folder, o *work) *work {
 	o.asked, o.done = m.now(), make(chan struct{})
 	f.todo = append(f.todo, o)
@@ -151,7 +152,7 @@ func (m *Mailbox) begin(f *folder) {
 	go m.serve(f, f.uid)
 }
 
-// dispatch begins work in folders that wait for it. Which user comes first is left to chance.
+// dispatch starts work in folders that wait for a goroutine. The order of users is random.
 func (m *Mailbox) dispatch() {
 	for uid, waiting := range m.crew.ready {
 		for len(waiting) > 0 && m.crew.takes(uid) {
@@ -164,7 +165,7 @@ func (m *Mailbox) dispatch() {
 	}
 }
 
-// serve does the folder's work until there is none. It may hang in any of it.
+// serve does the folder's work until there is none. Any part of it may hang.
 func (m *Mailbox) serve(f *folder, uid uint32) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -7,9 +7,9 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// Limiter asks for the site's limits in a goroutine, one question at a time: slurmdbd may
-// hang for a command's whole deadline, and there are several. Limits that do not come at once
-// are handed out to a later call, and until some come at once again none are waited for.
+// Limiter queries the site's limits in a goroutine, one query at a time: slurmdbd may hang
+// until a command's deadline, and there are several commands. Limits that do not come within 2
+// s are returned by a later call. Until some come in time again, calls do not wait.
 type Limiter struct {
 	under slurm.Limiter
 	asker asker[slurm.Limits]
@@ -17,13 +17,12 @@ type Limiter struct {
 
 var _ slurm.Limiter = (*Limiter)(nil)
 
-// NewLimiter returns a Limiter over the one given, whose questions end with ctx; now is the
-// clock.
+// NewLimiter returns a Limiter over another one, whose queries end with ctx; now is the clock.
 func NewLimiter(ctx context.Context, under slurm.Limiter, now func() time.Time) *Limiter {
 	return &Limiter{under: under, asker: asker[slurm.Limits]{ctx: ctx, now: now}}
 }
 
-// Limits returns engine.ErrAsking while there is no answer.
+// Limits returns the site's limits, or engine.ErrAsking while there is no answer.
 func (l *Limiter) Limits(ctx context.Context) (slurm.Limits, error) {
 	return l.asker.ask(ctx, l.under.Limits)
 }

@@ -9,12 +9,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
 	"github.com/sluice-hpc/sluice/elastic/offcycle"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// site tells its limits after a time, with the number of times it was asked as the name of the
+// site returns its limits after some time, with the number of queries so far as the name of the
 // only QOS.
 type site struct {
 	mu    sync.Mutex
@@ -35,15 +35,14 @@ func (s *site) Limits(ctx context.Context) (slurm.Limits, error) {
 	}
 }
 
-// A site that hangs holds up one call for 2 s and none after it; what it answers in the end is
-// handed out once.
+// A site that hangs delays one call by 2 s and none after it; its answer is returned once.
 func TestLimiterWaitsBriefly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &site{takes: time.Minute}
 		l := offcycle.NewLimiter(t.Context(), s, time.Now)
 		for i, want := range []time.Duration{2 * time.Second, 0, 0} {
 			began := time.Now()
-			if _, err := l.Limits(t.Context()); !errors.Is(err, engine.ErrAsking) || time.Since(began) != want {
+			if _, err := l.Limits(t.Context()); !errors.Is(err, observe.ErrAsking) || time.Since(began) != want {
 				t.Errorf("call %d: %v after %v, want it asking after %v", i, err, time.Since(began), want)
 			}
 			time.Sleep(5 * time.Second)

@@ -7,56 +7,57 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
 )
 
-// What a Mailbox waits for at most, on the goroutine of its caller.
+// How long a Mailbox waits at most, on its caller's goroutine.
 const (
-	// readWait is how long one read is waited for. What comes later is handed out at the next
-	// call, and a folder that was late is not waited for until it is as fast again.
+	// readWait is how long one read is waited for. A later answer is returned by the next call.
+	// A folder that was late is not waited for until it answers in time again.
 	readWait = 50 * time.Millisecond
-	// actWait is how long a write is waited for, or a look that has to be of this moment.
+	// actWait is how long a write is waited for, or a read that has to begin after the call.
 	actWait = 500 * time.Millisecond
-	// actFree of each such wait is not counted: a write to a server takes about this long, and
-	// open moves bound how many there are in a cycle.
+	// actFree of each such wait is not counted against the caller's time: a write to a file
+	// server takes about this long, and the number of open moves bounds how many there are per
+	// cycle.
 	actFree = 20 * time.Millisecond
-	// oldest is how long a word that was read is handed out while a newer one is late.
+	// oldest is how old a runner's word may be that is returned while a newer one is late.
 	oldest = 10 * time.Second
 )
 
-// errNotTried is of a write, or of a look that has to be of this moment, for which no time is
-// left: other folders are late. Nothing was begun; the next cycle tries again.
-var errNotTried = errors.New("not tried now: folders that do not answer used up the time for waiting")
+// errNotTried: there is no time left for a write, or a read that has to begin after the call,
+// because other folders are late. Nothing was begun; the next cycle tries again.
+var errNotTried = errors.New("not tried now: folders that do not answer used up the waiting time")
 
-// Mailbox is a Mailbox over another one that may block for ever. At most one goroutine works
-// on a folder, in the order in which it was told to, so that no late write overtakes a newer
-// one. A call that finds its folder late returns an *engine.Unanswered.
+// Mailbox is an observe.Mailbox over another one that may block for ever. At most one goroutine
+// works on a folder, in the order of the calls, so that no late write overtakes a newer one. A
+// call that finds its folder late returns an *observe.Unanswered.
 //
-// It is for one caller at a time, as an engine is; more of them are safe.
+// It is meant for one caller at a time, as an engine is; concurrent callers are safe.
 type Mailbox struct {
-	under engine.Mailbox
+	under observe.Mailbox
 	now   func() time.Time
 
 	mu      sync.Mutex
-	folders map[string]*folder // that have work, a word not handed out, or were late
+	folders map[string]*folder // folders that have work, hold a word not returned yet, or were late
 	crew    crew
 	reads   patience
 	acts    patience
 	swept   time.Time
 }
 
-var _ engine.Mailbox = (*Mailbox)(nil)
+var _ observe.Mailbox = (*Mailbox)(nil)
 
-// NewMailbox returns a Mailbox over the one given; now is the clock.
-func NewMailbox(under engine.Mailbox, now func() time.Time) *Mailbox {
+// NewMailbox returns a Mailbox over another one; now is the clock.
+func NewMailbox(under observe.Mailbox, now func() time.Time) *Mailbox {
 	return &Mailbox{
 		under: under, now: now, folders: map[string]*folder{}, crew: newCrew(),
 		reads: newPatience(200*time.Millisecond, 0, now()), acts: newPatience(time.Second, actFree, now()), swept: now(),
 	}
 }
 
-// Runner hands out the runner's word as read now, or, when the folder is late, as read at most
-// 10 s ago.
+// Runner returns the runner's word as read now or, if the folder is late, as read at most 10 s
+// ago.
 func (m *Mailbox) Runner(token string, uid uint32) (checkpoint.Runner, bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -74,7 +75,7 @@ func (m *Mailbox) Runner(token string, uid uint32) (checkpoint.Runner, bool, err
 	return checkpoint.Runner{}, false, f.late(o)
 }
 
-// RunnerNow waits for a read that begins after the call.
+// RunnerNow returns the runner's word from a read that begins after the call.
 func (m *Mailbox) RunnerNow(token string, uid uint32) (checkpoint.Runner, bool, error) {
 	w, err := m.act(token, uid, "", func(w *work) { w.word, w.ok, w.err = m.under.RunnerNow(token, uid) })
 	if w == nil {
@@ -83,7 +84,7 @@ func (m *Mailbox) RunnerNow(token string, uid uint32) (checkpoint.Runner, bool, 
 	return w.word, w.ok, err
 }
 
-// Progress hands out the lines behind the offset, as read now or since the last call.
+// Progress returns the lines after the offset, as read now or since the last call.
 func (m *Mailbox) Progress(token string, uid uint32, offset int64) ([]checkpoint.Progress, int64, []error, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -102,11 +103,12 @@ func (m *Mailbox) Progress(token string, uid uint32, offset int64) ([]checkpoint
 		f.lines = nil
 		return got.lines, got.next, got.bad, got.err
 	}
-	f.lines = nil // of another offset: read afresh
+	f.lines = nil // of another offset: read again
 	return nil, offset, nil, f.late(o)
 }
 
-// Ask writes a request. One that was written late, with an earlier deadline, is written.
+// Ask writes a request. A request with an earlier deadline that was written late counts as
+// written.
 func (m *Mailbox) Ask(token string, r checkpoint.Request) error {
 	same := r
 	same.Asked, same.Deadline = time.Time{}, time.Time{}
@@ -114,7 +116,7 @@ func (m *Mailbox) Ask(token string, r checkpoint.Request) error {
 	return err
 }
 
-// Withdraw removes whatever request there is.
+// Withdraw removes the request, if there is any.
 func (m *Mailbox) Withdraw(token string) error {
 	_, err := m.act(token, unknown, "withdraw", func(w *work) { w.err = m.under.Withdraw(token) })
 	return err
@@ -126,7 +128,7 @@ func (m *Mailbox) Aim(token string, t checkpoint.Target) error {
 	return err
 }
 
-// Forget removes the job's outbox folder, some time after it returns.
+// Forget removes the job's outbox folder. It returns BEFORE that is done.
 func (m *Mailbox) Forget(token string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -139,10 +141,10 @@ func (m *Mailbox) Forget(token string) error {
 	return nil
 }
 
-// act does one thing in the folder and waits for it; the work is nil when it was not done in
-// time. What has not begun by then is not begun any more, and what has may still happen:
-// BEFORE anything else does in that folder. Who calls again for the same, and for nothing
-// else meanwhile, is told of what happened late.
+// act does one thing in the folder and waits for it; the work is nil if it was not done in
+// time. Work that has not begun by then is dropped; work that has may still be done, BEFORE any
+// later work in that folder. A caller that repeats the same call, with no other in between,
+// gets the late result.
 func (m *Mailbox) act(token string, uid uint32, what string, do func(*work)) (*work, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -173,7 +175,7 @@ func (m *Mailbox) act(token string, uid uint32, what string, do func(*work)) (*w
 	return nil, f.late(o)
 }
 
-// wait gives the work so much time at most. The caller holds the lock, which is let go of
+// wait waits for the work at most this long. The caller holds the lock, which is released
 // meanwhile.
 func (m *Mailbox) wait(o *work, f *folder, p *patience, most time.Duration) {
 	began := m.now()

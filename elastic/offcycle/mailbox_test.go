@@ -9,13 +9,13 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
 )
 
 // disk is a mailbox whose folders can be made to hang.
 type disk struct {
 	mu    sync.Mutex
-	hung  map[string]chan struct{} // by token: closed when it answers again
+	hung  map[string]chan struct{} // by token: closed when the folder answers again
 	words map[string]string
 	log   []string
 	busy  map[string]int
@@ -93,7 +93,7 @@ func (d *disk) Withdraw(token string) error                  { d.do("withdraw", 
 func (d *disk) Aim(token string, _ checkpoint.Target) error  { d.do("aim", token); return nil }
 func (d *disk) Forget(token string) error                    { d.do("forget", token); return nil }
 
-func late(err error) bool { return errors.As(err, new(*engine.Unanswered)) }
+func late(err error) bool { return errors.As(err, new(*observe.Unanswered)) }
 
 // eventually waits for what other goroutines do.
 func eventually(t *testing.T, what string, is func() bool) {
@@ -116,8 +116,8 @@ func within(t *testing.T, most time.Duration, do func()) {
 	}
 }
 
-// TestHungFolderDelaysNoOther: whatever hangs, all others are read at once, and those that
-// hang cost a bounded wait once.
+// TestHungFolderDelaysNoOther: with any number of folders hanging, all others are read at once,
+// and those that hang cost a bounded wait once.
 func TestHungFolderDelaysNoOther(t *testing.T) {
 	d := newDisk()
 	m := NewMailbox(d, time.Now)
@@ -137,7 +137,7 @@ func TestHungFolderDelaysNoOther(t *testing.T) {
 			}
 		}
 	}
-	within(t, 2*time.Second, round) // each user's first costs a wait
+	within(t, 2*time.Second, round) // the first one of each user costs a wait
 	within(t, time.Second, round)
 	d.said("well", "hello")
 	for range 3 {
@@ -153,8 +153,8 @@ func TestHungFolderDelaysNoOther(t *testing.T) {
 	}
 }
 
-// TestUserWithManyHungFolders: a user's share of goroutines is bounded, and those of
-// others stay free.
+// TestUserWithManyHungFolders: a user's share of goroutines is bounded, and those of others
+// stay free.
 func TestUserWithManyHungFolders(t *testing.T) {
 	d := newDisk()
 	m := NewMailbox(d, time.Now)
@@ -183,9 +183,9 @@ func TestUserWithManyHungFolders(t *testing.T) {
 	})
 }
 
-// TestLateWordIsHandedOut: what a slow folder says arrives one call later, and the time of
-// the oldest question is told meanwhile.
-func TestLateWordIsHandedOut(t *testing.T) {
+// TestLateAnswerIsReturned: the word of a slow folder is returned one call later; meanwhile the
+// error has the time of the oldest request.
+func TestLateAnswerIsReturned(t *testing.T) {
 	d := newDisk()
 	now := time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC)
 	var mu sync.Mutex
@@ -207,7 +207,7 @@ func TestLateWordIsHandedOut(t *testing.T) {
 		t.Errorf("another user's question is answered by what this one's found: %v", err)
 	}
 	pass(3 * time.Second)
-	var u *engine.Unanswered
+	var u *observe.Unanswered
 	if _, _, err := m.Runner("a", 1); !errors.As(err, &u) || !u.Since.Equal(asked) {
 		t.Errorf("it is late since %v: %v", asked, err)
 	}
@@ -225,8 +225,8 @@ func TestLateWordIsHandedOut(t *testing.T) {
 	}
 }
 
-// TestLateWriteIsNotOvertaken: a write that was given up and is carried out late comes BEFORE
-// every later one in that folder; one that had not begun is never carried out.
+// TestLateWriteIsNotOvertaken: a write that is no longer waited for and is done late comes
+// BEFORE every later one in that folder; one that had not begun is never done.
 func TestLateWriteIsNotOvertaken(t *testing.T) {
 	d := newDisk()
 	m := NewMailbox(d, time.Now)
@@ -245,7 +245,7 @@ func TestLateWriteIsNotOvertaken(t *testing.T) {
 		t.Errorf("in this order: %s", got)
 	}
 	d.hang("b")
-	m.Runner("b", 1) // hangs, and nothing behind it begins
+	m.Runner("b", 1) // hangs, and nothing queued after it begins
 	if err := m.Aim("b", checkpoint.Target{}); !late(err) {
 		t.Errorf("aim: %v", err)
 	}
@@ -256,7 +256,7 @@ func TestLateWriteIsNotOvertaken(t *testing.T) {
 	}
 }
 
-// TestLookOfThisMoment: the look before a stop is never answered by an earlier one.
+// TestLookOfThisMoment: the read before a stop is never answered by an earlier one.
 func TestLookOfThisMoment(t *testing.T) {
 	d := newDisk()
 	m := NewMailbox(d, time.Now)
@@ -273,8 +273,8 @@ func TestLookOfThisMoment(t *testing.T) {
 	d.answer("a")
 }
 
-// TestWritesOfOthersHaveTime: a user whose folders hang, all of them new ones, uses up the
-// own half of the time for waiting, not that of others.
+// TestWritesOfOthersHaveTime: a user whose folders hang, all of them new ones, uses up its own
+// half of the waiting time, not that of others.
 func TestWritesOfOthersHaveTime(t *testing.T) {
 	d := newDisk()
 	m := NewMailbox(d, time.Now)
@@ -294,8 +294,9 @@ func TestWritesOfOthersHaveTime(t *testing.T) {
 	}
 }
 
-// TestForgetWaitsForNothing: and what was asked of the folder before is done before.
-func TestForgetWaitsForNothing(t *testing.T) {
+// TestForgetDoesNotWait: Forget does not wait, and earlier work in the folder is done
+// before it.
+func TestForgetDoesNotWait(t *testing.T) {
 	d := newDisk()
 	m := NewMailbox(d, time.Now)
 	d.hang("a")
@@ -308,8 +309,8 @@ func TestForgetWaitsForNothing(t *testing.T) {
 	eventually(t, "it is forgotten", func() bool { return len(d.done()) == mostTodo })
 }
 
-// A write that takes too long each time counts as done at the next call for the same, and for
-// that alone.
+// A write that takes too long each time counts as done at the next call for the same thing, and
+// only there.
 func TestLateWriteCountsAsDone(t *testing.T) {
 	d, now := newDisk(), time.Now()
 	m := NewMailbox(d, time.Now)

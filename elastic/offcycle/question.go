@@ -5,28 +5,28 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
 )
 
 const (
-	// askWait is how long an answer of Slurm is waited for on the goroutine of the caller.
+	// askWait is how long an answer of Slurm is waited for, on the caller's goroutine.
 	askWait = 2 * time.Second
-	// askOld is how long an answer that came later is kept for its caller.
+	// askOld is how long an answer that came later is kept.
 	askOld = 10 * time.Minute
 )
 
-// asker asks in a goroutine, one question at a time. An answer that does not come within
-// askWait is handed out to a later call, and until one comes at once again none is waited for.
+// asker makes queries in a goroutine, one at a time. An answer that does not come within
+// askWait is returned by a later call. Until one comes in time again, calls do not wait.
 type asker[T any] struct {
-	ctx context.Context // of the questions: they outlive the calls
+	ctx context.Context // of the queries, which outlive the calls
 	now func() time.Time
 
 	mu     sync.Mutex
-	asking *question[T] // under way, or not handed out yet
+	asking *question[T] // under way, or not returned yet
 	slow   bool
 }
 
-// question is one call of what is below. What it found is read once done is closed.
+// question is one query of the source below. Its results are read AFTER done is closed.
 type question[T any] struct {
 	done  chan struct{}
 	asked time.Time
@@ -35,8 +35,8 @@ type question[T any] struct {
 	err   error
 }
 
-// ask returns what do finds, or what an earlier call asked for. It returns
-// engine.ErrAsking while there is no answer.
+// ask returns the result of do, or that of an earlier call. It returns engine.ErrAsking while
+// there is none.
 func (a *asker[T]) ask(ctx context.Context, do func(context.Context) (T, error)) (none T, _ error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -60,7 +60,7 @@ func (a *asker[T]) ask(ctx context.Context, do func(context.Context) (T, error))
 	}
 	if !q.over() {
 		a.slow = true
-		return none, engine.ErrAsking
+		return none, observe.ErrAsking
 	}
 	a.asking, a.slow = nil, q.ended.Sub(q.asked) >= askWait
 	return q.found, q.err

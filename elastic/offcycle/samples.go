@@ -6,50 +6,50 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 )
 
 const (
-	// mostPending is how many speeds wait to be stored. Beyond it every second one of the
-	// longest series is dropped until leftPending are left: the speeds of a model are thinned,
+	// mostPending is how many samples may wait to be stored. Beyond it every second one of the
+	// longest series is dropped until leftPending are left: the series of a model are thinned,
 	// none is cut off.
 	mostPending, leftPending = 8192, 6144
-	// storeAgain is how long a store that refused is left alone.
+	// storeAgain is how long sluiced waits after the store returned an error.
 	storeAgain = 5 * time.Second
 )
 
-// Samples is Samples over a store that may be slow: what is added is stored by one goroutine,
-// some time later, and is read back as if it were stored. Speeds that wait are lost with the
-// daemon; nothing but the quality of later guesses depends on them.
+// Samples is a journal.Samples over a store that may be slow. What is added is stored later, by
+// one goroutine, and is read back as if it were stored. Samples that wait are lost if the
+// daemon dies; only the quality of later predictions depends on them.
 type Samples struct {
-	under engine.Samples
-	told  func(error) // that the store refused, and nil when it takes them again
+	under journal.Samples
+	told  func(error) // called when the store returns an error, and with nil when it works again
 
 	mu      sync.Mutex
 	waiting map[string][]speed.Sample
 	order   []string // series that wait, the oldest first
-	storing struct { // what is being written
+	storing struct { // the series being written
 		model   string
 		samples []speed.Sample
 	}
-	count   int // of those that wait
+	count   int // number of samples that wait
 	dropped uint64
 	more    chan struct{}
 }
 
-var _ engine.Samples = (*Samples)(nil)
+var _ journal.Samples = (*Samples)(nil)
 
-// NewSamples returns Samples over the store given. told is called when the store refuses what
-// waits, and with nil when it no longer does; it may be nil.
-func NewSamples(under engine.Samples, told func(error)) *Samples {
+// NewSamples returns Samples over the store. told is called when the store returns an error,
+// and with nil when it works again; it may be nil.
+func NewSamples(under journal.Samples, told func(error)) *Samples {
 	if told == nil {
 		told = func(error) {}
 	}
 	return &Samples{under: under, told: told, waiting: map[string][]speed.Sample{}, more: make(chan struct{}, 1)}
 }
 
-// AddSamples has them stored. It never waits for the store.
+// AddSamples queues samples to be stored. It never waits for the store and never fails.
 func (s *Samples) AddSamples(_ context.Context, model string, samples []speed.Sample) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -66,8 +66,8 @@ func (s *Samples) AddSamples(_ context.Context, model string, samples []speed.Sa
 	return nil
 }
 
-// thin drops every second sample of the longest series, never their newest; where no series
-// has two, those that have waited for longest.
+// thin drops every second sample of the longest series, never its newest. If no series has two
+// samples, those that have waited longest are dropped.
 func (s *Samples) thin() {
 	longest := 0
 	for _, samples := range s.waiting {
@@ -93,8 +93,8 @@ func (s *Samples) thin() {
 	s.dropped += uint64(before - s.count)
 }
 
-// Samples returns the newest samples of a model, oldest first, those that wait included. It
-// waits for the store.
+// Samples returns the newest samples of a model, oldest first, with those that wait. It waits
+// for the store and returns its error.
 func (s *Samples) Samples(ctx context.Context, model string, limit int) ([]speed.Sample, error) {
 	pending := s.pending(model)
 	stored, err := s.under.Samples(ctx, model, limit)
@@ -102,7 +102,7 @@ func (s *Samples) Samples(ctx context.Context, model string, limit int) ([]speed
 		return stored, err
 	}
 	for _, x := range pending {
-		if x = engine.NormalSample(x); !slices.Contains(stored, x) { // else it was written meanwhile
+		if x = journal.NormalSample(x); !slices.Contains(stored, x) { // else it was written meanwhile
 			stored = append(stored, x)
 		}
 	}
@@ -119,8 +119,8 @@ func (s *Samples) pending(model string) (out []speed.Sample) {
 	return append(out, s.waiting[model]...)
 }
 
-// Backlog tells how many speeds wait to be stored, and how many were dropped so far because
-// too many did.
+// Backlog returns how many samples wait to be stored, and how many were dropped so far because
+// too many waited.
 func (s *Samples) Backlog() (waiting int, dropped uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -153,7 +153,7 @@ func (s *Samples) Run(ctx context.Context) error {
 	}
 }
 
-// Flush stores all that waits now, or ends with the first error.
+// Flush stores all that waits now, or returns the first error.
 func (s *Samples) Flush(ctx context.Context) error {
 	for {
 		model, samples := s.take()
@@ -168,7 +168,7 @@ func (s *Samples) Flush(ctx context.Context) error {
 	}
 }
 
-// take takes out the series that has waited for longest.
+// take removes and returns the series that has waited longest.
 func (s *Samples) take() (string, []speed.Sample) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -183,7 +183,7 @@ func (s *Samples) take() (string, []speed.Sample) {
 	return model, s.storing.samples
 }
 
-// settle puts back what the store did not take, behind the other series.
+// settle puts back what the store did not take, after the other series.
 func (s *Samples) settle(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -198,7 +198,7 @@ func (s *Samples) settle(err error) {
 	s.storing.model, s.storing.samples = "", nil
 }
 
-// bound keeps what waits within mostPending.
+// bound keeps the samples that wait within mostPending.
 func (s *Samples) bound() {
 	for over := s.count > mostPending; over && s.count > leftPending; {
 		s.thin()

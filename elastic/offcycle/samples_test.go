@@ -8,13 +8,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 )
 
-// slowStore is a store that takes nothing until it is let go on.
+// slowStore is a store that blocks until it is released.
 type slowStore struct {
-	engine.Memory
+	journal.Memory
 	gate   chan struct{}
 	refuse atomic.Bool
 }
@@ -34,7 +34,7 @@ func samplesAt(from, n int) (out []speed.Sample) {
 	return out
 }
 
-func start(t *testing.T, under engine.Samples, told func(error)) *Samples {
+func start(t *testing.T, under journal.Samples, told func(error)) *Samples {
 	s := NewSamples(under, told)
 	ctx, cancel := context.WithCancel(context.Background())
 	over := make(chan struct{})
@@ -43,9 +43,9 @@ func start(t *testing.T, under engine.Samples, told func(error)) *Samples {
 	return s
 }
 
-// TestSlowStoreDelaysNobody: speeds are taken at once, read back in order, each once, and
-// stored when the disk lets them.
-func TestSlowStoreDelaysNobody(t *testing.T) {
+// TestSlowStoreDelaysNoCaller: samples are accepted at once, read back in order, each once, and
+// stored when the disk allows it.
+func TestSlowStoreDelaysNoCaller(t *testing.T) {
 	under := &slowStore{gate: make(chan struct{})}
 	s := start(t, under, nil)
 	ctx := context.Background()
@@ -76,7 +76,7 @@ func TestSlowStoreDelaysNobody(t *testing.T) {
 // TestSpeedsThatWaitAreBounded: beyond the bound the longest series is thinned, and its newest
 // sample stays.
 func TestSpeedsThatWaitAreBounded(t *testing.T) {
-	s := NewSamples(new(engine.Memory), nil)
+	s := NewSamples(new(journal.Memory), nil)
 	ctx := context.Background()
 	s.AddSamples(ctx, "small", samplesAt(0, 10))
 	for i := range 100 {
@@ -100,7 +100,7 @@ func TestSpeedsThatWaitAreBounded(t *testing.T) {
 	}
 }
 
-// TestStoreThatRefuses: nothing is lost, it is told once, and once more when it is over.
+// TestStoreThatRefuses: nothing is lost, the error is reported once, and its end once.
 func TestStoreThatRefuses(t *testing.T) {
 	under := &slowStore{gate: make(chan struct{})}
 	close(under.gate)

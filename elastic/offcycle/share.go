@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// How many goroutines work in folders at once: all of them may hang for ever, each in a
-// thread of its own. Half of them are for users who have few.
+// How many goroutines work in folders at once: all of them may hang for ever, each in a thread
+// of its own. Half of them are reserved for users with few.
 const (
 	mostAll  = 128
 	mostUser = 32
@@ -17,12 +17,12 @@ const (
 type crew struct {
 	all   int
 	of    map[uint32]int
-	ready map[uint32][]*folder // that wait for one, in order
+	ready map[uint32][]*folder // folders that wait for a goroutine, in order
 }
 
 func newCrew() crew { return crew{of: map[uint32]int{}, ready: map[uint32][]*folder{}} }
 
-// takes counts another one for the user, if there may be one.
+// takes counts another goroutine for the user, if one is allowed.
 func (c *crew) takes(uid uint32) bool {
 	if c.all >= mostAll || c.of[uid] >= mostUser || c.all >= mostAll/2 && c.of[uid] >= fewUser {
 		return false
@@ -39,13 +39,13 @@ func (c *crew) leaves(uid uint32) {
 	}
 }
 
-// patience is the time that may be waited: so much at once, and a tenth of the time that
-// passes. Of it a user has a half.
+// patience is the time that calls may wait: a fixed amount, refilled by a tenth of the time
+// that passes. One user may use half of it.
 type patience struct {
 	most time.Duration
-	free time.Duration // of each wait is not counted
+	free time.Duration // part of each wait that is not counted
 	all  purse
-	of   map[uint32]purse // those that are not full
+	of   map[uint32]purse // purses that are not full
 }
 
 type purse struct {
@@ -57,7 +57,7 @@ func newPatience(most, free time.Duration, now time.Time) patience {
 	return patience{most: most, free: free, all: purse{most, now}, of: map[uint32]purse{}}
 }
 
-// refilled is the purse at a later time. A clock that was set back fills nothing.
+// refilled returns the purse at a later time. A clock that was set back refills nothing.
 func (p purse) refilled(most time.Duration, share time.Duration, now time.Time) purse {
 	if passed := now.Sub(p.at); passed > 0 {
 		p.left = min(most, p.left+passed/share)
@@ -74,13 +74,13 @@ func (p *patience) user(uid uint32, now time.Time) purse {
 	return u.refilled(p.most/2, 20, now)
 }
 
-// left is what may be waited now for a folder of the user.
+// left returns how long a call for a folder of the user may wait now.
 func (p *patience) left(uid uint32, now time.Time) time.Duration {
 	p.all = p.all.refilled(p.most, 10, now)
 	return min(p.all.left, p.user(uid, now).left)
 }
 
-// spend counts what was waited.
+// spend counts a wait.
 func (p *patience) spend(uid uint32, d time.Duration, now time.Time) {
 	if d -= p.free; d <= 0 {
 		return
@@ -90,7 +90,7 @@ func (p *patience) spend(uid uint32, d time.Duration, now time.Time) {
 	p.all.left -= d
 	u.left -= d
 	p.of[uid] = u
-	if len(p.of) > 1024 { // of users that waited long ago nothing is to be known
+	if len(p.of) > 1024 { // purses of users that waited long ago are full again
 		maps.DeleteFunc(p.of, func(_ uint32, u purse) bool { return u.refilled(p.most/2, 20, now).left >= p.most/2 })
 	}
 }

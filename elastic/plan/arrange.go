@@ -9,34 +9,32 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// Arrangement is where an allocation puts each job.
+// Arrangement is the place of each job under an allocation.
 type Arrangement struct {
 	// Target holds every job that has or gets GPUs. A job that keeps its size
 	// keeps its place, unless its decision names another.
 	Target map[elastic.JobID]nodes.Placement
-	// Park holds the running jobs that are to be stopped and wait again.
+	// Park holds the running jobs that are to be stopped, to wait again.
 	Park map[elastic.JobID]bool
 	// Unplaced holds why a job could not get its size or its place.
 	Unplaced map[elastic.JobID]reason.Reason
-	// Order lists the jobs that move, each after those whose GPUs it may have to
-	// wait for. Reconcile keeps what a job of the list waits for from the jobs behind
-	// it; so each gets its GPUs, however long the moves take.
+	// Order lists the jobs that move, each AFTER those whose GPUs it may have to wait for.
+	// Reconcile keeps what a job of the list waits for from the jobs behind it; so each gets
+	// its GPUs, however long the moves take.
 	Order []elastic.JobID
 }
 
-// Arrange places an allocation. A decision that names a place gets exactly that,
-// if it fits beside the targets of all others (moveSet); else a place is found
-// as for those that name none: jobs that shrink stay within their own nodes, so
-// that no job waits for another to shrink; jobs that start or grow take GPUs that
-// are free now where they can, else GPUs that open moves will free, large jobs
-// first (nodes.Place: best fit). When a job finds no place in that order, the jobs that
-// found none are tried first, up to 4 more times; the arrangement that leaves the fewest
+// Arrange places an allocation. A decision that names a place gets exactly that, if it fits
+// beside the targets of all others (moveSet); else a place is searched as for decisions without
+// one. Jobs that shrink stay within their own nodes, so that no job waits for another to
+// shrink. Jobs that start or grow take GPUs that are free now if possible, else GPUs that open
+// moves will free, large jobs first (nodes.Place: best fit). If some find no place in that
+// order, those are tried first, up to 4 more times, and the arrangement with the fewest jobs
 // short of their size is taken.
 //
-// Running jobs whose named places would let them wait for each other in a circle,
-// and those that would wait for these, keep the place they have this time. Where
-// Limits.Preempt is set a decision of 0 GPUs stops a running job; else it means
-// nothing to a job that has GPUs.
+// Running jobs whose named places would make them wait for each other in a circle, and jobs
+// that would wait for these, keep their present place this time. If Limits.Preempt is set a
+// decision of 0 GPUs stops a running job; otherwise it has no effect on a job that has GPUs.
 func Arrange(s elastic.Snapshot, a elastic.Allocation) Arrangement {
 	s = within(s, a)
 	start := newSketch(s)
@@ -58,7 +56,7 @@ func Arrange(s elastic.Snapshot, a elastic.Allocation) Arrangement {
 	return start.growth(grow, a)
 }
 
-// within is the snapshot in which jobs are in the partitions their decisions name.
+// within returns the snapshot in which jobs are in the partitions that their decisions name.
 func within(s elastic.Snapshot, a elastic.Allocation) elastic.Snapshot {
 	cloned := false
 	for i := range s.Jobs {
@@ -79,8 +77,8 @@ func away(s elastic.Snapshot, j *elastic.Job, d elastic.Decision) bool {
 	return d.Within != "" && len(j.Place) > 0 && !s.Holds(d.Within, j.Place)
 }
 
-// place returns the place the decision names; empty when there is none, or one
-// that is not of its size.
+// place returns the place that the decision names; empty if there is none, or one of another
+// size.
 func place(d elastic.Decision) nodes.Placement {
 	if d.GPUs > 0 && d.Place.GPUs() == d.GPUs {
 		return d.Place
@@ -123,7 +121,7 @@ func first(named []elastic.JobID, jobs []elastic.Job) []elastic.Job {
 	return append(front, rest...)
 }
 
-// reserve sets aside what ordinary jobs wait for, as far as there will be room.
+// reserve sets aside what ordinary jobs wait for, as far as it will be free.
 func (k *sketch) reserve() {
 	if len(k.s.Demands) == 0 {
 		return
@@ -136,8 +134,8 @@ func (k *sketch) reserve() {
 	k.room = nodes.Taken(k.soon.Nodes, after)
 }
 
-// grown places the jobs in the order given on a copy of the sketch, and returns
-// those that did not get their size.
+// grown places the jobs in this order on a copy of the sketch, and returns those that did not
+// get their size.
 func (k *sketch) grown(order []elastic.Job, a elastic.Allocation) (*sketch, []elastic.JobID) {
 	c := *k
 	c.now, c.soon = k.now.Clone(), k.soon.Clone()
@@ -158,14 +156,14 @@ func (k *sketch) grown(order []elastic.Job, a elastic.Allocation) (*sketch, []el
 	return &c, short
 }
 
-// shrink chooses the nodes a job keeps among those it has. What is idle there
-// counts as free: Slurm fills an uneven split greedily from it.
+// shrink chooses the nodes that a job keeps among those it has. Idle GPUs there count as free:
+// Slurm fills an uneven split greedily from them.
 func (k *sketch) shrink(j elastic.Job, want int) {
 	var own []nodes.Node
 	k.now.Credit(j.Load(j.Place))
 	for _, i := range k.indices(j.Place) {
 		n := k.now.Nodes[i]
-		if !n.Usable { // draining: it keeps what it has, and gets no more
+		if !n.Usable { // draining: the job keeps its GPUs there and gets no more
 			n.Usable, n.Used = true, max(n.Used, n.GPUs-j.Place.On(n.Name))
 		}
 		own = append(own, n)
@@ -182,7 +180,7 @@ func (k *sketch) shrink(j elastic.Job, want int) {
 	k.Unplaced[j.ID] = reason.CannotGiveBack{GPUs: j.GPUs() - want}
 }
 
-// find returns a place for a job that starts or grows; empty when there is none.
+// find returns a place for a job that starts or grows; empty if there is none.
 func (k *sketch) find(j elastic.Job, want int) nodes.Placement {
 	own := j.Load(j.Place)
 	k.now.Credit(own)
@@ -199,8 +197,8 @@ func (k *sketch) find(j elastic.Job, want int) nodes.Placement {
 		if fits <= j.GPUs() {
 			continue
 		}
-		// A job that starts takes less, at once, rather than wait for more; one
-		// that runs moves once.
+		// A job that starts takes fewer GPUs at once rather than wait for more; a running one
+		// moves only once.
 		if less[i] = fits; len(j.Place) == 0 {
 			p, _ := k.place(view, j, fits)
 			return p
@@ -215,9 +213,9 @@ func (k *sketch) find(j elastic.Job, want int) nodes.Placement {
 	return nil
 }
 
-// views lists what a job may take from, best first. What ordinary jobs wait for
-// is set aside; only a job that starts may take it when there is nothing else,
-// for its turn came by the order of arrival.
+// views lists the inventories that a job may take from, best first. What ordinary jobs wait for
+// is set aside; only a job that starts may take it if there is nothing else, because it is its
+// turn in the queue.
 func (k *sketch) views(j elastic.Job) [][]nodes.Node {
 	if len(k.room) == 0 {
 		return [][]nodes.Node{k.now.Nodes, k.soon.Nodes}
@@ -229,9 +227,9 @@ func (k *sketch) views(j elastic.Job) [][]nodes.Node {
 	return views
 }
 
-// Elsewhere returns a placement of exactly so many GPUs for a job with an open move, on GPUs
-// that are free now and promised to no other job; empty when there is none. What the job's
-// own move was promised counts as free.
+// Elsewhere returns a placement of exactly this many GPUs for a job with an open move, on GPUs
+// that are free now and to which no other move is bound; empty if there is none. GPUs that the
+// job's own move is bound to count as free.
 func Elsewhere(s elastic.Snapshot, j elastic.Job, gpus int) nodes.Placement {
 	k := newSketch(s)
 	p, _ := k.place(k.freeNow(j), j, gpus)

@@ -17,15 +17,15 @@ import (
 // drawnWorlds is how many clusters the golden file has.
 const drawnWorlds = 600
 
-// drawn is a cluster and what a policy says about it.
+// drawn is a cluster and a policy's decisions for it.
 type drawn struct {
 	s elastic.Snapshot
 	a elastic.Allocation
 }
 
-// TestArrangementsAsBefore pins what becomes of some hundred drawn clusters: where each job is
-// put, what is parked, who finds no place, and in which order they move. A change here is a
-// change of decisions: read it, then -update.
+// TestArrangementsAsBefore pins the arrangements of some hundred drawn clusters: the place of
+// each job, which are parked, which find no place, and the order of the moves. A change here is
+// a change of decisions: read it, then -update.
 func TestArrangementsAsBefore(t *testing.T) {
 	var b strings.Builder
 	for name, world := range map[string]*rapid.Generator[drawn]{
@@ -44,7 +44,7 @@ func TestArrangementsAsBefore(t *testing.T) {
 	}
 }
 
-// arranged is an arrangement on one line.
+// arranged returns an arrangement on one line.
 func arranged(s elastic.Snapshot, where plan.Arrangement) string {
 	var b strings.Builder
 	for _, j := range s.Jobs {
@@ -64,9 +64,9 @@ func arranged(s elastic.Snapshot, where plan.Arrangement) string {
 	return b.String()
 }
 
-// drawFull draws a cluster on which nearly all GPUs are a running job's, and a policy that packs
-// these jobs anew: they change places with each other, in chains and in circles. Some nodes are
-// in a second partition, some jobs are to go there, and ordinary jobs wait.
+// drawFull draws a cluster on which running jobs have nearly all GPUs, and a policy that packs
+// them anew: they exchange places, in chains and in circles. Some nodes are in a second
+// partition, some jobs are to go there, and ordinary jobs wait.
 func drawFull(t *rapid.T) drawn {
 	s := elastic.Snapshot{Now: noon, Limits: elastic.Limits{Preempt: rapid.Bool().Draw(t, "preempt"), ShareNodes: rapid.Bool().Draw(t, "share nodes"), Placement: policytest.Placement(rapid.Bool().Draw(t, "any split"))}}
 	many := rapid.IntRange(2, 5).Draw(t, "nodes")

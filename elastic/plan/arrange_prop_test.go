@@ -15,9 +15,8 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// drawWorld draws a cluster with ordinary jobs, waiting and running jobs and open
-// moves, and what a policy may say about them: sizes with places, good and bad,
-// sizes without, and nothing at all.
+// drawWorld draws a cluster with ordinary jobs, waiting and running jobs and open moves, and
+// decisions of a policy: sizes with places, valid and invalid, sizes without, and none at all.
 func drawWorld(t *rapid.T) (elastic.Snapshot, elastic.Allocation) {
 	s := elastic.Snapshot{Now: noon, Limits: elastic.Limits{
 		Preempt: rapid.Bool().Draw(t, "preempt"), ShareNodes: rapid.Bool().Draw(t, "share nodes"),
@@ -110,7 +109,7 @@ func take(s *elastic.Snapshot, j elastic.Job, p nodes.Placement, sign int) {
 	}
 }
 
-// drawPlace draws any place at all, now and then one that makes no sense.
+// drawPlace draws any place, sometimes an impossible one.
 func drawPlace(t *rapid.T, inv []nodes.Node) nodes.Placement {
 	var p nodes.Placement
 	each := rapid.IntRange(1, 4).Draw(t, "each")
@@ -144,7 +143,7 @@ func story(s elastic.Snapshot, a elastic.Allocation, where plan.Arrangement) str
 	return b.String()
 }
 
-// An arrangement is always one the cluster can hold, with every open move made.
+// An arrangement always fits on the cluster, with every open move completed.
 func TestArrangementsAreSound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, a := drawWorld(t)
@@ -249,12 +248,12 @@ func samePlace(p, q nodes.Placement) bool {
 	return len(p) == len(q)
 }
 
-// Whatever moves are opened and however long each takes, all of them are made:
-// nobody waits in a circle, and nobody is given GPUs that somebody is on.
+// Whatever moves are opened and however long each takes, all of them complete: no jobs wait in
+// a circle, and no job gets GPUs that another one still holds.
 func TestMovesNeverWaitInACircle(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, a := drawWorld(t)
-		s.Limits.Placement = nil // what takes any split makes all moves at once
+		s.Limits.Placement = nil // a cluster that allows any split makes all moves at once
 		where := plan.Arrange(s, a)
 		again := rapid.Bool().Draw(t, "arranged again after every look")
 		first := story(s, a, where)
@@ -284,8 +283,8 @@ func TestMovesNeverWaitInACircle(t *testing.T) {
 	})
 }
 
-// fits checks that a move just opened finds its GPUs free beside what other open
-// moves hold or were promised.
+// fits checks that a move just opened finds its GPUs free beside those that other open moves
+// hold or are bound to.
 func fits(t *rapid.T, s elastic.Snapshot, in elastic.Intent, first string) {
 	free := map[string]int{}
 	for _, n := range s.Nodes {
@@ -306,7 +305,7 @@ func fits(t *rapid.T, s elastic.Snapshot, in elastic.Intent, first string) {
 	}
 }
 
-// make_ carries a move out.
+// make_ completes a move.
 func make_(s *elastic.Snapshot, in elastic.Intent) {
 	for i := range s.Jobs {
 		j := &s.Jobs[i]

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// at reads a placement as people write it: "n1:4+n2:2", "-" for none.
+// at reads a placement as written by hand: "n1:4+n2:2", "-" for none.
 func at(t testing.TB, text string) nodes.Placement {
 	t.Helper()
 	if text == "-" {
@@ -30,7 +30,7 @@ func at(t testing.TB, text string) nodes.Placement {
 	return p
 }
 
-// rack is four nodes of four GPUs with jobs on them; "-" waits.
+// rack returns four nodes of four GPUs with jobs on them; "-" waits.
 func rack(t testing.TB, jobs ...string) elastic.Snapshot {
 	s := elastic.Snapshot{Now: noon}
 	for _, name := range []string{"n1", "n2", "n3", "n4"} {
@@ -47,8 +47,8 @@ func rack(t testing.TB, jobs ...string) elastic.Snapshot {
 	return s
 }
 
-// moveCase is where jobs are and are meant to be, which of them can move in which order, which
-// cannot have their place, and which wait for each other in a circle.
+// moveCase is where jobs are and where they are to be, which of them can move in which order,
+// which cannot have their place, and which wait for each other in a circle.
 type moveCase struct {
 	name                        string
 	are, to                     []string
@@ -62,11 +62,11 @@ func TestPossible(t *testing.T) {
 		{name: "a swap", are: []string{"n1:4", "n2:4"}, to: []string{"n2:4", "n1:4"}, circular: "[1 2]"},
 		{name: "a swap with room to spare", are: []string{"n1:2", "n2:2"}, to: []string{"n2:2", "n1:2"}, order: "[1 2]"},
 		{name: "a swap that one of them breaks", are: []string{"n1:4", "n2:4"}, to: []string{"n2:2", "n1:1"}, circular: "[1 2]"},
-		{name: "who depends on a circle", are: []string{"n1:4", "n2:4", "-"}, to: []string{"n2:4", "n1:2", "n1:2"}, circular: "[1 2 3]"},
-		{name: "who does not", are: []string{"n1:4", "n2:4", "-"}, to: []string{"n2:4", "n1:4", "n3:2"}, order: "[3]", circular: "[1 2]"},
+		{name: "a job that waits for a circle", are: []string{"n1:4", "n2:4", "-"}, to: []string{"n2:4", "n1:2", "n1:2"}, circular: "[1 2 3]"},
+		{name: "a job that does not", are: []string{"n1:4", "n2:4", "-"}, to: []string{"n2:4", "n1:4", "n3:2"}, order: "[3]", circular: "[1 2]"},
 		{name: "stopping one opens the circle", are: []string{"n1:4", "n2:4", "n3:4"}, to: []string{"n2:4", "n1:4", "-"}, order: "[3]", circular: "[1 2]"},
 		{name: "stopping one of them does", are: []string{"n1:4", "n2:4"}, to: []string{"n2:4", "-"}, order: "[2 1]"},
-		{name: "who starts goes first", are: []string{"n1:4", "n2:4", "-"}, to: []string{"n4:4", "n1:4", "n3:4"}, order: "[3 1 2]"},
+		{name: "a starting job goes first", are: []string{"n1:4", "n2:4", "-"}, to: []string{"n4:4", "n1:4", "n3:4"}, order: "[3 1 2]"},
 		{name: "unless that would keep others from going", are: []string{"n1:4", "n2:2", "-"}, to: []string{"n2:2", "n1:4", "n2:2"}, order: "[1 2 3]"},
 		{name: "two on the same", are: []string{"-", "-"}, to: []string{"n1:3", "n1:3"}, order: "[1]", impossible: "[2]"},
 		{name: "one refused keeps others out", are: []string{"n1:4", "-"}, to: []string{"n2:5", "n1:2"}, impossible: "[1 2]"},
@@ -97,7 +97,7 @@ func TestPossible(t *testing.T) {
 	}
 }
 
-// TestPossibleAtTheBounds: nodes that have just enough, or one too few, of what is counted.
+// TestPossibleAtTheBounds: nodes with exactly enough, or one too few, of each resource.
 func TestPossibleAtTheBounds(t *testing.T) {
 	for _, c := range []moveCase{
 		{name: "a single CPU", are: []string{"-"}, to: []string{"n1:2"}, change: func(s *elastic.Snapshot) { s.Nodes[0].CPUs, s.Jobs[0].Spec.CPUsPerGPU = 1, 1 }, impossible: "[1]"},
@@ -138,9 +138,9 @@ func (c moveCase) check(t *testing.T) {
 	}
 }
 
-// Two chains on nodes of their own, of the same moves in opposite order: an uneven job waits
-// until another has come (to n1, to n3), one waits for the GPUs it leaves (on n5, on n7), and
-// one for the red GPUs that this leaves. Whatever order is tried, all go, each once.
+// Two chains on separate nodes, of the same moves in opposite order: an uneven job waits until
+// another has arrived (on n1, n3), one waits for the GPUs it leaves (on n5, n7), and one for
+// the red GPUs that this leaves. In any order that is tried, each moves once.
 func TestUnevenInTheMidstOfAChain(t *testing.T) {
 	s := elastic.Snapshot{Now: noon, Limits: elastic.Limits{ShareNodes: true}}
 	for i := range 8 {
@@ -173,10 +173,10 @@ func TestUnevenInTheMidstOfAChain(t *testing.T) {
 	}
 }
 
-// Jobs 2 and 3 can start as long as 1 and 4 have not left, which they do first where the queue
-// is tried as the jobs came, and the last first: the order that was tried before both stands.
-// 5 and 6 are in each other's way whatever the order.
-func TestTheBestOrderStands(t *testing.T) {
+// Jobs 2 and 3 can start as long as 1 and 4 have not left, which they do first if the queue is
+// tried in the order of the jobs, and in the opposite one: the order that was tried before both
+// is kept. 5 and 6 block each other in any order.
+func TestBestOrderIsKept(t *testing.T) {
 	s := elastic.Snapshot{Now: noon}
 	for i := range 8 {
 		s.Nodes = append(s.Nodes, nodes.Node{Name: fmt.Sprintf("n%d", i+1), GPUs: 4, Usable: true, Partitions: []string{"gpu"}})
@@ -195,8 +195,8 @@ func TestTheBestOrderStands(t *testing.T) {
 	}
 }
 
-// A job that gives back GPUs and cannot keep as many as decided keeps fewer, on its own nodes,
-// or says why it stays.
+// A job that gives GPUs back and cannot keep as many as decided keeps fewer, on its own nodes,
+// or has a reason why it stays.
 func TestArrangeShrinks(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -228,7 +228,7 @@ func TestArrangeShrinks(t *testing.T) {
 	}
 }
 
-// A place of another size than was decided says nothing: a place of that size is found.
+// A place of another size than decided is ignored: a place of that size is searched.
 func TestArrangeTakesNoPlaceOfAnotherSize(t *testing.T) {
 	where := plan.Arrange(rack(t, "-", "-"), elastic.Allocation{1: {GPUs: 2, Place: at(t, "n4:4")}, 2: {GPUs: 0, Place: at(t, "n3:1")}})
 	if where.Target[1].String() != "n1:2" || len(where.Target[2]) > 0 || len(where.Order) != 1 {
@@ -236,8 +236,8 @@ func TestArrangeTakesNoPlaceOfAnotherSize(t *testing.T) {
 	}
 }
 
-// One that starts and finds no place after a larger one is tried before it.
-func TestArrangeTriesTheUnluckyFirst(t *testing.T) {
+// A job that starts and finds no place after a larger one is tried before it.
+func TestArrangeTriesUnplacedJobsFirst(t *testing.T) {
 	s := rack(t, "-", "-", "n2:1", "n3:1")
 	s.Nodes[0].Usable, s.Nodes[3].Usable = false, false
 	s.Nodes[1].Partitions, s.Jobs[1].Partition = []string{"gpu", "fast"}, "fast"
@@ -247,7 +247,8 @@ func TestArrangeTriesTheUnluckyFirst(t *testing.T) {
 	}
 }
 
-// A decision that names partitions has the job in them, and leaves the caller's snapshot alone.
+// A decision that names partitions puts the job into them, and does not change the caller's
+// snapshot.
 func TestArrangeWithinPartitions(t *testing.T) {
 	s := rack(t, "-", "n1:2")
 	s.Nodes[3].Partitions = []string{"big"}
@@ -261,9 +262,9 @@ func TestArrangeWithinPartitions(t *testing.T) {
 	}
 }
 
-// What a job that is about to start will take of a node is no longer there for others, and
-// not twice: its GPUs, a CPU of its own where it asks for none, and its part of the node's
-// one job on several nodes.
+// What a job that is about to start will take of a node is not available to others, and is
+// counted once: its GPUs, one CPU if it requests none, and the node's one place for a job on
+// several nodes.
 func TestArrangeKeepsWhatIsPromised(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -302,8 +303,9 @@ func TestArrangeKeepsWhatIsPromised(t *testing.T) {
 	}
 }
 
-// Jobs that give GPUs back break a circle; a job of it that neither gives back nor starts stays.
-func TestArrangeLetsNobodyWaitInACircle(t *testing.T) {
+// Jobs that give GPUs back break a circle; a job of it that neither gives back nor starts
+// stays.
+func TestArrangeAvoidsCircles(t *testing.T) {
 	s := rack(t, "n1:4", "n2:4", "n3:4", "n4:4", "-")
 	a := elastic.Allocation{
 		1: {GPUs: 4, Place: at(t, "n2:4")}, 2: {GPUs: 4, Place: at(t, "n1:4")},
@@ -345,8 +347,8 @@ func TestArrangeStopsJobsOnlyWhereAllowed(t *testing.T) {
 	}
 }
 
-// BenchmarkArrangeNamed: all of ten thousand jobs are given places on 12,500 nodes,
-// every second one a new one.
+// BenchmarkArrangeNamed: ten thousand jobs are given places on 12,500 nodes, every second one a
+// new place.
 func BenchmarkArrangeNamed(b *testing.B) {
 	const jobs, count = 10000, 12500
 	s := elastic.Snapshot{Now: noon}
@@ -358,7 +360,7 @@ func BenchmarkArrangeNamed(b *testing.B) {
 		p := nodes.Placement{{Node: s.Nodes[i].Name, GPUs: 8}}
 		s.Nodes[i].Used = 8
 		s.Jobs = append(s.Jobs, elastic.Job{ID: elastic.JobID(i), Phase: elastic.Running, Partition: "gpu", Place: p, Spec: elastic.Spec{Min: 1}})
-		if i%2 == 0 && i > 0 { // a chain of moves onto each other's nodes
+		if i%2 == 0 && i > 0 { // a chain of moves to each other's nodes
 			p = nodes.Placement{{Node: s.Nodes[i-2].Name, GPUs: 8}}
 		} else if i == 0 {
 			p = nodes.Placement{{Node: s.Nodes[count-1].Name, GPUs: 8}}

@@ -5,26 +5,24 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// What follows lets tests see which moves Arrange finds possible, and why it does not find
-// the others so.
+// The following shows tests which moves Arrange finds possible, and why the others are not.
 
 // Feasible says which of a set of moves to given places can be made.
 type Feasible struct {
-	// Order lists the jobs that can move, so that each finds its GPUs free, or given
-	// back, once those before it have made their way.
+	// Order lists the jobs that can move, each after the jobs whose GPUs it needs.
 	Order []elastic.JobID
-	// Impossible lists the jobs that cannot have their place: Slurm could not give it to
-	// them, or it does not fit beside the targets of all others.
+	// Impossible lists the jobs that cannot have their place: Slurm could not give it to them,
+	// or it does not fit beside the targets of all others.
 	Impossible []elastic.JobID
 	// Circular lists the jobs that wait for each other in a circle, and those that wait
 	// for such jobs: in no order can all of them move.
 	Circular []elastic.JobID
 }
 
-// Possible says which jobs can move to the places given, all others staying where
-// they are bound to. An empty place stops the job. Jobs that have an open move, or
-// that may not be moved, are left out, and so are those that are there already.
-// Open moves count as made. It takes time in proportion to jobs and nodes.
+// Possible returns which jobs can move to the given places, while all others stay where they
+// are bound. An empty place stops the job. Jobs with an open move, jobs that may not be moved,
+// and jobs that are there already are left out. Open moves count as made. Its time is linear in
+// jobs and nodes.
 func Possible(s elastic.Snapshot, to map[elastic.JobID]nodes.Placement) Feasible {
 	k := newSketch(s)
 	set := &moveSet{s: s, bound: k.bound, soon: k.soon}
@@ -38,7 +36,7 @@ func Possible(s elastic.Snapshot, to map[elastic.JobID]nodes.Placement) Feasible
 	return set.feasible()
 }
 
-// feasible lists the jobs by what became of their moves.
+// feasible lists the jobs by the state of their moves.
 func (set *moveSet) feasible() Feasible {
 	var p Feasible
 	for _, m := range set.order {

@@ -8,14 +8,15 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// A job between two sizes gives its licenses back for a few seconds. A job that is started
-// meanwhile with the same ones would take them, and the other one could not go on. So no
-// job is started with a license of one that is resized, and none is resized with a license
-// of one that starts.
+// A job between two sizes gives its licenses back for a few seconds. A job started meanwhile
+// with the same licenses would take them, and the first one could not continue. So no job is
+// started with a license of one that is being resized, and none is resized with a license of
+// one that is starting.
 
-// licensed are jobs by the licenses that they have, or ask for, and the kind of their move.
+// licensed are jobs by the licenses that they have, or request, and by the kind of their move.
 type licensed map[elastic.Kind]map[string]elastic.JobID
 
+// add records the licenses of a job with an open move of the kind.
 func (l licensed) add(kind elastic.Kind, j *elastic.Job) {
 	for _, name := range j.Licenses {
 		if l[kind] == nil {
@@ -25,7 +26,7 @@ func (l licensed) add(kind elastic.Kind, j *elastic.Job) {
 	}
 }
 
-// licensesMoving are those of the jobs with open moves.
+// licensesMoving returns the licenses of the jobs with open moves.
 func licensesMoving(s *elastic.Snapshot) licensed {
 	l := licensed{}
 	for i := range s.Jobs {
@@ -38,8 +39,8 @@ func licensesMoving(s *elastic.Snapshot) licensed {
 	return l
 }
 
-// against returns a job that has a license of this one's in a move of the other kind: in a resize
-// where this one would start, in a start where it would be resized; false when there is none.
+// against returns a job that has a license in common with j in a move of the other kind: in a
+// resize if j would start, in a start if j would be resized; false if there is none.
 func (l licensed) against(j *elastic.Job) (elastic.JobID, bool) {
 	other := elastic.Start
 	if j.Phase == elastic.Held {
@@ -52,12 +53,14 @@ func (l licensed) against(j *elastic.Job) (elastic.JobID, bool) {
 	return l[other][j.Licenses[at]], true
 }
 
+// licensesTaken: a job with a license of this one is in a move of the other kind. A job that
+// is stopped gives its licenses back, so it is never delayed.
 func licensesTaken(r *reconciler, j *elastic.Job, _ nodes.Placement) bool {
 	_, taken := r.taking.against(j)
 	return taken && !r.where.Park[j.ID]
 }
 
-// waitsForLicenses keeps the target for it: the other move takes seconds.
+// waitsForLicenses keeps the target for the job: the other move takes seconds.
 func waitsForLicenses(r *reconciler, j *elastic.Job, t nodes.Placement, why reason.Reason) (*elastic.Intent, reason.Reason) {
 	promise(r.now, j, t, 1)
 	other, _ := r.taking.against(j)

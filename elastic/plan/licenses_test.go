@@ -38,7 +38,7 @@ func TestLicensesBetweenTwoSizes(t *testing.T) {
 }
 
 // TestLicensesBetweenSizes: a job does not start with a license of one that is between two
-// sizes. It keeps its GPUs meanwhile, and no more.
+// sizes. It keeps its GPUs meanwhile, and gets no more.
 func TestLicensesBetweenSizes(t *testing.T) {
 	c := newDecided()
 	c.job(t, "n2:1", "n2:2").Licenses = []string{"matlab"}

@@ -12,8 +12,8 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// However many jobs a decision would move, no more of those that have started are
-// between two sizes at once than the site allows; more are only left from before.
+// However many jobs a decision would move, at most as many started jobs are between two sizes
+// at once as the site allows; only moves that were open before may exceed it.
 func TestMovesAtOnceAreBounded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, a := drawWorld(t)
@@ -33,8 +33,8 @@ func TestMovesAtOnceAreBounded(t *testing.T) {
 	})
 }
 
-// Three jobs would shrink, and one at a time may: it does, and no other; nor any while an
-// earlier one is on its way.
+// Three jobs would shrink, and one at a time may: one does, and none while an earlier move is
+// open.
 func TestOneMoveAtATime(t *testing.T) {
 	on := func(node string, gpus int) nodes.Placement { return nodes.Placement{{Node: node, GPUs: gpus}} }
 	s := elastic.Snapshot{Now: noon, Limits: elastic.Limits{Moves: 1}}
@@ -55,8 +55,8 @@ func TestOneMoveAtATime(t *testing.T) {
 	}
 }
 
-// Two jobs wait for the GPUs of a third that has yet to leave its node: what is free
-// there now is promised to one of them, and to one alone.
+// Two jobs wait for the GPUs of a third that has yet to leave its node: what is free there now
+// is given to exactly one of them.
 func TestFreeGPUsArePromisedOnce(t *testing.T) {
 	on := func(node string) nodes.Placement { return nodes.Placement{{Node: node, GPUs: 2}} }
 	s := elastic.Snapshot{
@@ -81,8 +81,8 @@ func TestFreeGPUsArePromisedOnce(t *testing.T) {
 	}
 }
 
-// What is due to a job is in every plan, unless the job moves already: to be brought back
-// instead of any other move, to save unless another move of it does so.
+// What is due for a job is in every plan, unless the job moves already: a revival instead of
+// any other move, a save unless another move of it saves.
 func TestDueMovesAreInThePlan(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, a := drawWorld(t)

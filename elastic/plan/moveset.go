@@ -8,40 +8,41 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// moveSet is moves of jobs to given places: which of them can be made, and in which order.
+// moveSet is a set of moves of jobs to given places: which of them can be made, and in which
+// order.
 type moveSet struct {
 	s     elastic.Snapshot
 	bound map[elastic.JobID]nodes.Placement // what jobs with an open move are bound to
-	soon  *nodes.Ledger                     // every open move made, and those of order
+	soon  *nodes.Ledger                     // as after every open move, and the moves in order
 	moves []move
-	order []*move // those that can be made, in their order
+	order []*move // moves that can be made, in their order
 }
 
-// move is one job that is given a place.
+// move is a job and the place it is given.
 type move struct {
 	job      *elastic.Job
-	index    int // of the job in the snapshot
+	index    int // index of the job in the snapshot
 	to       nodes.Placement
-	from, at []nodeShare // where it is and where it is meant to be, by node
+	from, at []nodeShare // where it is and where it is to be, by node
 	spans    bool        // at takes several nodes
 	spanned  bool        // from does
 	state    moveState
-	on       int // while its state is moveWaits: the node on which it found no room
+	on       int // while its state is moveWaits: the node without room for it
 }
 
 // nodeShare is a job's GPUs on one node, the node by its index.
 type nodeShare struct{ node, gpus int }
 
-// moveState says what became of a move.
+// moveState is the result for a move.
 type moveState int
 
 const (
-	moveWaits      moveState = iota // for moves that free its GPUs
-	moveImpossible                  // it cannot have the place
+	moveWaits      moveState = iota // for moves that free the GPUs it needs
+	moveImpossible                  // the job cannot have the place
 	moveOrdered                     // it is in order
 )
 
-// add adds the move of a job, by its index, to the place, unless it is none.
+// add adds the move of the job with this index to the place, unless it is no move.
 func (set *moveSet) add(i int, place nodes.Placement) {
 	j := &set.s.Jobs[i]
 	if _, moving := set.bound[j.ID]; moving || !movable(j) || (len(place) == 0 && len(j.Place) == 0) {
@@ -59,7 +60,7 @@ func (set *moveSet) add(i int, place nodes.Placement) {
 	set.moves = append(set.moves, m)
 }
 
-// shares finds the nodes of a placement; those that are gone are left out.
+// shares returns the nodes of a placement, without those that no longer exist.
 func (set *moveSet) shares(p nodes.Placement) []nodeShare {
 	out := make([]nodeShare, 0, len(p))
 	for _, share := range p {
@@ -70,9 +71,8 @@ func (set *moveSet) shares(p nodes.Placement) []nodeShare {
 	return out
 }
 
-// ordered brings the shares into the inventory's order, which is Slurm's, unless
-// the cluster gives any split in any order, and reports whether each names another
-// node that is there.
+// ordered sorts the shares into the inventory's order, which is Slurm's, unless the cluster
+// allows any split in any order. It reports whether the shares name different, existing nodes.
 func (set *moveSet) ordered(m *move) bool {
 	if len(m.at) != len(m.to) {
 		return false
@@ -95,7 +95,7 @@ func (set *moveSet) ordered(m *move) bool {
 	return true
 }
 
-// valid reports whether the place is one the job could have on an empty cluster.
+// valid reports whether the job could have the place on an empty cluster.
 func (set *moveSet) valid(m *move) bool {
 	for _, s := range m.at {
 		n := &set.soon.Nodes[s.node]
@@ -111,7 +111,7 @@ func (set *moveSet) valid(m *move) bool {
 	})
 }
 
-// gpusOn returns the GPUs on one node; 0 where there is no share of it.
+// gpusOn returns the GPUs on one node; 0 if there is no share of it.
 func gpusOn(shares []nodeShare, node int) int {
 	for _, s := range shares {
 		if s.node == node {

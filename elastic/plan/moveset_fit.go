@@ -24,15 +24,15 @@ func (set *moveSet) fit() {
 			}
 			m.state = moveImpossible
 			m.withdraw(final)
-			for _, s := range m.from { // its return may be too much there
+			for _, s := range m.from { // keeping it there may be too much
 				work = append(work, s.node)
 			}
 		}
 	}
 }
 
-// tooMuch reports whether the node is over-full in something of which the move
-// takes more than it has there.
+// tooMuch reports whether the node is over-committed in a resource of which the move takes more
+// than it has there.
 func (set *moveSet) tooMuch(n nodes.Node, m *move, node int) bool {
 	if gpusOn(m.at, node) > gpusOn(m.from, node) {
 		if n.Left(m.job.Spec.Type()) < 0 || (n.CPUs > 0 && n.CPUsUsed > n.CPUs) ||
@@ -43,8 +43,8 @@ func (set *moveSet) tooMuch(n nodes.Node, m *move, node int) bool {
 	return n.Spanning > 1 && set.spanConflict(m, node)
 }
 
-// spanConflict reports whether the rule that jobs on several nodes share none concerns
-// the move on a node of its place.
+// spanConflict reports whether the rule that jobs on several nodes share none of them applies
+// to the move on a node of its place.
 func (set *moveSet) spanConflict(m *move, node int) bool {
 	return m.spans && !set.s.Limits.ShareNodes && gpusOn(m.at, node) > 0 && !(m.spanned && gpusOn(m.from, node) > 0)
 }
@@ -57,6 +57,8 @@ func (m *move) withdraw(view []nodes.Node) {
 	m.book(view, m.from, m.spanned, 1)
 }
 
+// book charges the shares to a view of the inventory; sign -1 frees them. CPUs and memory are
+// charged by GPU, and each node of a job on several nodes counts one such job.
 func (m *move) book(view []nodes.Node, shares []nodeShare, spans bool, sign int) {
 	load := m.job.Load(nil)
 	for _, s := range shares {
@@ -72,7 +74,7 @@ func (m *move) book(view []nodes.Node, shares []nodeShare, spans bool, sign int)
 
 // byNode lists, for each node, moves by their index, in order.
 type byNode struct {
-	first []int32 // of list, by node; one more at the end
+	first []int32 // start in list, by node; one more at the end
 	list  []int32
 }
 

@@ -6,11 +6,11 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// sequence finds an order in which the moves can be made one after the other, each to
-// GPUs that are free by then: no job is stopped to wait for another. First come the jobs
-// that only give GPUs back, then those that start, then the others in the order of the
-// snapshot. An early move may take what would have made others possible; so where some
-// are left, two more orders are tried, and the one that leaves the fewest is taken.
+// sequence finds an order in which the moves can be made one after the other, each to GPUs that
+// are free by then: no job is stopped to wait for another. First come the jobs that only give
+// GPUs back, then those that start, then the others in the order of the snapshot. An early move
+// may take what would have made others possible; so if some are left, two more orders are
+// tried, and the one that leaves the fewest is taken.
 func (set *moveSet) sequence() {
 	queue := set.queue()
 	before := append([]nodes.Node(nil), set.soon.Nodes...)
@@ -49,7 +49,7 @@ func (set *moveSet) queue() []*move {
 	return slices.Concat(rank[0], rank[1], rank[2])
 }
 
-// reordered is the queue in the order of the snapshot, or in the opposite one; jobs that
+// reordered returns the queue in the order of the snapshot, or in the opposite one; jobs that
 // only give GPUs back still come first.
 func reordered(queue []*move, last bool) []*move {
 	out := slices.Clone(queue)
@@ -76,8 +76,8 @@ func (set *moveSet) reset(queue []*move, before []nodes.Node) {
 	set.order = nil
 }
 
-// walk makes the moves in the order given. One that finds no room waits for another
-// to leave the node that lacks it.
+// walk makes the moves in this order. One that finds no room waits for another to leave the
+// node that lacks it.
 func (set *moveSet) walk(ready []*move) {
 	waiting := map[int][]*move{} // by node
 	for progress := true; progress; {
@@ -119,7 +119,7 @@ func (m *move) onlyFrees() bool {
 	return !m.spans || m.spanned
 }
 
-// blocked returns the node that lacks room for the move now; -1 when none does.
+// blocked returns a node that lacks room for the move now; -1 if none does.
 func (set *moveSet) blocked(m *move) int {
 	view := set.soon.Nodes
 	m.leave(view)
@@ -136,9 +136,8 @@ func (set *moveSet) blocked(m *move) int {
 	return set.missplit(m)
 }
 
-// missplit returns the first node on which Slurm, filling nodes greedily, would
-// now give an uneven move another number of GPUs than it is meant to have; -1
-// when the split comes out as meant.
+// missplit returns the first node on which Slurm, which fills nodes greedily, would now give an
+// uneven move another number of GPUs than intended; -1 if the split is as intended.
 func (set *moveSet) missplit(m *move) int {
 	if set.s.Limits.AnySplit() || m.to.Even() {
 		return -1
@@ -156,7 +155,7 @@ func (set *moveSet) missplit(m *move) int {
 	return -1
 }
 
-// apply makes the move in the view and puts it into the order.
+// apply makes the move in the view and appends it to the order.
 func (set *moveSet) apply(m *move) {
 	m.leave(set.soon.Nodes)
 	m.arrive(set.soon.Nodes)
@@ -164,8 +163,8 @@ func (set *moveSet) apply(m *move) {
 	set.order = append(set.order, m)
 }
 
-// waitingForSplit takes the moves out of waiting that wait for a split to come out as
-// meant: a job that comes to the node may bring that about, as well as one that leaves it.
+// waitingForSplit removes from waiting the moves that wait for their split to be as intended: a
+// job that arrives on the node may make it so, as well as one that leaves.
 func (set *moveSet) waitingForSplit(waiting map[int][]*move) []*move {
 	var out []*move
 	for i := range set.moves {

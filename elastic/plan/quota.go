@@ -6,9 +6,9 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// Refuses returns the first cap under which Slurm would leave the job pending if it
-// were started at the target now, beside what all other jobs have or are promised;
-// false when there is none.
+// Refuses returns the first cap under which Slurm would leave the job pending if it were
+// started at the target now, beside what all other jobs have or are bound to get; false if
+// there is none.
 func Refuses(s elastic.Snapshot, j elastic.Job, target nodes.Placement) (elastic.Cap, bool) {
 	if len(s.Caps) == 0 || len(target) == 0 {
 		return elastic.Cap{}, false
@@ -16,14 +16,14 @@ func Refuses(s elastic.Snapshot, j elastic.Job, target nodes.Placement) (elastic
 	return newQuota(&s, func(c elastic.Cap) bool { return c.Jobs[j.ID] }).refuses(&j, target)
 }
 
-// quota keeps count of the caps while moves are opened one after the other.
+// quota counts the usage of the caps while moves are opened one after the other.
 type quota struct {
 	s     *elastic.Snapshot
 	bound map[elastic.JobID]nodes.Placement
 	used  []int // of each cap, by all jobs
 }
 
-// newQuota counts the caps that are of interest.
+// newQuota counts the caps for which of returns true.
 func newQuota(s *elastic.Snapshot, of func(elastic.Cap) bool) *quota {
 	q := &quota{s: s, used: make([]int, len(s.Caps))}
 	if len(s.Caps) == 0 {
@@ -64,7 +64,7 @@ func (q *quota) refuses(j *elastic.Job, target nodes.Placement) (elastic.Cap, bo
 	return elastic.Cap{}, false
 }
 
-// take books a job's target beside what it has until it was moved.
+// take books a job's target in addition to what it has until it was moved.
 func (q *quota) take(j *elastic.Job, target nodes.Placement) {
 	for k, c := range q.s.Caps {
 		if c.Jobs[j.ID] {
@@ -73,7 +73,7 @@ func (q *quota) take(j *elastic.Job, target nodes.Placement) {
 	}
 }
 
-// refused is why the target cannot be.
+// refused returns why the target is not possible.
 func refused(s elastic.Snapshot, c elastic.Cap, target nodes.Placement) reason.Reason {
 	switch limit := s.Limit(c); {
 	case c.Least:

@@ -8,8 +8,8 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// TestCapsOfOneDecision: what Slurm would leave pending is not opened, beside what others
-// have, are promised, and take in the same decision.
+// TestCapsOfOneDecision: a move that Slurm would leave pending is not opened, given what others
+// have, are bound to, and take in the same decision.
 func TestCapsOfOneDecision(t *testing.T) {
 	both := map[elastic.JobID]bool{1: true, 2: true}
 	for name, tc := range map[string]struct {
@@ -65,7 +65,7 @@ func TestCapsOfOneDecision(t *testing.T) {
 	}
 }
 
-// TestBillingOfAFirstRun: Slurm goes on counting what the first run of a job came to.
+// TestBillingOfAFirstRun: Slurm keeps counting the billing of a job's first run.
 func TestBillingOfAFirstRun(t *testing.T) {
 	one := nodes.Placement{{Node: "n1", GPUs: 1}}
 	running := elastic.Job{ID: 1, Phase: elastic.Running, Partition: "a", Place: one}

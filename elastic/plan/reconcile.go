@@ -8,9 +8,9 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// Reconcile compares what is with what should be and says which moves to open.
-// A job with an open move gets no other. A move is opened only when its GPUs are
-// free now: no job is stopped to wait for another.
+// Reconcile compares the present state with the arrangement and returns which moves to open, in
+// Plan.Open, and a reason for each job. A job with an open move gets no other. A move is opened
+// only if its GPUs are free now: no job is stopped to wait for another.
 func Reconcile(s elastic.Snapshot, a elastic.Allocation, where Arrangement) elastic.Plan {
 	r := newReconciler(s, where)
 	p := elastic.Plan{Target: where.Target, Reasons: make([]elastic.JobReason, len(s.Jobs))}
@@ -30,8 +30,8 @@ func Reconcile(s elastic.Snapshot, a elastic.Allocation, where Arrangement) elas
 	return p
 }
 
-// withDue adds what is due to the moves of a plan, one move a job. What brings a job
-// back goes before its next start; a move of any kind saves, too.
+// withDue adds the due moves to those of a plan, one move per job. A revival or clearing comes
+// before the job's next start; a move of any kind includes a save.
 func withDue(open map[elastic.JobID]elastic.Intent, due, planned []elastic.Intent) []elastic.Intent {
 	saves := func(in elastic.Intent) bool { return in.Kind == elastic.Save || in.Kind == elastic.Park }
 	back := slices.DeleteFunc(slices.Clone(due), saves)
@@ -45,18 +45,20 @@ func withDue(open map[elastic.JobID]elastic.Intent, due, planned []elastic.Inten
 	})
 }
 
-// reconciler goes through the jobs of a snapshot and keeps count of what the moves that it
-// opens take.
+// reconciler goes through the jobs of a snapshot and counts what the moves that it opens take.
 type reconciler struct {
 	s      elastic.Snapshot
 	where  Arrangement
 	open   map[elastic.JobID]elastic.Intent
-	now    *nodes.Ledger // used, promised to open moves, and kept for jobs that came first
-	slots  *slots        // which users may have another move of a started job opened
+	now    *nodes.Ledger // GPUs used, bound to open moves, and kept for jobs that came first
+	slots  *slots        // whether a user may have another move of a started job opened
 	quota  *quota        // what the site's limits leave
 	taking licensed      // licenses of jobs that start, or are between two sizes
 }
 
+// newReconciler counts what the open moves have taken already: GPUs of their targets, slots,
+// licenses, and usage of caps. A target whose nodes Slurm chooses (Intent.AnyNodes) is not
+// booked, since it is not known.
 func newReconciler(s elastic.Snapshot, where Arrangement) *reconciler {
 	r := &reconciler{s: s, where: where, open: make(map[elastic.JobID]elastic.Intent, len(s.Intents)), now: nodes.NewLedger(s.Nodes)}
 	r.quota = newQuota(&r.s, func(elastic.Cap) bool { return true })
@@ -75,8 +77,8 @@ func newReconciler(s elastic.Snapshot, where Arrangement) *reconciler {
 	return r
 }
 
-// turns lists the jobs, by their index, in the order in which their moves may take GPUs: those of
-// the arrangement first, in its order.
+// turns returns the jobs' indices in the order in which their moves may take GPUs: those of the
+// arrangement's order first.
 func (r *reconciler) turns() []int {
 	at := make(map[elastic.JobID]int, len(r.s.Jobs))
 	for i := range r.s.Jobs {
@@ -97,14 +99,16 @@ func (r *reconciler) turns() []int {
 	return out
 }
 
-// rule is one rule of Reconcile. The first one with a condition that holds decides.
+// rule is one rule of Reconcile. The first rule whose condition holds decides, so their ORDER
+// matters: what makes a move impossible comes BEFORE what only delays it, and what is kept for
+// a delayed job is booked BEFORE the next job is judged.
 type rule struct {
 	when func(*reconciler, *elastic.Job, nodes.Placement) bool
 	then func(*reconciler, *elastic.Job, nodes.Placement, reason.Reason) (*elastic.Intent, reason.Reason)
 }
 
 var rules = []rule{
-	// One move at a time.
+	// One move at a time per job.
 	{inTransition, func(r *reconciler, j *elastic.Job, _ nodes.Placement, _ reason.Reason) (*elastic.Intent, reason.Reason) {
 		return nil, r.open[j.ID].Cause
 	}},
@@ -124,27 +128,27 @@ var rules = []rule{
 	{in(elastic.Queued), func(_ *reconciler, j *elastic.Job, _ nodes.Placement, _ reason.Reason) (*elastic.Intent, reason.Reason) {
 		return nil, reason.InSlurm{Reason: j.Reason}
 	}},
-	// Slurm would not take it, and is not asked again so soon.
+	// Slurm refused it lately, and is not asked again so soon.
 	{startRefused, waitsForSlurm},
 	// Nothing to do.
 	{func(r *reconciler, j *elastic.Job, t nodes.Placement) bool {
 		return t.Equal(j.Place) || (len(t) == 0 && !r.where.Park[j.ID])
 	}, stay(nil)},
-	// Slurm would leave it pending there. Nothing is kept for it: what is given back
-	// need not be of use to it.
+	// Slurm would leave it pending there. Nothing is kept for it: what is given back may be of
+	// no use to it.
 	{beyond, func(r *reconciler, j *elastic.Job, t nodes.Placement, why reason.Reason) (*elastic.Intent, reason.Reason) {
 		c, _ := r.quota.refuses(j, t)
 		return nil, reason.Join(why, reason.NotNow{Because: refused(r.s, c, t)})
 	}},
 	{resizeRefused, staysForSlurm},
-	// The GPUs are still with a job that is giving them back.
+	// The GPUs are still held by a job that gives them back.
 	{func(r *reconciler, j *elastic.Job, t nodes.Placement) bool { return !r.available(t, j) }, waitFor},
 	{func(r *reconciler, j *elastic.Job, _ nodes.Placement) bool {
 		return j.Phase == elastic.Held && r.s.Now.Before(j.Rest)
 	}, rests},
 	{licensesTaken, waitsForLicenses},
 	{in(elastic.Held), open(elastic.Start)},
-	// Bounded harm: so many jobs between two sizes at once.
+	// The number of jobs between two sizes at once is bounded.
 	{tooMany, func(r *reconciler, j *elastic.Job, t nodes.Placement, _ reason.Reason) (*elastic.Intent, reason.Reason) {
 		if _, own := r.slots.full(j.UID); own {
 			return nil, reason.MovesOfUser
@@ -158,6 +162,9 @@ var rules = []rule{
 	{in(elastic.Running), open(elastic.Resize)},
 }
 
+// reconcile applies the first rule that holds for the job. It returns the intent to open, or
+// nil, and the reason. It MUST be called in the order of turns, because rules book what later
+// jobs may no longer take.
 func (r *reconciler) reconcile(j *elastic.Job, why reason.Reason) (*elastic.Intent, reason.Reason) {
 	if unplaced, ok := r.where.Unplaced[j.ID]; ok {
 		why = unplaced
@@ -174,8 +181,8 @@ func (r *reconciler) reconcile(j *elastic.Job, why reason.Reason) (*elastic.Inte
 	return nil, why
 }
 
-// available reports whether the job finds the target free now, its own GPUs
-// counted in and what others were promised left to them.
+// available reports whether the target is free now for the job: its own GPUs count as free,
+// those bound to others do not.
 func (r *reconciler) available(target nodes.Placement, j *elastic.Job) bool {
 	req := j.Request(r.s.Limits)
 	for _, share := range target {
@@ -195,7 +202,7 @@ func (r *reconciler) available(target nodes.Placement, j *elastic.Job) bool {
 	return true
 }
 
-// without is a node as it would be without the job's GPUs, CPUs and memory.
+// without returns a node as it would be without the job's GPUs, CPUs and memory.
 func without(j *elastic.Job, n nodes.Node) nodes.Node {
 	own, have := j.Load(nil), j.Place.On(n.Name)
 	if have == 0 {
@@ -207,39 +214,44 @@ func without(j *elastic.Job, n nodes.Node) nodes.Node {
 	return n
 }
 
-// waitFor leaves a job where it is until its GPUs have been given back. Those
-// behind it in the arrangement's order do not take them.
+// waitFor leaves a job where it is until its GPUs have been given back. Jobs behind it in the
+// arrangement's order do not take them.
 func waitFor(r *reconciler, j *elastic.Job, t nodes.Placement, why reason.Reason) (*elastic.Intent, reason.Reason) {
 	promise(r.now, j, t, 1)
 	return nil, reason.Join(why, reason.WaitsReturn{To: t})
 }
 
-// rests keeps the GPUs of a job that Slurm may still stop or hold, for a run that vanished
-// or a call that was not answered.
+// rests keeps the GPUs of a job that Slurm may still stop or hold, because its run vanished or
+// a call timed out.
 func rests(r *reconciler, j *elastic.Job, t nodes.Placement, why reason.Reason) (*elastic.Intent, reason.Reason) {
 	promise(r.now, j, t, 1)
 	return nil, reason.Join(why, reason.StartsAfter{At: j.Rest})
 }
 
+// in holds for jobs in the phase.
 func in(p elastic.Phase) func(*reconciler, *elastic.Job, nodes.Placement) bool {
 	return func(_ *reconciler, j *elastic.Job, _ nodes.Placement) bool { return j.Phase == p }
 }
 
+// inTransition: the job has an open move.
 func inTransition(r *reconciler, j *elastic.Job, _ nodes.Placement) bool {
 	_, ok := r.open[j.ID]
 	return ok
 }
 
+// beyond: a cap does not allow the target, given what was taken so far.
 func beyond(r *reconciler, j *elastic.Job, t nodes.Placement) bool {
 	_, refused := r.quota.refuses(j, t)
 	return refused
 }
 
+// tooMany: the job's user may have no further move open.
 func tooMany(r *reconciler, j *elastic.Job, _ nodes.Placement) bool {
 	full, _ := r.slots.full(j.UID)
 	return full
 }
 
+// stay opens nothing, for this reason or, if it is nil, for the decision's.
 func stay(own reason.Reason) func(*reconciler, *elastic.Job, nodes.Placement, reason.Reason) (*elastic.Intent, reason.Reason) {
 	return func(_ *reconciler, _ *elastic.Job, _ nodes.Placement, why reason.Reason) (*elastic.Intent, reason.Reason) {
 		if own != nil {
@@ -249,6 +261,8 @@ func stay(own reason.Reason) func(*reconciler, *elastic.Job, nodes.Placement, re
 	}
 }
 
+// open opens a move to the target and books all that it takes, so that later jobs in the order
+// see it.
 func open(kind elastic.Kind) func(*reconciler, *elastic.Job, nodes.Placement, reason.Reason) (*elastic.Intent, reason.Reason) {
 	return func(r *reconciler, j *elastic.Job, target nodes.Placement, why reason.Reason) (*elastic.Intent, reason.Reason) {
 		in := &elastic.Intent{
@@ -263,7 +277,7 @@ func open(kind elastic.Kind) func(*reconciler, *elastic.Job, nodes.Placement, re
 		r.slots.opens(*in, j)
 		r.taking.add(kind, j)
 		r.quota.take(j, target)
-		promise(r.now, j, target, 1) // the next jobs see what this one was promised
+		promise(r.now, j, target, 1) // the next jobs see what this one is bound to
 		return in, why
 	}
 }

@@ -66,7 +66,7 @@ func (c *decided) job(t *testing.T, at, target string) *elastic.Job {
 
 func (c *decided) node(name string) *nodes.Node { return &c.s.Nodes[name[1]-'1'] }
 
-// opens is what is opened, "start 1 on n1:2, ...".
+// opens returns what is opened: "start 1 on n1:2, ...".
 func (c *decided) opens() (elastic.Plan, string) {
 	p := plan.Reconcile(c.s, c.a, c.where)
 	var words []string
@@ -81,9 +81,9 @@ func TestReconcileRules(t *testing.T) {
 	for name, tc := range map[string]struct {
 		jobs func(*testing.T, *decided)
 		want string
-		why  []string // of each job; a moved one's is not looked at
+		why  []string // of each job; that of a moved one is not compared
 	}{
-		"an order that repeats itself and names a job that is gone": {func(t *testing.T, c *decided) {
+		"an order with a duplicate and a job that no longer exists": {func(t *testing.T, c *decided) {
 			c.job(t, "", "n1:4")
 			c.job(t, "", "n1:4")
 			c.job(t, "", "n1:4")
@@ -97,7 +97,7 @@ func TestReconcileRules(t *testing.T) {
 			c.job(t, "n2:2", "n2:4").Directive.Hold = true
 			c.job(t, "n3:2", "n3:4")
 		}, "resize 3 on n3:4", []string{"held by its user; it runs on, and starts again only when released", "held by its user; it runs on, and starts again only when released"}},
-		"what keeps nodes from it is said to who waits without any": {func(t *testing.T, c *decided) {
+		"a job without nodes is told what keeps them from it": {func(t *testing.T, c *decided) {
 			c.job(t, "", "").Kept = reason.Text{Text: "n4 is reserved"}
 			c.job(t, "", "")
 			c.job(t, "n1:1", "").Kept = reason.Text{Text: "n4 is reserved"}
@@ -204,13 +204,13 @@ func TestReconcileRoom(t *testing.T) {
 	}
 }
 
-// spanned puts another job over several nodes on n1.
+// spanned puts another job on several nodes, with n1.
 func spanned(c *decided, _ *elastic.Job) {
 	c.node("n1").Used++
 	c.node("n1").Spanning++
 }
 
-// TestOpened: what a move says that was just opened.
+// TestOpened: the fields of a move that was just opened.
 func TestOpened(t *testing.T) {
 	c := newDecided()
 	c.s.By = "d1"
@@ -229,8 +229,8 @@ func TestOpened(t *testing.T) {
 	}
 }
 
-// TestRequestsNameTheDaemon: two daemons that open the same move in the same moment ask in
-// two names.
+// TestRequestsNameTheDaemon: two daemons that open the same move at the same moment use
+// different request ids.
 func TestRequestsNameTheDaemon(t *testing.T) {
 	s := rack(t, "n1:2", "-")
 	a := elastic.Allocation{1: {GPUs: 4, Place: at(t, "n2:4")}, 2: {GPUs: 1, Place: at(t, "n1:1")}}

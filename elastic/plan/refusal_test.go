@@ -10,7 +10,7 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// What a job may have after refusals, and what Reconcile says of it.
+// What a job may have after refusals, and Reconcile's reason for it.
 func TestAfterRefusals(t *testing.T) {
 	once := func(at nodes.Placement) elastic.Refusals {
 		return elastic.Refusals{}.And(at, reason.SlurmSaid{Text: "BadConstraints"}, noon)

@@ -8,17 +8,20 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// sketch is an arrangement in the making, with two views of the inventory.
+// sketch is an arrangement under construction, with two views of the inventory.
 type sketch struct {
 	Arrangement
 	s     elastic.Snapshot
-	bound map[elastic.JobID]nodes.Placement // what jobs with an open move are bound to
+	bound map[elastic.JobID]nodes.Placement // placements that jobs with an open move are bound to
 	named []bool                            // by job: its decision names a place, and is settled
-	now   *nodes.Ledger                     // everything used, and everything promised to others, on it
-	soon  *nodes.Ledger                     // as it will be once every move made its way
+	now   *nodes.Ledger                     // with everything that is used or bound to other jobs
+	soon  *nodes.Ledger                     // as it will be once every move is complete
 	room  []nodes.Load                      // what ordinary jobs wait for and could have by then
 }
 
+// newSketch returns the arrangement before any decision: every job where it is bound. In now,
+// an open move takes its target in addition to the job's present GPUs; in soon, instead of
+// them.
 func newSketch(s elastic.Snapshot) *sketch {
 	k := &sketch{s: s, bound: s.Bound(), named: make([]bool, len(s.Jobs))}
 	k.Target, k.Unplaced = make(map[elastic.JobID]nodes.Placement, len(s.Jobs)), map[elastic.JobID]reason.Reason{}
@@ -43,7 +46,7 @@ func newSketch(s elastic.Snapshot) *sketch {
 	return k
 }
 
-// free reports whether the job's place is open to the decision.
+// free reports whether the decision may change the job's place.
 func (k *sketch) free(j *elastic.Job) bool {
 	_, moving := k.bound[j.ID]
 	return !moving && movable(j)
@@ -76,8 +79,7 @@ func (k *sketch) move(j *elastic.Job, p nodes.Placement) {
 	k.Park[j.ID] = true
 }
 
-// cross settles the decisions that name a place, or none where jobs may be
-// stopped.
+// cross settles the decisions that name a place, or none where jobs may be stopped.
 func (k *sketch) cross(a elastic.Allocation) {
 	c := &moveSet{s: k.s, bound: k.bound, soon: k.soon}
 	for i := range k.s.Jobs {
@@ -104,9 +106,9 @@ func (k *sketch) cross(a elastic.Allocation) {
 	}
 }
 
-// refused finds another way for a job that cannot have the place its decision
-// names: one that gives GPUs back does so on its own nodes; one that starts, or that
-// could not have the place at all, takes what there is.
+// refused finds another way for a job that cannot have the place that its decision names: one
+// that gives GPUs back does so on its own nodes; one that starts, or that could not have the
+// place at all, takes what is free.
 func (k *sketch) refused(m *move) {
 	j, want := *m.job, m.to.GPUs()
 	switch {
@@ -121,7 +123,7 @@ func (k *sketch) refused(m *move) {
 	}
 }
 
-// indices finds the nodes of a placement, in inventory order.
+// indices returns the nodes of a placement, in inventory order.
 func (k *sketch) indices(p nodes.Placement) []int {
 	var out []int
 	for _, share := range p {
@@ -133,8 +135,8 @@ func (k *sketch) indices(p nodes.Placement) []int {
 	return out
 }
 
-// place returns the job's placement at the wanted size, and when there is none
-// the largest accepted size below it that would fit. A pin admits no other size.
+// place returns the job's placement at the wanted size or, if there is none, at the largest
+// accepted size below it that fits. A pin allows no other size.
 func (k *sketch) place(inventory []nodes.Node, j elastic.Job, want int) (p nodes.Placement, fits int) {
 	r := j.Request(k.s.Limits)
 	r.GPUs, r.Sizes = want, j.Spec.Options(want)
@@ -148,16 +150,15 @@ func (k *sketch) place(inventory []nodes.Node, j elastic.Job, want int) (p nodes
 	return got.Placement, got.Fits
 }
 
-// freeNow is the inventory as one job finds it: everything used, and everything
-// promised to others, on it.
+// freeNow returns the inventory as one job finds it, with everything that is used or bound to
+// others.
 func (k *sketch) freeNow(j elastic.Job) []nodes.Node {
 	k.now.Credit(j.Load(j.Place))
 	promise(k.now, &j, k.bound[j.ID], -1)
 	return k.now.Nodes
 }
 
-// promise books what a job will take at a place beyond what it holds; sign -1
-// takes the promise back.
+// promise books what a job will take at a place beyond what it holds; sign -1 undoes it.
 func promise(l *nodes.Ledger, j *elastic.Job, at nodes.Placement, sign int) {
 	load := j.Load(nil)
 	for _, share := range at {

@@ -4,19 +4,21 @@ import (
 	"github.com/sluice-hpc/sluice/elastic"
 )
 
-// slots counts the moves that may be open at once (Limits.Moves), by user. Every user who has
-// jobs that could move has an equal share of them. A user may take more than that share, of
-// what others do not use now; but for each job of another user that could move one slot stays
-// free, up to the share of that user. So a user alone has all of them.
+// slots counts the moves that may be open at once (Limits.Moves), by user. Every user with jobs
+// that could move has an equal share of them. A user may take more than that share of what
+// others do not use now; but for each job of another user that could move one slot stays free,
+// up to the share of that user. So a user alone has all of them.
 type slots struct {
 	limit   int
-	resizes map[uint32]int // open, by user
+	resizes map[uint32]int // open resizes, by user
 	others  map[uint32]int // saves, parks and the like: many are due whatever is decided (withDue)
 	lent    map[uint32]int // resizes that lend their GPUs (Intent.Lends); they take no slot of another user
-	could   map[uint32]int // jobs that could move and do not
+	could   map[uint32]int // number of jobs that could move and do not
 	users   map[uint32]bool
 }
 
+// newSlots counts the open moves, and the jobs that could move, by user. Without a bound
+// (Limits.Moves of 0) it counts nothing.
 func newSlots(s *elastic.Snapshot) *slots {
 	if s.Limits.Moves < 1 {
 		return &slots{}
@@ -60,7 +62,7 @@ func (b *slots) add(in elastic.Intent, uid uint32, lends bool) {
 	b.users[uid] = true
 }
 
-// opens counts a move that the job's user may open.
+// opens counts a move that is opened for the job's user.
 func (b *slots) opens(in elastic.Intent, j *elastic.Job) {
 	if b.limit < 1 {
 		return
@@ -71,7 +73,7 @@ func (b *slots) opens(in elastic.Intent, j *elastic.Job) {
 	}
 }
 
-// share is what every user may have, whatever others have.
+// share returns the slots that every user may have, whatever others have.
 func (b *slots) share(uid uint32) int {
 	n := len(b.users)
 	if !b.users[uid] {
@@ -80,8 +82,8 @@ func (b *slots) share(uid uint32) int {
 	return max(1, b.limit/n)
 }
 
-// full reports whether the user may open no other move now; own, that it is for how many that
-// user has open, while there are slots for others.
+// full reports whether the user may open no other move now. own: because of the user's own open
+// moves, while there are slots for others.
 func (b *slots) full(uid uint32) (full, own bool) {
 	if b.limit < 1 {
 		return false, false
@@ -93,7 +95,7 @@ func (b *slots) full(uid uint32) (full, own bool) {
 		if v == uid {
 			continue
 		}
-		// What is due to one user beyond that user's share is not held against another.
+		// What is due for one user beyond that user's share does not count against another.
 		has := b.resizes[v] + min(b.others[v], max(0, share-b.resizes[v]))
 		taken += has
 		kept += max(0, min(share-has-b.lent[v], b.could[v]))

@@ -11,8 +11,8 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// usersJobs is jobs of users on a node each, of which the first few have an open move, and a plan in
-// which every other one shrinks.
+// usersJobs is jobs of users, on a node each, of which the first few have an open move, and a
+// plan in which every other one shrinks.
 type usersJobs struct {
 	s     elastic.Snapshot
 	a     elastic.Allocation
@@ -27,7 +27,7 @@ func newUsersJobs(limit int) *usersJobs {
 	}
 }
 
-// add adds jobs of a user; those that move have done so for a while.
+// add adds jobs of a user; those that move have moved for some time.
 func (c *usersJobs) add(uid uint32, idle, moving int, kind elastic.Kind, since time.Duration) {
 	for n := range idle + moving {
 		id := elastic.JobID(len(c.s.Jobs) + 1)
@@ -53,8 +53,8 @@ func (c *usersJobs) opened() map[uint32]int {
 	return out
 }
 
-// TestMovesAreSharedByUsers: what one user's jobs have open never keeps another user from the
-// share that is the other's, and a user alone has everything.
+// TestMovesAreSharedByUsers: one user's open moves never take another user's share, and a user
+// alone has all slots.
 func TestMovesAreSharedByUsers(t *testing.T) {
 	for name, tc := range map[string]struct {
 		add  func(*usersJobs)
@@ -81,8 +81,8 @@ func TestMovesAreSharedByUsers(t *testing.T) {
 	}
 }
 
-// Whoever has what open: no more than the site allows are opened, a user with less than an
-// equal share gets more unless all slots are taken, and none stays free that a user could use.
+// For any open moves: no more are opened than the site allows, a user with less than an equal
+// share gets more unless all slots are taken, and no slot stays free that a user could use.
 func TestSharesOfMovesAddUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.IntRange(1, 12).Draw(t, "limit")

@@ -8,8 +8,8 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// motley is a node of two red and four blue GPUs, of which job 1 has a red.
-func motley() elastic.Snapshot {
+// twoTypes is a node of two red and four blue GPUs, of which job 1 has a red one.
+func twoTypes() elastic.Snapshot {
 	on := func(gpus int) nodes.Placement { return nodes.Placement{{Node: "n1", GPUs: gpus}} }
 	return elastic.Snapshot{Now: noon,
 		Nodes: []nodes.Node{{Name: "n1", Partitions: []string{"gpu"}, GPUs: 6, Used: 1, Usable: true, Type: "blue+red",
@@ -23,10 +23,10 @@ func motley() elastic.Snapshot {
 	}
 }
 
-// A job grows onto GPUs of its type alone, however many others are idle, and what two moves
-// are to have together is there of each type.
+// A job grows only onto GPUs of its type, however many others are idle, and two moves together
+// get no more of a type than there is.
 func TestArrangedWithinTypes(t *testing.T) {
-	s := motley()
+	s := twoTypes()
 	s.Intents = nil
 	s.Jobs[2].Spec.Types = []string{"blue"}
 	got := plan.Arrange(s, elastic.Allocation{1: {GPUs: 3}, 2: {GPUs: 3}, 3: {GPUs: 2}})

@@ -10,16 +10,16 @@ import (
 	"strings"
 )
 
-// address says in which declaration of a file an edit is: "func Name", "func (T) Name",
-// "const Name", "var Name" or "type Name". A function's may name the receiver, parameters
-// and results that only the new text has: "func (e Engine) act(ctx, _, snap) (err)".
+// address says in which declaration of a file an edit is made: "func Name", "func (T) Name",
+// "const Name", "var Name" or "type Name". For a function it may name the receiver, parameters
+// and results that only the new text uses: "func (e Engine) act(ctx, _, snap) (err)".
 type address struct {
 	word, receiver, name string
-	of                   string   // what the receiver is called in the edit
+	of                   string   // the receiver's name in the edit
 	params, results      []string // likewise, by position
 }
 
-// parseAddress reads what stands behind a file's name.
+// parseAddress reads the text after a file's name.
 func parseAddress(text string) (*address, error) {
 	word, rest, _ := strings.Cut(text, " ")
 	a := &address{word: word, name: rest}
@@ -45,7 +45,7 @@ func (a *address) function(text string) error {
 	name, lists, named := strings.Cut(text, "(")
 	a.name = strings.TrimSpace(name)
 	if named {
-		// The parser reads "func name(a, b) (c)" as types without names, which is as good.
+		// The parser reads "func name(a, b) (c)" as types without names, which works as well.
 		tree, err := parser.ParseFile(token.NewFileSet(), "", "package p\nfunc f("+lists, parser.SkipObjectResolution)
 		if err != nil || len(tree.Decls) != 1 {
 			return fmt.Errorf("%q: want: func (T) NAME(PARAMETER, ...) (RESULT, ...)", text)
@@ -71,7 +71,7 @@ func listed(list *ast.FieldList) (names []string) {
 	return names
 }
 
-// find is the declaration in a file, and what the address's names are called there.
+// find returns the declaration in a file, and the names there of what the address names.
 func (a *address) find(tree *ast.File) (ast.Decl, map[string]string, error) {
 	bound := map[string]string{}
 	for _, d := range tree.Decls {
@@ -101,7 +101,7 @@ func (a address) String() string {
 	return a.word + " " + a.name
 }
 
-// declared are the names that a line of a declaration declares.
+// declared returns the names that a line of a declaration declares.
 func declared(s ast.Spec) []*ast.Ident {
 	switch s := s.(type) {
 	case *ast.ValueSpec:
@@ -112,7 +112,7 @@ func declared(s ast.Spec) []*ast.Ident {
 	return nil
 }
 
-// receiverOf is the type that a method belongs to, without star and parameters.
+// receiverOf returns the type that a method belongs to, without star and parameters.
 func receiverOf(d *ast.FuncDecl) string {
 	if d.Recv == nil || len(d.Recv.List) == 0 {
 		return ""

@@ -17,8 +17,8 @@ import (
 // source is the root of the module.
 const source = "../.."
 
-// applied returns the files that the fault changes, by their path in the module,
-// as they are with it.
+// applied returns the files that the fault changes, by their path in the module, with the
+// fault.
 func (p plant) applied() (map[string]string, error) {
 	by := map[string][]edit{}
 	for _, e := range p.Edits {
@@ -41,13 +41,13 @@ func (p plant) applied() (map[string]string, error) {
 	return out, nil
 }
 
-// splice is what an edit comes to in a file: bytes from..to become text.
+// splice is an edit resolved in a file: bytes from..to become text.
 type splice struct {
 	from, to int
 	text     string
 }
 
-// applyTo makes all edits of a file, each where it fits in the text as it was.
+// applyTo makes all edits of a file, each located in the unchanged text.
 func applyTo(file, text string, edits []edit) (string, error) {
 	var all []splice
 	for _, e := range edits {
@@ -71,8 +71,8 @@ func applyTo(file, text string, edits []edit) (string, error) {
 	return b.String(), newNames(file, text, b.String())
 }
 
-// newNames refuses an edit whose new text has names that are nothing in the file: that
-// fault would not build, and so be noticed by nobody.
+// newNames refuses an edit whose new text uses names that do not occur in the file: that fault
+// would not build, so no test could catch it.
 func newNames(file, was, is string) error {
 	if !strings.HasSuffix(file, ".go") {
 		return nil
@@ -92,7 +92,7 @@ func newNames(file, was, is string) error {
 	return nil
 }
 
-// fit finds the one place of an edit.
+// fit returns the one place of an edit.
 func (e edit) fit(text string) (splice, error) {
 	if e.At == nil {
 		if n := strings.Count(text, e.Old); n != 1 || e.Old == "" {
@@ -117,7 +117,7 @@ func (e edit) fit(text string) (splice, error) {
 	return splice{all[0].from, all[0].to, is}, err
 }
 
-// bare is a Go file's code without comments, printed.
+// bare returns a Go file's code without comments, printed.
 func bare(text string) (string, error) {
 	set := token.NewFileSet()
 	file, err := parser.ParseFile(set, "", text, parser.SkipObjectResolution)
@@ -129,7 +129,7 @@ func bare(text string) (string, error) {
 	return b.String(), err
 }
 
-// overlay lays the files that the fault changes, into dir.
+// overlay writes the files that the fault changes into dir.
 func (p plant) overlay(dir string) (string, error) {
 	changed, err := p.applied()
 	if err != nil {
@@ -138,8 +138,8 @@ func (p plant) overlay(dir string) (string, error) {
 	return overlay(changed, dir)
 }
 
-// overlay writes changed files and the list that "go build -overlay" wants into dir,
-// and returns the list's name.
+// overlay writes changed files, and the list that "go build -overlay" reads, into dir, and
+// returns the list's name.
 func overlay(changed map[string]string, dir string) (string, error) {
 	root, err := filepath.Abs(source)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// verdict is what a run of tests says.
+// verdict is the result of a run of tests.
 type verdict string
 
 const (
@@ -25,31 +25,30 @@ const (
 	panicked verdict = "panicked"
 	hung     verdict = "hung"
 	broken   verdict = "ended without a verdict"
-	slain    verdict = "ended by a signal from outside" // the kernel short of memory, or whoever stopped the campaign
+	slain    verdict = "ended by a signal from outside" // by the kernel, short of memory, or by the user that stopped the campaign
 	unrun    verdict = "could not be run"
 )
 
-// patience is how long one run of tests may take. It is there to end runs that
-// hang, not to measure any.
+// patience is how long one run of tests may take. It ends runs that hang; it measures nothing.
 const patience = 10 * time.Minute
 
 // mostMemory bounds a test program's address space, in bytes.
 const mostMemory = 6 << 30
 
-// outside reports whether the verdict says nothing about the fault: it is due to the
-// machine or to its users.
+// outside reports whether the verdict says nothing about the fault, because the machine or its
+// users caused it.
 func (v verdict) outside() bool { return v == slain || v == unrun }
 
-// outcome is a verdict with what led to it.
+// outcome is a verdict with its evidence.
 type outcome struct {
 	verdict
-	test, word string // the first test that failed, and what it said first
-	text       string // all that was printed
+	test, word string // the first test that failed, and the first line of its message
+	text       string // everything that was printed
 	took       time.Duration
 }
 
-// try builds the tests of the fault's room, with the files of an overlay in place
-// of their own when there is one, and runs those it names.
+// try builds the tests of the fault's package, with the files of an overlay in place of their
+// own if there is one, and runs the tests that the fault names.
 func (p plant) try(ctx context.Context, overlay, dir string) outcome {
 	program := filepath.Join(dir, "tests")
 	if text, err := p.build(ctx, overlay, program); err != nil {
@@ -76,7 +75,7 @@ func (p plant) run(ctx context.Context, program string, env []string) outcome {
 	defer cancel()
 	run := exec.CommandContext(ctx, "/bin/sh", "-c", p.bounded(), program, "-test.v", "-test.failfast",
 		fmt.Sprintf("-test.short=%t", p.Short), "-test.skip", p.Skip, "-test.run", p.Run)
-	run.Dir = filepath.Join(source, p.Room) // where go test would run it
+	run.Dir = filepath.Join(source, p.Room) // the folder in which go test would run it
 	run.Env = env
 	run.WaitDelay = time.Second
 	began := time.Now()
@@ -86,8 +85,8 @@ func (p plant) run(ctx context.Context, program string, env []string) outcome {
 	return o
 }
 
-// bounded is how the shell starts a test program: with a fault in it, it might well
-// fill the machine's memory. The race detector reserves more than any bound.
+// bounded returns how the shell starts a test program: a program with a fault could fill the
+// machine's memory. The race detector reserves more than any bound.
 func (p plant) bounded() string {
 	if p.Race {
 		return `exec "$0" "$@"`
@@ -95,8 +94,8 @@ func (p plant) bounded() string {
 	return fmt.Sprintf(`ulimit -v %d && exec "$0" "$@"`, mostMemory>>10)
 }
 
-// environment hands the overlay on to programs that the tests build themselves. What a
-// drawn test failed at is not kept: without the fault it means nothing.
+// environment passes the overlay on to programs that the tests build themselves. Failures of
+// drawn tests are not saved: without the fault they have no meaning.
 func environment(overlay string) []string {
 	env := append(os.Environ(), "RAPID_NOFAILFILE=1")
 	if overlay != "" {
@@ -112,7 +111,7 @@ var (
 	panicAt  = regexp.MustCompile(`(?m)^(panic: |fatal error: |runtime: )`)
 )
 
-// judge reads the verdict off what a test program printed and how it ended.
+// judge derives the verdict from what a test program printed and how it ended.
 func judge(text string, err error, late bool) outcome {
 	o := outcome{text: text}
 	var exit *exec.ExitError
@@ -135,14 +134,14 @@ func judge(text string, err error, late bool) outcome {
 	return o
 }
 
-// crashes are the signals that a program brings upon itself.
+// crashes are the signals that a program causes itself.
 var crashes = []syscall.Signal{syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGILL, syscall.SIGFPE, syscall.SIGABRT, syscall.SIGTRAP, syscall.SIGSYS}
 
-// ended is the verdict on a program that came to no result of its own.
+// ended returns the verdict on a program that ended without a result of its own.
 func ended(err error) verdict {
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) {
-		if errors.Is(err, exec.ErrWaitDelay) { // it left processes behind
+		if errors.Is(err, exec.ErrWaitDelay) { // it left processes running
 			return broken
 		}
 		return unrun
@@ -157,7 +156,7 @@ func ended(err error) verdict {
 	return slain
 }
 
-// firstWord is what the first assertion that failed said, on one line.
+// firstWord returns the message of the first failed assertion, on one line.
 func firstWord(text string) string {
 	if strings.Contains(text, "WARNING: DATA RACE") {
 		return "data race"

@@ -1,10 +1,10 @@
-// Package planted tries the tests: testdata lists deliberate faults in sluice's
-// own code, each an edit of a few words, and for each the tests that must notice
-// it. An edit is laid over the source while a test program is built (go build
-// -overlay), so that no file of sluice carries a fault or a switch for one.
+// Package planted tests the tests. testdata lists deliberate faults in sluice's own code, each
+// an edit of a few words, and for each the tests that must catch it. An edit is laid over the
+// source while a test program is built (go build -overlay), so that no file of sluice contains
+// a fault or a switch for one.
 //
-// A fault counts as caught when those tests pass without it and fail with it, by
-// what they assert: a program that does not build, panics or hangs caught nothing.
+// A fault counts as caught if those tests pass without it and fail with it, by an assertion: a
+// program that does not build, panics or hangs caught nothing.
 //
 // # Where an edit is made
 //
@@ -18,7 +18,7 @@
 // changed or a line is broken; where it then fits twice or not at all, it is refused.
 //
 // What the new text names is to be seen in the old text too, or in the address, by position:
-// "in elastic/engine func (e Engine) refused(ctx, _, _, _, now)" says what the edit calls the
+// "in elastic/engine/execute func (e Executor) refused(ctx, _, _, _, now)" says what the edit calls the
 // receiver, the first and the fifth parameter; results follow in a second pair of brackets.
 // Names that are nothing in the file are refused, since such a fault would not build.
 //

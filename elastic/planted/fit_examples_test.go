@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// wasSource is a file as it was when edits of it were written.
+// wasSource is a file as it was when the edits were written.
 const wasSource = `package x
 
 import "fmt"
@@ -34,15 +34,15 @@ func (b *box) add(size, weight int) (err error) {
 }
 `
 
-// TestAnEditFits: what may change in a function without the edit noticing, what may not,
-// and what the source says afterwards.
+// TestAnEditFits: what may change in a function so that the edit still fits, what may not, and
+// the resulting source.
 func TestAnEditFits(t *testing.T) {
 	const where = "func (box) add"
 	for _, c := range []struct {
 		name, at, old, new string
 		change             []string // of the source: old and new text in turn
-		want               string   // a text of the source with the edit; "" = refused
-		wrong              string   // how it is refused
+		want               string   // a text that the edited source contains; "" = the edit is refused
+		wrong              string   // part of the error when it is refused
 	}{
 		{"as it was", where, "if size > 10 && check(weight) {", "if check(weight) {", nil, "\tif check(weight) {\n\t\treturn", ""},
 		{"a variable renamed", where, "if size > 10 && check(weight) {", "if size > 11 && check(weight) {",
@@ -90,7 +90,7 @@ func TestAnEditFits(t *testing.T) {
 	}
 }
 
-// TestAddresses: what can name a declaration.
+// TestAddresses: the forms that can name a declaration.
 func TestAddresses(t *testing.T) {
 	for _, text := range []string{"func f", "func (T) f", "func (v T) f(a, _, b) (err)", "func f(a)", "const c", "var v", "type t"} {
 		if _, err := parseAddress(text); err != nil {
@@ -104,8 +104,8 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// TestPlantsSurviveOtherNames: every fault is the same fault when all variables of the
-// functions that it changes have other names, comments are gone and lines break elsewhere.
+// TestPlantsSurviveOtherNames: every fault stays the same fault when all variables of the
+// functions that it changes are renamed, comments are removed and lines are broken elsewhere.
 func TestPlantsSurviveOtherNames(t *testing.T) {
 	all, err := plants()
 	if err != nil {
@@ -121,7 +121,7 @@ func TestPlantsSurviveOtherNames(t *testing.T) {
 		}
 		for file, edits := range by {
 			if slices.ContainsFunc(edits, func(e edit) bool { return e.At == nil }) {
-				continue // its text counts
+				continue // matched letter by letter
 			}
 			raw, err := os.ReadFile(filepath.Join(source, file))
 			if err != nil {
@@ -140,11 +140,11 @@ func TestPlantsSurviveOtherNames(t *testing.T) {
 	}
 }
 
-// other is what the names of variables end with in a text written otherwise.
+// other is the suffix that variables get in a rewritten text.
 const other = "Otherwise"
 
-// otherwise is Go text with other names of variables in the declarations that are edited,
-// without comments and with more lines.
+// otherwise rewrites Go text: other variable names in the declarations that are edited, no
+// comments, and more lines.
 func otherwise(t *testing.T, text string, edits []edit) string {
 	var names []int // offsets of their ends
 	for _, e := range edits {
@@ -157,7 +157,8 @@ func otherwise(t *testing.T, text string, edits []edit) string {
 			keys[w.lit] = keys[w.lit] || p.key[w.from]
 		}
 		for _, w := range p.words {
-			// One that hides a constant or variable of the package keeps its name: see outside.
+			// A variable that hides a constant or variable of the package keeps its name: see
+			// outside.
 			if p.local[w.from] && !keys[w.lit] && p.fixed[w.lit] != value && !slices.Contains(names, w.to) {
 				names = append(names, w.to)
 			}
@@ -186,7 +187,7 @@ func otherwise(t *testing.T, text string, edits []edit) string {
 	return is
 }
 
-// code is Go text as its tokens, whatever its lines.
+// code returns Go text as its tokens, without line breaks.
 func code(t *testing.T, text string) string {
 	words, err := wordsOf(text)
 	if err != nil {

@@ -17,11 +17,11 @@ type word struct {
 	tok      token.Token
 	lit      string
 	from, to int
-	// optional: a comma or semicolon that stands there or not by how lines are broken.
+	// optional: a comma or semicolon whose presence depends on line breaks.
 	optional bool
 }
 
-// wordsOf splits Go text into tokens, without comments. What the end of a line means is
+// wordsOf splits Go text into tokens, without comments. The semicolons implied by line ends are
 // kept, so that "a\nb" is not "a b".
 func wordsOf(text string) ([]word, error) {
 	set := token.NewFileSet()
@@ -60,7 +60,7 @@ func wordsOf(text string) ([]word, error) {
 	return all, wrong
 }
 
-// fragment is Go text of an edit as tokens; its last comma may be missing where it fits.
+// fragment returns Go text of an edit as tokens; its last comma may be missing where it fits.
 func fragment(text string) ([]word, error) {
 	all, err := wordsOf(text)
 	if n := len(all); n > 0 && all[n-1].tok == token.SEMICOLON && all[n-1].lit == "" {
@@ -79,14 +79,14 @@ func fragment(text string) ([]word, error) {
 type place struct {
 	text  string
 	words []word
-	// local has the identifiers that are declared within, by offset; key those of them that
-	// may as well be the names of fields.
+	// local has the identifiers that are declared within, by offset; key those of them that may
+	// also be field names.
 	local, key map[int]bool
-	bound      map[string]string // names of the edit's address, to those of the source
-	fixed      map[string]kind   // names that are not the declaration's own
+	bound      map[string]string // names in the edit's address, to those in the source
+	fixed      map[string]kind   // names that the declaration does not declare itself
 }
 
-// placeOf finds the declaration that an edit names.
+// placeOf returns the declaration that an edit names.
 func placeOf(e edit, text string) (*place, error) {
 	set := token.NewFileSet()
 	tree, err := parser.ParseFile(set, e.File, text, 0)
@@ -117,7 +117,7 @@ func placeOf(e edit, text string) (*place, error) {
 	return p, nil
 }
 
-// resolve notes which identifiers are declared within the declaration.
+// resolve records which identifiers are declared within the declaration.
 func (p *place) resolve(decl ast.Decl, base int) {
 	fields := map[*ast.Ident]bool{}
 	ast.Inspect(decl, func(n ast.Node) bool {
@@ -148,7 +148,7 @@ func (p *place) resolve(decl ast.Decl, base int) {
 	})
 }
 
-// topmost reports whether a name declared at pos is one of the file's.
+// topmost reports whether a name declared at pos is at file level.
 func topmost(decl ast.Decl, pos token.Pos) bool {
 	switch d := decl.(type) {
 	case *ast.FuncDecl:
@@ -161,13 +161,13 @@ func topmost(decl ast.Decl, pos token.Pos) bool {
 	return false
 }
 
-// match is where a fragment fits, in bytes, and what its names are called there.
+// match is where a fragment fits, in bytes, and what its names are in the source.
 type match struct {
 	from, to int
 	names    map[string]string
 }
 
-// matches are all places where the fragment fits.
+// matches returns all places where the fragment fits.
 func (p *place) matches(old []word) []match {
 	var all []match
 	for at := range p.words {
@@ -180,7 +180,7 @@ func (p *place) matches(old []word) []match {
 
 func (p *place) matchAt(at int, old []word) (match, bool) {
 	m := match{from: p.words[at].from, names: map[string]string{}}
-	taken := map[string]string{} // the other way: two names stay two
+	taken := map[string]string{} // the other direction: two names stay two
 	for name, to := range p.bound {
 		m.names[name], taken[to] = to, name
 	}
@@ -204,7 +204,7 @@ func (p *place) matchAt(at int, old []word) (match, bool) {
 			continue
 		}
 		to, known := m.names[f.lit]
-		if p.key[s.from] { // the name of a field, or a variable
+		if p.key[s.from] { // a field name, or a variable
 			if f.lit != s.lit && to != s.lit {
 				return m, false
 			}
@@ -219,9 +219,9 @@ func (p *place) matchAt(at int, old []word) (match, bool) {
 	return m, true
 }
 
-// outside reports whether a name in the old text is one of the package, the language or an
-// import, and so has no other. A variable may hide it: whether a function, a type or an
-// import is meant, what follows says; a constant or variable of the package is meant always.
+// outside reports whether a name in the old text belongs to the package, the language or an
+// import, and so cannot be renamed. A variable may hide it: for a function, a type or an import
+// the next token decides which is meant; a constant or variable of the package is always meant.
 func (p *place) outside(old []word, at int) bool {
 	next := token.EOF
 	if at+1 < len(old) {
@@ -240,7 +240,7 @@ func (p *place) outside(old []word, at int) bool {
 	return false
 }
 
-// renamed is Go text with the names of an edit replaced by those of the source.
+// renamed returns Go text with the names of an edit replaced by those of the source.
 func renamed(text string, names map[string]string) (string, error) {
 	words, err := wordsOf(text)
 	if err != nil {
@@ -259,7 +259,7 @@ func renamed(text string, names map[string]string) (string, error) {
 	return b.String() + text[at:], nil
 }
 
-// isKey reports whether an identifier is the name of a field in a literal.
+// isKey reports whether an identifier is a field name in a composite literal.
 func isKey(words []word, i int) bool {
 	return i > 0 && i+1 < len(words) && words[i+1].tok == token.COLON && (words[i-1].tok == token.LBRACE || words[i-1].tok == token.COMMA)
 }

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// score is what came of the mutants of a room. Those that do not build were no mutants;
-// those unjudged were ended from outside, twice, and are not among the tried.
+// score is the result of the mutants of a room. Mutants that do not build do not count; those
+// unjudged were twice ended from outside, and are not among the tried.
 type score struct{ all, tried, caught, hung, survived, equivalent, unbuilt, unjudged int }
 
 func (s score) String() string {
@@ -86,7 +86,7 @@ type choice struct {
 	sample int            // how many are drawn, 0 for all
 }
 
-// draw takes some of those whose names match.
+// draw selects from those whose names match.
 func (c choice) draw(all []mutant) []mutant {
 	if c.filter != nil {
 		all = slices.DeleteFunc(all, func(m mutant) bool { return !c.filter.MatchString(m.Name) })
@@ -99,7 +99,7 @@ func (c choice) draw(all []mutant) []mutant {
 	return all
 }
 
-// count books an outcome and says it, so that a campaign that is cut off has a figure too.
+// count adds an outcome and logs it, so that a campaign that is cut off has figures too.
 func (s *score) count(m mutant, o outcome) {
 	switch o.verdict {
 	case unbuilt:
@@ -113,7 +113,7 @@ func (s *score) count(m mutant, o outcome) {
 	case passed, idle:
 		s.survived++
 		fmt.Printf("SURVIVED  line %d %s\n", m.line, m.Name)
-	default: // failed, panicked, broken or hung: a day's tests would be red
+	default: // failed, panicked, broken or hung: an ordinary test run would fail
 		s.caught++
 		if o.verdict == hung {
 			s.hung++
@@ -127,20 +127,20 @@ func (s *score) count(m mutant, o outcome) {
 type bench struct {
 	chamber
 	dir     string
-	overlay string       // of the program that has them in it
-	bad     map[int]bool // those that do not build
+	overlay string       // of the program that contains the mutants
+	bad     map[int]bool // numbers of mutants that do not build
 	looks   []look
 }
 
-// look is a test program and the time its tests may take with a mutant.
+// look is a test program and the time that its tests may take with a mutant.
 type look struct {
 	view
 	program string
 	limit   time.Duration
 }
 
-// patient is how often the tests must pass without a mutant before any is tried: tests
-// that fail by chance would catch what they do not see.
+// patient is how often the tests must pass without a mutant BEFORE one is tried: tests that
+// fail at random would seem to catch mutants.
 const patient = 3
 
 func (r chamber) prepare(ctx context.Context, all []mutant, dir string) (*bench, error) {
@@ -172,7 +172,7 @@ func (r chamber) prepare(ctx context.Context, all []mutant, dir string) (*bench,
 	return b, nil
 }
 
-// clean shows that tests pass without a mutant, and how long that takes.
+// clean checks that the tests pass without a mutant, and measures how long that takes.
 func (b *bench) clean(ctx context.Context, l *look) error {
 	var longest time.Duration
 	for range patient {
@@ -193,14 +193,14 @@ func (l look) plant() plant {
 	return plant{Room: l.dir, Run: l.run, Skip: l.skip, Short: true, Within: l.limit}
 }
 
-// all lets every look at a mutant until one sees it.
+// all runs the test programs on a mutant one after the other until one catches it.
 func (b *bench) all(ctx context.Context, m mutant) (o outcome, err error) {
 	if b.bad[m.number] {
 		return outcome{verdict: unbuilt}, nil
 	}
 	for _, l := range b.looks {
 		o, err = b.try(ctx, l, m)
-		if err == nil && o.verdict == hung { // perhaps the machine was busy
+		if err == nil && o.verdict == hung { // the machine may have been busy
 			l.limit *= 2
 			o, err = b.try(ctx, l, m)
 		}
@@ -211,7 +211,7 @@ func (b *bench) all(ctx context.Context, m mutant) (o outcome, err error) {
 	return o, err
 }
 
-// try runs the tests of a look with a mutant; with none where it has no number.
+// try runs a test program with a mutant; without one if it has no number.
 func (b *bench) try(ctx context.Context, l look, m mutant) (outcome, error) {
 	switch {
 	case b.python:

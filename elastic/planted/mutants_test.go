@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// What of a campaign is asked for: the rooms and the names of mutants (regular expressions;
-// of a name any part), the seed of the draw, and how many of them of each room, 0 for all.
+// Parameters of a campaign: the rooms and the names of mutants (regular expressions; of a name
+// any part), the seed of the draw, and how many mutants of each room, 0 for all.
 const (
 	roomEnv   = "SLUICE_MUTANTS"
 	filterEnv = "SLUICE_MUTANTS_FILTER"
@@ -19,27 +19,28 @@ const (
 	sampleEnv = "SLUICE_MUTANTS_SAMPLE"
 )
 
-// chamber is files of one kind, and the fast tests that can see a fault in them.
+// chamber is a set of files, and the fast tests that can catch a fault in them.
 type chamber struct {
 	name, dir string
 	python    bool
 	files     []string // patterns, in dir
-	run, skip string   // of Python, run are the modules of its tests, in their order
-	then      []view   // who looks at what those do not see, in turn
+	run, skip string   // of Python: run is the modules of its tests, in their order
+	then      []view   // further tests, for mutants that those do not catch, in turn
 }
 
 // view is some fast tests of another package.
 type view struct{ dir, run, skip string }
 
-// around are the packages that live by the rules of elastic, plan and resize.
+// around are the tests of packages that depend on elastic, plan and resize.
 var around = []view{
-	{"elastic/engine", ".", "UnlearnRenamed"},
+	{"elastic/engine/track", ".", "UnlearnRenamed"},
+	{"elastic/engine", ".", ""},
 	{"elastic/engine/eligible", ".", ""},
 }
 
-// Tests that a mutant meets last, since most are seen before: of slurm/command those that
-// start many programs, and never those that wait for some or measure memory; of sbatch those that ask the
-// installed sbatch or a shell; of the store those that write the most.
+// Tests that a mutant meets last, since most are caught before. Of slurm/command they are those
+// that start many programs, without those that wait for programs or measure memory; of sbatch
+// those that run the installed sbatch or a shell; of the store those that write the most.
 const (
 	slowly = "ManyNodes|Submit|SetNodes|TooM|ReachesTheProgram|ThroughTheClient|Unreadable|TestJob$|Verbs|Revive|ClearOnly|NeverWeakens|TestVersion|" +
 		"FewQueries|WhomA|Cancelled|MissingPrograms|TestEnvironment|InBulk|TestSettings$|WithoutDescriptors|LiftsTime|TestPartitions$|APartition|ASize|AChange"
@@ -48,13 +49,13 @@ const (
 	written = "KeepsTheContract|EveryWrite|NoStatements|Misfortunes|EarlierPrograms|StaleLock|OfAStart|Damage|Flip|Power"
 )
 
-// chambers are what safety hangs on.
+// chambers are the code that safety depends on.
 var chambers = []chamber{
 	{"table", "elastic/resize", false, []string{"advance*.go", "../grace.go"}, ".", "", append([]view{{"elastic", ".", house}}, around...)},
 	{"reconcile", "elastic/plan", false, []string{"reconcile.go"}, ".", "", around},
 	{"arrange", "elastic/plan", false, []string{"arrange.go", "moveset*.go", "sketch.go"}, ".", "", append([]view{{"elastic/resize", ".", ""}}, around...)},
 	{"caps", "elastic/plan", false, []string{"quota.go", "licenses.go", "../cap.go"}, ".", "", append([]view{{"elastic", ".", house}, {"elastic/resize", ".", ""}}, around...)},
-	{"claim", "elastic/engine", false, []string{"claim.go"}, ".", "UnlearnRenamed", []view{{"elastic/sim", "Token|Comment|Forgot|Number|Daemon|Partition", "Crash|Daemons?Dies?"}}},
+	{"claim", "elastic/engine/track", false, []string{"claim.go"}, ".", "UnlearnRenamed", []view{{"elastic/world", "Token|Comment|Forgot|Number|Daemon|Partition", "Crash|Daemons?Dies?"}}},
 	{"nodes", "nodes", false, []string{"*.go"}, ".", "", append([]view{{"elastic", ".", house}, {"elastic/plan", ".", ""}, {"elastic/resize", ".", ""}}, around...)},
 	{"checkpoint", "checkpoint", false, []string{"verify.go", "series.go", "prune.go"}, ".", "Hostile|ReadWhile|Swapping|NamesThat|Progress|Devices|Measure", nil},
 	{"authorise", "elastic/control", false, []string{"authorise.go"}, "^Test(Admits|Role|May|Standing|Operators|Rights|Authorise|Matrix|UserMode)", "", nil},
@@ -65,7 +66,7 @@ var chambers = []chamber{
 		"tests.test_files tests.test_flights tests.test_job tests.test_state tests.test_trust", "", []view{{"checkpoint/python", "tests.test_background tests.test_profile", ""}}},
 }
 
-// house are tests of the whole tree's form: they read its files, not the ones laid over.
+// house are tests of the whole tree: they read its files, not the ones laid over.
 const house = "TestImports|TestHeavy|TestTimeIs"
 
 func (r chamber) mutantsOf(file string) ([]mutant, error) {
@@ -100,8 +101,8 @@ func (r chamber) mutants() ([]mutant, error) {
 	return all, nil
 }
 
-// equivalents are mutants that are no other program in any way that counts, by name, with
-// the reason. A line of testdata/mutants/equivalent.txt is "name => reason".
+// equivalents returns mutants that behave like the original in every way that matters, by name,
+// with the reason. A line of testdata/mutants/equivalent.txt is "name => reason".
 func equivalents() (map[string]string, error) {
 	raw, err := os.ReadFile("testdata/mutants/equivalent.txt")
 	known := map[string]string{}
@@ -119,8 +120,8 @@ func equivalents() (map[string]string, error) {
 	return known, err
 }
 
-// TestMutantsAreMade: every room has mutants, each another program with a name of its own,
-// and every equivalent that is listed is one of them.
+// TestMutantsAreMade: every room has mutants, each differs from the original and has a unique
+// name, and every listed equivalent is one of them.
 func TestMutantsAreMade(t *testing.T) {
 	known, err := equivalents()
 	if err != nil {
@@ -137,14 +138,14 @@ func TestMutantsAreMade(t *testing.T) {
 				t.Errorf("two mutants called %s", m.Name)
 			}
 			names[m.Name] = true
-			if i%17 != 0 { // some are looked at: that is a second
+			if i%17 != 0 { // only some are checked, which takes a second
 				continue
 			}
 			before, after, err := m.change()
 			if err != nil {
 				t.Fatal(err)
 			}
-			if r.python { // its parser made them and read them again
+			if r.python { // its parser made them and has parsed them again
 				continue
 			}
 			was, _ := bare(before)
@@ -160,8 +161,8 @@ func TestMutantsAreMade(t *testing.T) {
 	}
 }
 
-// TestSomeMutantsAreCaught tries a few, drawn by a seed that stays: enough to know that the
-// machinery works. How many of a room are caught is the campaign's to say.
+// TestSomeMutantsAreCaught tries a few, drawn by a fixed seed: enough to know that the
+// machinery works. The share that is caught is measured by the campaign.
 func TestSomeMutantsAreCaught(t *testing.T) {
 	if testing.Short() || os.Getenv(roomEnv) != "" || os.Getenv(plantedEnv) != "" {
 		t.Skip("builds test programs")

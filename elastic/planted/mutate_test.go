@@ -14,16 +14,16 @@ import (
 
 // mutant is one change of a file, made by rule.
 type mutant struct {
-	Name       string // file: function: rule: the words changed; with a number where that is not one alone
+	Name       string // file: function: rule: the changed words; with a number if that is not unique
 	file       string // as a path in the module
 	line       int
-	start, end int // what is replaced, in bytes
+	start, end int // the replaced bytes
 	text       string
-	fn         *ast.FuncDecl // the function it is in; nil among tables and constants
-	number     int           // in a program that has many of them, from 1
+	fn         *ast.FuncDecl // the function it is in; nil in tables and constants
+	number     int           // in a program with many mutants, from 1
 }
 
-// change is the mutant's file as it was, and with the mutant.
+// change returns the mutant's file without and with the mutant.
 func (m mutant) change() (was, is string, err error) {
 	raw, err := os.ReadFile(filepath.Join(source, m.file))
 	if err != nil {
@@ -93,7 +93,7 @@ func (f *mutator) add(rule string, from, to token.Pos, text string) {
 
 func (f *mutator) of(n ast.Node) string { return f.raw[f.at(n.Pos()):f.at(n.End())] }
 
-// swapped are the operators that become another.
+// swapped are the operators that are replaced, with their replacements.
 var swapped = map[token.Token]string{
 	token.LSS: "<=", token.LEQ: "<", token.GTR: ">=", token.GEQ: ">", token.EQL: "!=", token.NEQ: "==",
 	token.LAND: "||", token.LOR: "&&", token.ADD: "-", token.SUB: "+",
@@ -125,13 +125,13 @@ func (f *mutator) visit(n ast.Node) bool {
 	return true
 }
 
-// brief are the words around an operator, so that a name says which it is.
+// brief returns the words around an operator, so that the mutant's name identifies it.
 func (f *mutator) brief(n ast.Node) string {
 	words := []rune(strings.Join(strings.Fields(f.of(n)), " "))
 	return string(words[:min(len(words), 60)])
 }
 
-// condition of an if: negated; or, where it is about an error, never true.
+// condition mutates the condition of an if: negated or, if it is about an error, never true.
 func (f *mutator) condition(n *ast.IfStmt) {
 	cond := f.of(n.Cond)
 	f.add("negated", n.Cond.Pos(), n.Cond.End(), "!("+cond+")")
@@ -140,7 +140,7 @@ func (f *mutator) condition(n *ast.IfStmt) {
 	}
 }
 
-// drop leaves out an assignment; what was assigned is still computed.
+// drop removes an assignment; the assigned value is still computed.
 func (f *mutator) drop(n *ast.AssignStmt) {
 	if n.Tok != token.ASSIGN {
 		f.add("dropped", n.Pos(), n.End(), "_ = "+f.of(n.Rhs[0]))
@@ -155,13 +155,13 @@ func (f *mutator) drop(n *ast.AssignStmt) {
 	}
 }
 
-// joins reports whether a sum is one of texts.
+// joins reports whether a sum concatenates strings.
 func (f *mutator) joins(n *ast.BinaryExpr) bool {
 	return strings.ContainsAny(f.of(n), "\"`")
 }
 
-// early makes a function return at once, with the zero of each result where its type
-// says what that is.
+// early makes a function return at once, with the zero value of each result if its type allows
+// that.
 func (f *mutator) early(d *ast.FuncDecl) {
 	var zeros []string
 	if r := d.Type.Results; r != nil && len(r.List[0].Names) == 0 {

@@ -16,13 +16,13 @@ import (
 	"sync"
 )
 
-// pack is what a folder's Go files declare.
+// pack is the declarations in a folder's Go files.
 type pack struct {
-	names map[string]kind     // what any function there may name, the language's own words included
-	files map[string][]string // where a declaration is, by what an address calls it
+	names map[string]kind     // names that any function there may use, the language's own included
+	files map[string][]string // the file of a declaration, by its address
 }
 
-// kind is what a name outside of functions stands for.
+// kind is what a name at package level stands for.
 type kind int
 
 const (
@@ -33,7 +33,7 @@ const (
 	imported
 )
 
-// kindOf is of an object of the language.
+// kindOf returns the kind of an object of the language.
 func kindOf(o types.Object) kind {
 	switch o.(type) {
 	case *types.Builtin:
@@ -44,7 +44,7 @@ func kindOf(o types.Object) kind {
 	return value
 }
 
-// name notes what the declarations of a file name for its package.
+// name records the package-level names that a file declares.
 func (p pack) name(tree *ast.File) {
 	for _, d := range tree.Decls {
 		switch d := d.(type) {
@@ -68,7 +68,7 @@ func (p pack) name(tree *ast.File) {
 
 var packs sync.Map // by folder
 
-// packageOf reads the Go files of a folder, once. Tests are not among them.
+// packageOf reads the Go files of a folder, once, without its tests.
 func packageOf(dir string) (pack, error) {
 	if p, ok := packs.Load(dir); ok {
 		return p.(pack), nil
@@ -122,8 +122,8 @@ func (p pack) index(file string, tree *ast.File) {
 	}
 }
 
-// located is the edit with the file that its declaration is in, where it names a folder:
-// functions move from one file to another.
+// located returns the edit with the file of its declaration, if it names a folder: functions
+// are moved between files.
 func (e edit) located() (edit, error) {
 	if e.At == nil || strings.HasSuffix(e.File, ".go") {
 		return e, nil
@@ -158,7 +158,7 @@ func withImports(names map[string]kind, tree *ast.File) map[string]kind {
 	return all
 }
 
-// unknown are the names in Go text of a file that are nothing there.
+// unknown returns the names in Go text of a file that are not declared there.
 func unknown(file, text string) ([]string, error) {
 	tree, err := parser.ParseFile(token.NewFileSet(), file, text, 0)
 	if err != nil {

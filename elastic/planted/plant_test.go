@@ -13,15 +13,15 @@ import (
 // plant is one deliberate fault.
 type plant struct {
 	Name   string
-	Breaks string // the promise it breaks, and how: "I5: ..."
+	Breaks string // the invariant it breaks, and how: "I5: ..."
 	Room   string // the package whose tests must catch it, as a path in the module
-	Run    string // which of them, as for go test -run
-	By     string // the machinery that catches it, for people
-	Cheap  bool   // its tests take a second or two: one to draw every day
-	Race   bool   // it takes the race detector to see it
+	Run    string // which of its tests, as for go test -run
+	By     string // the kind of test that catches it, for people
+	Cheap  bool   // its tests take 1 to 2 s: it may be drawn in every test run
+	Race   bool   // only the race detector can see it
 	Edits  []edit
 
-	// Of mutants, not of tables:
+	// For mutants only:
 	Skip   string        // tests left out, as for go test -skip
 	Short  bool          // as go test -short
 	Within time.Duration // how long the tests may take; 0 is patience
@@ -31,7 +31,7 @@ type plant struct {
 // without an address, by its text. See doc.go.
 type edit struct {
 	File     string   // as a path in the module
-	At       *address // the declaration; nil where the text counts, letter by letter
+	At       *address // the declaration; nil if the text is matched letter by letter
 	Old, New string
 }
 
@@ -69,10 +69,9 @@ func plants() ([]plant, error) {
 	return all, nil
 }
 
-// parse reads one table. A fault is a few lines "word value", then its edits, each
-// the old text and the new one between <<<<, ==== and >>>>, in the place that the last "in"
-// before it names (doc.go). Lines that begin with
-// # outside of an edit are for the reader.
+// parse reads one table. A fault is a few lines "word value" and then its edits, each the old
+// text and the new one between <<<<, ==== and >>>>, in the place that the last "in" before it
+// names (doc.go). Lines that begin with # outside of an edit are comments.
 func parse(stem, text string) ([]plant, error) {
 	t := table{stem: stem}
 	for n, line := range strings.Split(text, "\n") {
@@ -86,13 +85,13 @@ func parse(stem, text string) ([]plant, error) {
 	return t.plants, t.whole()
 }
 
-// table is a table in the reading.
+// table is a table being parsed.
 type table struct {
 	stem   string
 	plants []plant
 	file   string
 	at     *address
-	side   *[]string // where lines of an edit go; nil outside of one
+	side   *[]string // receives the lines of an edit; nil outside of one
 	old    []string
 	new    []string
 }
@@ -168,7 +167,7 @@ func (t *table) set(word, value string) error {
 	return nil
 }
 
-// in reads "FILE", or "FILE DECLARATION".
+// in parses "FILE", or "FILE DECLARATION".
 func (t *table) in(value string) (err error) {
 	file, rest, addressed := strings.Cut(value, " ")
 	t.file, t.at = file, nil
@@ -178,7 +177,7 @@ func (t *table) in(value string) (err error) {
 	return err
 }
 
-// whole reports what the fault read last lacks.
+// whole returns what the last fault lacks.
 func (t *table) whole() error {
 	p := t.last()
 	switch {

@@ -13,16 +13,15 @@ import (
 	"testing"
 )
 
-// plantedEnv asks for all faults whose name it matches, instead of the few of
-// every day.
+// plantedEnv runs all faults whose name it matches, instead of a few.
 const plantedEnv = "SLUICE_PLANTED"
 
-// fewest is how many faults there are to be at least.
+// fewest is the minimum number of faults in the tables.
 const fewest = 140
 
-// TestPlantsApply: every fault still fits the code, changes more than a comment
-// and leaves Go behind. That holds in every change of sluice; else a fault
-// that no longer applies would count as caught, or be forgotten.
+// TestPlantsApply: every fault still fits the code, changes more than a comment and results in
+// valid Go. It runs with every change of sluice; otherwise a fault that no longer applies would
+// count as caught, or be forgotten.
 func TestPlantsApply(t *testing.T) {
 	all, err := plants()
 	if err != nil {
@@ -51,9 +50,8 @@ func TestPlantsApply(t *testing.T) {
 	}
 }
 
-// TestSomePlantsAreCaught tries a few of the cheap faults: enough to know every
-// day that the machinery of this package works. The draw depends on the tables
-// alone.
+// TestSomePlantsAreCaught tries a few of the cheap faults: enough to know that the machinery of
+// this package works. The draw depends on the tables only.
 func TestSomePlantsAreCaught(t *testing.T) {
 	if testing.Short() || os.Getenv(plantedEnv) != "" {
 		t.Skip("builds test programs")
@@ -78,8 +76,8 @@ func TestSomePlantsAreCaught(t *testing.T) {
 	}
 }
 
-// TestEveryPlantIsCaught tries all faults that SLUICE_PLANTED matches, prints one
-// line each and the sum.
+// TestEveryPlantIsCaught tries all faults that SLUICE_PLANTED matches, prints one line each and
+// the total.
 func TestEveryPlantIsCaught(t *testing.T) {
 	wanted := os.Getenv(plantedEnv)
 	if wanted == "" {
@@ -117,10 +115,10 @@ func TestEveryPlantIsCaught(t *testing.T) {
 // campaign tries faults one after the other.
 type campaign struct {
 	t     *testing.T
-	clean map[string]error // what tests did without a fault, by room and pattern
+	clean map[string]error // results of the tests without a fault, by room and pattern
 }
 
-// catch plants one fault and says on one line what came of it.
+// catch plants one fault and returns its result on one line.
 func (c *campaign) catch(p plant) (line string, ok bool) {
 	ctx := c.t.Context()
 	if err := c.control(ctx, p); err != nil {
@@ -142,7 +140,7 @@ func (c *campaign) catch(p plant) (line string, ok bool) {
 	return fmt.Sprintf("caught    %s (%s) by %s: %s %s: %s", p.Name, p.Breaks, p.By, p.Room, o.test, o.word), true
 }
 
-// control shows, once for each pattern, that the tests pass without a fault.
+// control checks, once for each pattern, that the tests pass without a fault.
 func (c *campaign) control(ctx context.Context, p plant) error {
 	key := fmt.Sprint(p.Room, " ", p.Run, " ", p.Race)
 	if err, known := c.clean[key]; known {
@@ -195,7 +193,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestParseRefuses: a table that cannot be meant.
+// TestParseRefuses: tables with errors are refused.
 func TestParseRefuses(t *testing.T) {
 	const whole = "plant a\nbreaks I1: all\ntests elastic ^TestA$\nby a test\nin a.go\n<<<<\nx\n====\ny\n>>>>\n"
 	if got, err := parse("room", whole); err != nil || len(got) != 1 || got[0].Name != "room/a" || got[0].Edits[0] != (edit{"a.go", nil, "x", "y"}) {

@@ -16,10 +16,10 @@ import (
 	"time"
 )
 
-// interpreter is the one that has PyTorch where Debian's packages are installed.
+// interpreter is the Python that has PyTorch where Debian's packages are installed.
 const interpreter = "/usr/bin/python3"
 
-// pythonMutants asks Python itself for the mutants of a file, since it has the parser.
+// pythonMutants makes the mutants of a Python file with Python's own parser.
 var pythonMutants = func() func(string) ([]mutant, error) {
 	var known sync.Map
 	return func(file string) ([]mutant, error) {
@@ -55,7 +55,7 @@ var (
 	pythonRan  = regexp.MustCompile(`(?m)^Ran [1-9][0-9]* tests? in`)
 )
 
-// tryPython runs tests of a copy of the library, and ends every process they started.
+// tryPython runs tests on a copy of the library, and ends every process they started.
 func (b *bench) tryPython(ctx context.Context, l look, m mutant) (outcome, error) {
 	dir, err := os.MkdirTemp(b.dir, "python")
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestScore: what was ended from outside is neither caught nor tried.
+// TestScore: a mutant whose tests were ended from outside is neither caught nor tried.
 func TestScore(t *testing.T) {
 	for _, c := range []struct {
 		of   verdict
@@ -29,7 +29,7 @@ func TestScore(t *testing.T) {
 	}
 }
 
-// TestJudgePython: what counts as caught of the Python library's tests.
+// TestJudgePython: what counts as caught for the Python library's tests.
 func TestJudgePython(t *testing.T) {
 	exit := func(how string) error { return exec.Command("/bin/sh", "-c", how).Run() }
 	const fail = "FAIL: test_a (tests.test_a.A.test_a)\nRan 1 test in 0.1s\n"

@@ -15,12 +15,12 @@ import (
 	"strings"
 )
 
-// numberEnv says to a program that has many mutants which of them it is; without it, none.
+// numberEnv tells a program with many mutants which one to run; without it, none.
 const numberEnv = "SLUICE_MUTANT_NUMBER"
 
-// loom puts many mutants into one program: to build one for each takes longer than most
-// tests. Each function gets a copy for every mutant in it, and begins by calling the one
-// whose number the environment names.
+// loom puts many mutants into one program, because building one program for each takes longer
+// than most tests. Each function gets a copy for every mutant in it, and begins by calling the
+// one whose number is in the environment.
 type loom struct {
 	dir    string // the room
 	text   map[string]string
@@ -36,7 +36,7 @@ type copied struct {
 // weavable reports whether a mutant can be a copy of a function. An init cannot be called.
 func weavable(m mutant) bool { return m.fn != nil && m.fn.Name.Name != "init" }
 
-// weave makes the files of a room with the mutants in them.
+// weave writes the files of a room with the mutants in them.
 func weave(dir string, all []mutant) (*loom, error) {
 	l := &loom{dir: dir, text: map[string]string{}, origin: map[string][]copied{}}
 	by := map[string][]mutant{}
@@ -84,7 +84,7 @@ func (l *loom) file(file, raw string, some []mutant) {
 	l.text[file] = out.String() + copies.String()
 }
 
-// flat is a file's name where the woven ones lie.
+// flat returns a file's name in the folder of woven files.
 func flat(file string) string { return strings.ReplaceAll(file, "/", "-") }
 
 func mutantName(number int, d *ast.FuncDecl) string {
@@ -103,13 +103,13 @@ type header struct {
 
 // naming gives a name to a parameter that has none.
 type naming struct {
-	at, end int // what is replaced
+	at, end int // the replaced bytes
 	text    string
 }
 
 func (h *header) read() {
 	d := h.fn
-	// The file was parsed by itself in a set of its own, whose base is 1.
+	// The file was parsed alone in its own file set, whose base is 1.
 	off := func(n ast.Node) (int, int) { return int(n.Pos()) - 1, int(n.End()) - 1 }
 	h.begin, h.end = off(&ast.FuncDecl{Recv: d.Recv, Name: d.Name, Type: d.Type, Body: d.Body})
 	h.name, h.nameEnd = off(d.Name)
@@ -142,7 +142,7 @@ func (h *header) read() {
 	}
 }
 
-// named is the text from an offset to the body's brace, every parameter with a name.
+// named returns the text from an offset to the body's brace, with every parameter named.
 func (h *header) named(at int) string {
 	var b strings.Builder
 	for _, n := range h.names {
@@ -170,7 +170,7 @@ func (h *header) call(number int) string {
 	return "return " + call
 }
 
-// folders are where woven files lie: a room may have some of another package.
+// folders returns where woven files are: a room may have some of another package.
 func (l *loom) folders() []string {
 	dirs := []string{l.dir}
 	for file := range l.text {
@@ -180,7 +180,7 @@ func (l *loom) folders() []string {
 	return slices.Compact(dirs)
 }
 
-// overlay writes the woven files into a folder, and the list that "go build -overlay" wants.
+// overlay writes the woven files into a folder, and the list that "go build -overlay" reads.
 func (l *loom) overlay(dir string) (string, error) {
 	root, err := filepath.Abs(source)
 	if err != nil {
@@ -213,7 +213,7 @@ func (l *loom) overlay(dir string) (string, error) {
 
 var errorLine = regexp.MustCompile(`(?m)^(?:\./)?([^\s:]+\.go):(\d+):\d+: (.*)`)
 
-// unbuildable are the numbers of mutants that the compiler refuses.
+// unbuildable returns the numbers of mutants that the compiler refuses.
 func (l *loom) unbuildable(ctx context.Context, overlay string) (map[int]bool, error) {
 	args := []string{"build", "-gcflags=-e", "-o", os.DevNull}
 	for _, dir := range l.folders() {
@@ -241,11 +241,11 @@ func (l *loom) unbuildable(ctx context.Context, overlay string) (map[int]bool, e
 	return bad, nil
 }
 
-// weaveAll weaves as many of the mutants as the compiler takes, and returns the overlay
-// and those it does not take.
+// weaveAll weaves as many of the mutants as the compiler accepts. It returns the overlay and
+// those that it does not accept.
 func weaveAll(ctx context.Context, room string, all []mutant, dir string) (overlay string, bad map[int]bool, err error) {
 	bad = map[int]bool{}
-	for range 8 { // the compiler says all of one kind at a time
+	for range 8 { // the compiler reports all errors of one phase at a time
 		left := slices.DeleteFunc(slices.Clone(all), func(m mutant) bool { return bad[m.number] })
 		l, err := weave(room, left)
 		if err != nil {

@@ -12,22 +12,23 @@ import (
 // mostBackfills is how many jobs behind a head are tried in one decision.
 const mostBackfills = 256
 
-// backfillSlack is what a job may take, beyond its time limit, from the decision to the
-// moment Slurm has its GPUs free again: to be started, and to be killed at the limit
-// (KillWait, 30 s by default).
+// backfillSlack is how long a job may occupy its GPUs beyond its time limit, from the decision
+// until Slurm has them free again: to be started, and to be killed at the limit (KillWait, 30 s
+// by default).
 const backfillSlack = time.Minute
 
-// backfill is applied to the answer of every policy that starts jobs in the order they
-// came. The first job that does not fit (Decision.Reserves) reserves its GPUs: its shadow
-// time is the earliest at which it could start if no job that runs ends before its time
-// limit. A job behind it (Decision.Behind) starts on its minimum on idle GPUs when
+// backfill is applied to the answer of every policy that starts jobs in order of arrival. The
+// first job that does not fit (Decision.Reserves) reserves its GPUs. Its shadow time is the
+// earliest time at which it could start if no running job ends before its time limit. A later
+// job (Decision.Behind) starts at its minimum on idle GPUs if
 //
 //   - its own time limit ends it before the shadow time, or
-//   - the head finds its GPUs at the shadow time beside it. With no shadow time the head
-//     must find them in whatever order the jobs end that run where it could.
+//   - the head finds its GPUs at the shadow time beside it. Without a shadow time the head must
+//     find them in whatever order the jobs end that run where it could.
 //
-// A started job keeps its minimum, so nothing else is safe. Predicted ends are not used.
-// It is pure.
+// A started job keeps its minimum, so nothing else is safe. Predicted ends are not used. It is
+// pure. Source: EASY backfill (Lifka, The ANL/IBM SP Scheduling System, JSSPP 1995), with
+// placements instead of counts.
 func backfill(s elastic.Snapshot, a elastic.Allocation) elastic.Allocation {
 	if s.Limits.AsPublished() {
 		return a
@@ -73,7 +74,7 @@ func backfill(s elastic.Snapshot, a elastic.Allocation) elastic.Allocation {
 	return out
 }
 
-// leastSize is the size at which a job that waits is started.
+// leastSize returns the size at which a waiting job is started.
 func leastSize(j *elastic.Job) int {
 	if pin := j.Directive.Pin; pin > 0 && j.Spec.Allows(pin, pin) {
 		return pin
@@ -81,14 +82,15 @@ func leastSize(j *elastic.Job) int {
 	return j.Spec.Min
 }
 
-// ask is a waiting job on the size at which it is started, in some of its partitions; "" = all.
+// ask returns the request of a waiting job at the size at which it is started, in some of its
+// partitions; "" = all.
 func (t *timetable) ask(j *elastic.Job, within string) nodes.Request {
 	r := j.Request(t.s.Limits)
 	r.GPUs, r.Partition, r.Uneven = leastSize(j), cmp.Or(within, j.Partition), j.Spec.AllowUneven
 	return r
 }
 
-// shadow is the reservation of a head of the queue.
+// shadow is the reservation of a job at the head of the queue.
 type shadow struct {
 	job *elastic.Job
 	ask nodes.Request
@@ -96,7 +98,7 @@ type shadow struct {
 	at  time.Time // the shadow time; zero = not known
 }
 
-// why completes the head's own reason; nil when there is nothing to add.
+// why completes the head's own reason; nil if there is nothing to add.
 func (h shadow) why() reason.Reason {
 	if !h.at.After(h.now) {
 		return nil
@@ -104,8 +106,8 @@ func (h shadow) why() reason.Reason {
 	return reason.CanStartAt{At: h.at}
 }
 
-// backfilled is why a job may start though this one, the first of several, came first: it
-// finds its GPUs beside the job, or the job ends before.
+// backfilled returns why a job may start before this head, the first of several: there are GPUs
+// for both, or the job ends before.
 func (h shadow) backfilled(beside bool) reason.Reason {
 	why := reason.Backfilled{Job: int64(h.job.ID), Beside: beside}
 	if !beside {
@@ -114,8 +116,8 @@ func (h shadow) backfilled(beside bool) reason.Reason {
 	return why
 }
 
-// fill starts a job behind others if that delays none of them; nil when it would, or
-// when no idle GPUs suit it.
+// fill starts a job behind heads if that delays none of them; nil if it would, or if no idle
+// GPUs suit it.
 func (t *timetable) fill(j *elastic.Job, within string, shadows []shadow) (place nodes.Placement, why reason.Reason) {
 	ask := t.ask(j, within)
 	place = nodes.Place(t.idle, []nodes.Request{ask})[0].Placement
@@ -123,7 +125,7 @@ func (t *timetable) fill(j *elastic.Job, within string, shadows []shadow) (place
 		return nil, nil
 	}
 	new := holding{load: ask.Load(place)}
-	if j.TimeLimit > 0 && len(j.Spec.Profile) == 0 { // each size measured is a run with a limit of its own
+	if j.TimeLimit > 0 && len(j.Spec.Profile) == 0 { // each size measured is a run with its own limit
 		new.ends = t.s.Now.Add(j.TimeLimit + backfillSlack)
 	}
 	for i := range shadows {

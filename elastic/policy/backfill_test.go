@@ -16,8 +16,8 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// queueing draws a cluster on which jobs run that no policy moves, with time limits or
-// without, and others wait.
+// queueing draws a cluster with running jobs that no policy moves, with and without time
+// limits, and waiting jobs.
 func queueing(t *rapid.T) elastic.Snapshot {
 	s := elastic.Snapshot{Now: now}
 	for i := range rapid.IntRange(1, 3).Draw(t, "nodes") {
@@ -49,8 +49,8 @@ func queueing(t *rapid.T) elastic.Snapshot {
 	return s
 }
 
-// start carries out the starts of a decision, and of those that follow in the same moment:
-// the jobs' limits begin.
+// start carries out the starts of a decision, and of the decisions that follow at the same
+// moment: the jobs' time limits begin.
 func start(s elastic.Snapshot, p policy.Policy) elastic.Snapshot {
 	a := p.Decide(s)
 	where := plan.Arrange(s, a)
@@ -69,7 +69,7 @@ func start(s elastic.Snapshot, p policy.Policy) elastic.Snapshot {
 	return s
 }
 
-// next is the cluster when the next job has ended by its limit; false when none will.
+// next returns the cluster when the next job has ended by its limit; false if none will.
 func next(s elastic.Snapshot) (elastic.Snapshot, bool) {
 	left := time.Duration(0)
 	soonest := func(d time.Duration) {
@@ -106,7 +106,7 @@ func next(s elastic.Snapshot) (elastic.Snapshot, bool) {
 	return s, true
 }
 
-// begins is when the job starts as all jobs end by their limits; zero when it never does.
+// begins returns when the job starts if all jobs end by their limits; zero if it never does.
 func begins(s elastic.Snapshot, p policy.Policy, id elastic.JobID) time.Time {
 	for more := true; more; s, more = next(s) {
 		s = start(s, p)
@@ -119,9 +119,9 @@ func begins(s elastic.Snapshot, p policy.Policy, id elastic.JobID) time.Time {
 	return time.Time{}
 }
 
-// TestBackfillDelaysNobodyReserved plays on, with jobs that end by their time limits alone:
-// the first job that waits starts as early with all that came later as without them.
-func TestBackfillDelaysNobodyReserved(t *testing.T) {
+// TestBackfillDelaysNoReservation simulates on, with jobs that end only by their time limits:
+// the first waiting job starts as early with all later jobs as without them.
+func TestBackfillDelaysNoReservation(t *testing.T) {
 	filled := 0
 	rapid.Check(t, func(t *rapid.T) {
 		s := queueing(t)
@@ -156,8 +156,8 @@ func TestBackfillDelaysNobodyReserved(t *testing.T) {
 	}
 }
 
-// TestBackfillLeavesPieces: the first job that waits takes the GPUs that a backfilled one
-// leaves it, though they are different numbers on more nodes than it needs when all are empty.
+// TestBackfillLeavesPieces: the first waiting job takes the GPUs that a backfilled one leaves,
+// though these are different numbers on more nodes than it would need on an empty cluster.
 func TestBackfillLeavesPieces(t *testing.T) {
 	for _, p := range policy.All {
 		s := elastic.Snapshot{Now: now}
@@ -186,9 +186,9 @@ func TestBackfillLeavesPieces(t *testing.T) {
 	}
 }
 
-// crowdedBehind draws a wide job that waits, and others on two types of GPU that came later
-// and run, beside ordinary ones.
-func crowdedBehind(t *rapid.T) elastic.Snapshot {
+// wideWaiting draws a wide job that waits, and later jobs on two GPU types that run, beside
+// ordinary ones.
+func wideWaiting(t *rapid.T) elastic.Snapshot {
 	s := elastic.Snapshot{Now: now}
 	all := 0
 	for i := range rapid.IntRange(2, 4).Draw(t, "nodes") {
@@ -227,13 +227,13 @@ func crowdedBehind(t *rapid.T) elastic.Snapshot {
 	return s
 }
 
-// TestOvertakersDoNotMoveInTheWay draws jobs of two types of GPU that run, some of them
+// TestBackfilledJobsDoNotDelayTheHead draws jobs of two types of GPU that run, some of them
 // behind one that waits, with part of their limits gone: what a decision moves starts its
 // limit anew, and the head starts no later for it as all jobs end by their limits.
-func TestOvertakersDoNotMoveInTheWay(t *testing.T) {
+func TestBackfilledJobsDoNotDelayTheHead(t *testing.T) {
 	moves, stay := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
-		s := crowdedBehind(t)
+		s := wideWaiting(t)
 		s.Expect()
 		p, err := policy.ByName(rapid.SampledFrom([]string{"lookahead", "annealing", "knapsack", "welfare"}).Draw(t, "policy"))
 		if err != nil {
@@ -245,7 +245,7 @@ func TestOvertakersDoNotMoveInTheWay(t *testing.T) {
 		if head < 0 || slices.ContainsFunc(s.Jobs, func(j elastic.Job) bool { return len(j.Place) == 0 && a[j.ID].GPUs > 0 }) {
 			return
 		}
-		// Both worlds have the jobs that run, rigid, and the head.
+		// Both clusters have the running jobs, rigid, and the head.
 		id, came := s.Jobs[head].ID, s.Jobs[head+1:]
 		still := func(move bool) elastic.Snapshot {
 			w := s
@@ -276,7 +276,7 @@ func TestOvertakersDoNotMoveInTheWay(t *testing.T) {
 		}
 	})
 	t.Logf("%d moves, %d stayed for it", moves, stay)
-	if stay == 0 && !testing.Short() { // of few draws none may be one
-		t.Error("nobody ever stayed")
+	if stay == 0 && !testing.Short() { // among few draws there may be none
+		t.Error("no job ever stayed")
 	}
 }

@@ -10,10 +10,10 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// ByPartition has the jobs of some partitions, by name, decided about by policies of their
-// own; a job belongs to the first partition it names. For each policy the jobs of the others
-// are as ordinary ones: they keep what they have. So partitions that share nodes should have
-// one policy.
+// ByPartition returns a policy that lets the policies in of decide about the jobs of their
+// partitions, by partition name, and usual about all others. A job belongs to the first
+// partition it names. To each policy the jobs of the others are like ordinary ones: they keep
+// what they have. So partitions that share nodes should have one policy.
 func ByPartition(usual Policy, of map[string]Policy) Policy {
 	names := []string{usual.Name}
 	for _, partition := range slices.Sorted(maps.Keys(of)) {
@@ -33,8 +33,8 @@ type byPartition struct {
 	of    map[string]Policy
 }
 
-// allocate asks every policy about its own jobs. The site's limits are kept for all
-// together (Policy.Decide).
+// allocate asks every policy about its own jobs. The site's limits are applied to all together
+// (Policy.Decide).
 func (b byPartition) allocate(s elastic.Snapshot) elastic.Allocation {
 	out := elastic.Allocation{}
 	for _, p := range b.policies() {
@@ -62,8 +62,8 @@ func (b byPartition) policies() []Policy {
 	return out
 }
 
-// only is the snapshot as one policy sees it. What is promised to the moves of other jobs
-// is used already.
+// only returns the snapshot as one policy sees it. What moves of other jobs are bound to counts
+// as used.
 func (b byPartition) only(s elastic.Snapshot, p Policy) elastic.Snapshot {
 	all := s.Jobs
 	s.Jobs = nil
@@ -83,7 +83,7 @@ func (b byPartition) only(s elastic.Snapshot, p Policy) elastic.Snapshot {
 	return s
 }
 
-// policyOf is the policy that decides about a job.
+// policyOf returns the policy that decides about a job.
 func (b byPartition) policyOf(partitions string) Policy {
 	first, _, _ := strings.Cut(partitions, ",")
 	if p, own := b.of[nodes.ParsePartition(first).Slurm]; own {
@@ -92,7 +92,7 @@ func (b byPartition) policyOf(partitions string) Policy {
 	return b.usual
 }
 
-// InPartitions is ByPartition for policies by name; the error names those there are.
+// InPartitions is ByPartition for policies by name; its error lists the known names.
 func InPartitions(usual string, of map[string]string) (Policy, error) {
 	p, err := ByName(usual)
 	if err != nil {

@@ -10,13 +10,13 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/reason"
 )
 
-// The site's limits (Snapshot.Caps), obeyed by every policy. No policy knows of them:
-// it is asked about a snapshot in which no job accepts a size that a limit forbids,
-// and from which those are gone that may not be started at all. Where what it then
-// gives some jobs is more than a limit allows them together, what there is is divided
-// among them, and the policy is asked again; each time some may have less, so it ends.
+// The site's limits (Snapshot.Caps) apply to every policy, and no policy knows about them. A
+// policy is asked about a snapshot in which no job accepts a size that a limit forbids, and
+// without the jobs that may not be started at all. If its answer exceeds a limit that jobs
+// share, the limit is divided among them and the policy is asked again. Each round reduces what
+// some jobs may have, so the iteration ends.
 
-// capped has decide answer within the site's limits.
+// capped makes decide answer within the site's limits.
 func capped(s elastic.Snapshot, decide func(elastic.Snapshot) elastic.Allocation) elastic.Allocation {
 	if len(s.Caps) == 0 {
 		return decide(s)
@@ -30,28 +30,30 @@ func capped(s elastic.Snapshot, decide func(elastic.Snapshot) elastic.Allocation
 	}
 }
 
-// bounds is what the limits leave each job.
+// bounds is what the limits allow each job.
 type bounds struct {
 	snap elastic.Snapshot
 	jobs []bound // in order of the snapshot
-	gpus int     // of the largest node
+	gpus int     // GPUs of the largest node
 	said map[*elastic.Cap]reason.Reason
 }
 
-// bound is one job within the limits.
+// bound is what the limits allow one job.
 type bound struct {
-	never reason.NeverStarts // set where no change of the cluster lets it start
-	array *elastic.Cap       // the %N of its array, where that keeps it from starting
+	never reason.NeverStarts // set if no change of the cluster lets it start
+	array *elastic.Cap       // the %N of its array, if that keeps it from starting
 	elastic.Job
 	role  roles.Role
-	now   int // GPUs it has or is promised
+	now   int // GPUs it has or is bound to get
 	sizes []int
 	pin   int
 	out   bool          // not decided about: it keeps what it has
-	why   reason.Reason // the limit for which it has no more, or waits; nil when none concerns it
-	gives bool          // it is to give back, for one that waits within the same limit
+	why   reason.Reason // the limit because of which it waits or has no more; nil if none applies
+	gives bool          // it is to give GPUs back for a waiting job under the same limit
 }
 
+// newBounds returns what the limits allow each job alone. Sizes of jobs that are Fixed are not
+// restricted: they keep what they have.
 func newBounds(s elastic.Snapshot) *bounds {
 	b := &bounds{snap: s, jobs: make([]bound, len(s.Jobs)), said: map[*elastic.Cap]reason.Reason{}}
 	all := 0
@@ -74,7 +76,7 @@ func newBounds(s elastic.Snapshot) *bounds {
 	return b
 }
 
-// alone strikes out the sizes that the limit forbids the job whatever others have.
+// alone removes the sizes that the limit forbids the job whatever other jobs have.
 func (b *bounds) alone(j *bound, c *elastic.Cap) {
 	if !c.Jobs[j.ID] {
 		return
@@ -86,7 +88,7 @@ func (b *bounds) alone(j *bound, c *elastic.Cap) {
 	few := slices.DeleteFunc(slices.Clone(j.sizes), func(n int) bool {
 		if c.Least {
 			if c.Of == elastic.Nodes {
-				return n < c.Most // each has one GPU at least
+				return n < c.Most // each has at least one GPU
 			}
 			return b.cost(j, c, n) < c.Most
 		}
@@ -104,7 +106,7 @@ func (b *bounds) alone(j *bound, c *elastic.Cap) {
 	}
 }
 
-// cost is how much of the limit the job takes on n GPUs, on as few nodes as can be.
+// cost returns how much of the limit the job uses on n GPUs, on as few nodes as possible.
 func (b *bounds) cost(j *bound, c *elastic.Cap, n int) int {
 	if n < 1 {
 		return 0
@@ -112,14 +114,14 @@ func (b *bounds) cost(j *bound, c *elastic.Cap, n int) int {
 	return c.Takes(&j.Job, n, (n+b.gpus-1)/max(1, b.gpus), min(n, b.gpus))
 }
 
-// settle takes out the jobs to which the limits leave nothing to decide.
+// settle removes the jobs for which the limits leave nothing to decide.
 func (b *bounds) settle(j *bound) {
 	if j.role != roles.Fixed && j.why != nil {
 		j.out = j.out || len(j.sizes) == 0 || j.pin > 0 && !slices.Contains(j.sizes, j.pin)
 	}
 }
 
-// snapshot is the one the policy is asked about.
+// snapshot returns the snapshot that the policy is asked about.
 func (b *bounds) snapshot() elastic.Snapshot {
 	s := b.snap
 	s.Caps, s.Jobs = nil, make([]elastic.Job, 0, len(b.jobs))
@@ -140,7 +142,7 @@ func (b *bounds) snapshot() elastic.Snapshot {
 	return s
 }
 
-// within is the job's spec with the sizes that are left, and the one it has.
+// within returns the job's spec with the sizes that are left and its present one.
 func (j *bound) within() elastic.Spec {
 	spec := j.Spec
 	spec.Sizes, spec.Step = slices.Clone(j.sizes), 0
@@ -153,8 +155,8 @@ func (j *bound) within() elastic.Spec {
 	return spec
 }
 
-// tighten leaves jobs less where the answer is beyond a limit they share. It is false
-// when there is no such limit.
+// tighten reduces what jobs may have where the answer exceeds a limit that they share. It
+// returns false if there is no such limit.
 func (b *bounds) tighten(a elastic.Allocation) bool {
 	changed := false
 	for k := range b.snap.Caps {
@@ -173,12 +175,14 @@ func (b *bounds) tighten(a elastic.Allocation) bool {
 type share struct {
 	*elastic.Cap
 	members []*bound
-	given   []int // GPUs the policy gives each, what it has at least
-	want    int   // what that takes of the limit
+	given   []int // GPUs that the policy gives each job, at least its present ones
+	want    int   // usage of the limit by given
 }
 
 func (s share) room() int { return s.Most - s.Others }
 
+// share returns the usage of a limit under the policy's answer. A job that shrinks counts with
+// its present size: until its GPUs are given back they count in Slurm too.
 func (b *bounds) share(c *elastic.Cap, a elastic.Allocation) share {
 	s := share{Cap: c}
 	for i := range b.jobs {
@@ -196,10 +200,9 @@ func (b *bounds) share(c *elastic.Cap, a elastic.Allocation) share {
 	return s
 }
 
-// divide gives the limit out: what jobs have they keep; those that wait get their
-// least in the order they came, and keep all others from growing while they wait;
-// what is left goes, size by size, to where it makes most difference. It reports
-// whether any job may have less than the policy gave.
+// divide divides the limit. Running jobs keep what they have. Waiting jobs get their minimum in
+// order of arrival, and while one waits no job grows. The rest goes, size by size, to where it
+// saves most time. It reports whether some job may have less than the policy gave.
 func (b *bounds) divide(s share) bool {
 	most := make([]int, len(s.members))
 	spare := s.room()
@@ -207,13 +210,14 @@ func (b *bounds) divide(s share) bool {
 		most[i] = j.now
 		spare -= b.cost(j, s.Cap, j.now)
 	}
-	// A job that gets more at no cost, as under a limit on running jobs, is in no other's way.
+	// A job that grows without using more of the limit, as under a limit on running jobs,
+	// delays no other.
 	for i, j := range s.members {
 		if j.now > 0 && j.role != roles.Fixed && s.given[i] > j.now && b.cost(j, s.Cap, s.given[i]) == b.cost(j, s.Cap, j.now) {
 			most[i] = s.given[i]
 		}
 	}
-	var first *bound // the first that waits in vain
+	var first *bound // the first that does not fit
 	for i, j := range s.members {
 		if j.now > 0 || s.given[i] == 0 {
 			continue
@@ -248,7 +252,7 @@ func (b *bounds) divide(s share) bool {
 	return changed
 }
 
-// least is the smallest size the job may start on.
+// least returns the smallest size at which the job may start.
 func (j *bound) least() int {
 	if j.pin > 0 {
 		return j.pin
@@ -256,7 +260,7 @@ func (j *bound) least() int {
 	return j.sizes[0]
 }
 
-// atMost strikes out the sizes above n; with 0 the job waits.
+// atMost removes the sizes above n; with 0 the job waits.
 func (j *bound) atMost(n int, why reason.Reason) {
 	j.why = why
 	j.sizes = slices.DeleteFunc(j.sizes, func(k int) bool { return k > n })
@@ -265,8 +269,8 @@ func (j *bound) atMost(n int, why reason.Reason) {
 	}
 }
 
-// next is the job, and its next size, for which the rest of the limit does most: the
-// largest part of its time saved for each unit taken. It is -1 when nothing fits.
+// next returns the job, and its next size, for which the rest of the limit saves most: the
+// largest share of its time per unit of the limit. It returns -1 if nothing fits.
 func (b *bounds) next(s share, most []int, spare int) (int, int) {
 	best, size, gain := -1, 0, -1.0
 	for i, j := range s.members {
@@ -289,7 +293,7 @@ func (b *bounds) next(s share, most []int, spare int) (int, int) {
 	return best, size
 }
 
-// saved is the part of its time that a job saves on more GPUs.
+// saved returns the share of its time that a job saves on more GPUs.
 func (b *bounds) saved(j *bound, from, to int) float64 {
 	seconds := func(n int) float64 {
 		t, _ := j.Curve.Seconds(speed.Shape{GPUs: n, Nodes: (n + b.gpus - 1) / max(1, b.gpus)})
@@ -298,8 +302,8 @@ func (b *bounds) saved(j *bound, from, to int) float64 {
 	return 1 - seconds(to)/seconds(from)
 }
 
-// giveWay has jobs give back so much of the limit, those with most first, if they
-// can: as elsewhere, no job waits while others have more than their minimum.
+// giveWay makes jobs give back short units of the limit, those with most first, if they can:
+// under a limit too, no job waits while others have more than their minimum.
 func (b *bounds) giveWay(s share, short int) {
 	to := make([]int, len(s.members))
 	for i, j := range s.members {
@@ -326,12 +330,12 @@ func (b *bounds) giveWay(s share, short int) {
 	}
 }
 
-// yields reports whether the job may be made smaller now.
+// yields reports whether the job may shrink now.
 func (b *bounds) yields(j *bound) bool {
 	return j.role == roles.Movable && !j.out && j.pin == 0 && !b.snap.Resting(&j.Job) && len(j.sizes) > 0
 }
 
-// limit is what a limit is, and which jobs use it.
+// limit returns the limit as a reason, with the jobs that use it.
 func (b *bounds) limit(c *elastic.Cap) reason.Reason {
 	if b.said[c] == nil {
 		b.said[c] = b.snap.Limit(*c)
@@ -339,8 +343,8 @@ func (b *bounds) limit(c *elastic.Cap) reason.Reason {
 	return b.said[c]
 }
 
-// explain names the limit where it is why a job has no more, and speaks for those
-// the policy was not asked about.
+// explain names the limit where it is the reason for a job's size, and adds decisions for jobs
+// that the policy was not asked about.
 func (b *bounds) explain(a elastic.Allocation) elastic.Allocation {
 	a = maps.Clone(a)
 	for i := range b.jobs {

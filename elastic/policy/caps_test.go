@@ -15,8 +15,7 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// drawCaps puts limits on a cluster: on some of its jobs, above or below what these
-// have already.
+// drawCaps adds limits to a cluster: on some of its jobs, above or below their present usage.
 func drawCaps(t *rapid.T, s *elastic.Snapshot) {
 	for i := range s.Jobs {
 		j := &s.Jobs[i]
@@ -62,8 +61,8 @@ func drawCaps(t *rapid.T, s *elastic.Snapshot) {
 	}
 }
 
-// amount is what a job takes of a cap at a place, counted anew; from its present run
-// only what is left of that.
+// amount computes a job's usage of a cap at a place independently; for its present run only
+// what is left of that.
 func amount(c elastic.Cap, j elastic.Job, at nodes.Placement, run bool) int {
 	if len(at) == 0 {
 		return 0
@@ -104,9 +103,8 @@ func amount(c elastic.Cap, j elastic.Job, at nodes.Placement, run bool) int {
 	return n * int(j.TimeLimit/time.Minute)
 }
 
-// Whatever the policy: no plan takes a job, or a group of jobs, to where a limit
-// forbids it, at any moment while its moves are on the way. Jobs beyond a limit that
-// do not move are left as they are.
+// For every policy: no plan takes a job, or a group of jobs, beyond a limit at any moment
+// during its moves. Jobs that exceed a limit and do not move are left as they are.
 func TestNoPlanExceedsACap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := snapshots(t)
@@ -152,9 +150,9 @@ func kept(t *rapid.T, policy string, s elastic.Snapshot, c elastic.Cap, target m
 	}
 }
 
-// A limit below what jobs have moves nobody by itself: with nobody waiting within it,
-// who is beyond it keeps what he has.
-func TestACapAloneMovesNobody(t *testing.T) {
+// A limit below what jobs have moves no job by itself: while no job waits under it, a job
+// beyond it keeps what it has.
+func TestACapAloneMovesNoJob(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := plain(t)
 		for i := range s.Jobs {
@@ -179,7 +177,7 @@ func TestACapAloneMovesNobody(t *testing.T) {
 	})
 }
 
-// group is a cap on the GPUs of the jobs named together.
+// group returns a cap on the GPUs of these jobs together.
 func group(most, others int, ids ...elastic.JobID) elastic.Cap {
 	c := elastic.Cap{Name: fmt.Sprintf("GrpTRES=gres/gpu=%d of account phys", most), Of: elastic.GPUs, Most: most, Others: others, Jobs: map[elastic.JobID]bool{}}
 	for _, id := range ids {
@@ -191,7 +189,7 @@ func group(most, others int, ids ...elastic.JobID) elastic.Cap {
 	return c
 }
 
-// capScene is a cluster of two nodes with jobs of one account.
+// capScene returns a cluster of two nodes with jobs of one account.
 func capScene(jobs ...elastic.Job) elastic.Snapshot {
 	s := elastic.Snapshot{Now: now, Limits: elastic.Limits{}}
 	for _, name := range []string{"n1", "n2"} {
@@ -244,15 +242,15 @@ func TestDecisionsWithinCaps(t *testing.T) {
 		say  map[elastic.JobID]string
 	}{
 		{"one job starts up to the limit", []elastic.Job{held(1, 1, 4)}, []elastic.Cap{group(2, 0, 1)},
-			map[elastic.JobID]int{1: 2}, map[elastic.JobID]string{1: "no more within GrpTRES=gres/gpu=2 of account phys (nobody has any)"}},
+			map[elastic.JobID]int{1: 2}, map[elastic.JobID]string{1: "no more within GrpTRES=gres/gpu=2 of account phys (not in use)"}},
 		{"ordinary jobs count", []elastic.Job{held(1, 1, 4)}, []elastic.Cap{group(4, 3, 1)},
 			map[elastic.JobID]int{1: 1}, map[elastic.JobID]string{1: "(job 77 of bob has 3)"}},
 		{"two share what there is", []elastic.Job{held(1, 1, 8), held(2, 1, 8)}, []elastic.Cap{group(4, 0, 1, 2)}, map[elastic.JobID]int{1: 2, 2: 2}, nil},
-		{"who is below its minimum waits, others do not wait for it", []elastic.Job{held(1, 3, 4), held(2, 1, 2)}, []elastic.Cap{group(4, 2, 1)},
+		{"a job below its minimum waits, others do not wait for it", []elastic.Job{held(1, 3, 4), held(2, 1, 2)}, []elastic.Cap{group(4, 2, 1)},
 			map[elastic.JobID]int{1: 0, 2: 2}, map[elastic.JobID]string{1: "waits for 3 GPUs: within GrpTRES=gres/gpu=4 of account phys (job 77 of bob has 2)"}},
 		{"a running job gives back for one that waits", []elastic.Job{on(1, 4, n1(4)), held(2, 1, 4)}, []elastic.Cap{group(4, 0, 1, 2)},
 			map[elastic.JobID]int{1: 3, 2: 0}, map[elastic.JobID]string{1: "shrinks 4 -> 3: another job waits within GrpTRES=gres/gpu=4"}},
-		{"the next one starts before anybody grows", []elastic.Job{on(1, 4, n1(3)), held(2, 1, 4)}, []elastic.Cap{group(4, 0, 1, 2)}, map[elastic.JobID]int{1: 3, 2: 1}, nil},
+		{"the next job starts before any job grows", []elastic.Job{on(1, 4, n1(3)), held(2, 1, 4)}, []elastic.Cap{group(4, 0, 1, 2)}, map[elastic.JobID]int{1: 3, 2: 1}, nil},
 		{"a lowered limit leaves a running job alone", []elastic.Job{on(1, 8, n1(4))}, []elastic.Cap{group(2, 0, 1)}, map[elastic.JobID]int{1: 4}, nil},
 		{"each alone", []elastic.Job{held(1, 1, 8), held(2, 1, 8)}, []elastic.Cap{{Name: "MaxTRES=gres/gpu=2 of QOS q", Of: elastic.GPUs, Most: 2, Each: true, Jobs: map[elastic.JobID]bool{1: true}}},
 			map[elastic.JobID]int{1: 2, 2: 4}, nil},
@@ -263,7 +261,7 @@ func TestDecisionsWithinCaps(t *testing.T) {
 		{"two tasks of an array", []elastic.Job{held(1, 1, 4), held(2, 1, 4), held(3, 1, 4)}, []elastic.Cap{{Name: "%2", Of: elastic.Jobs, Most: 2, Throttle: true, Jobs: map[elastic.JobID]bool{1: true, 2: true, 3: true}}},
 			map[elastic.JobID]int{1: 4, 2: 4, 3: 0}, map[elastic.JobID]string{3: "waits: 2 of its array's tasks run (%2)"}},
 		{"memory grows with the GPUs", []elastic.Job{needs(held(1, 1, 4), 1000)}, []elastic.Cap{{Name: "GrpTRES=mem=2500M of account phys", Of: elastic.MemoryMB, Most: 2500, Jobs: map[elastic.JobID]bool{1: true}}},
-			map[elastic.JobID]int{1: 2}, map[elastic.JobID]string{1: "no more within GrpTRES=mem=2500M of account phys (nobody has any)"}},
+			map[elastic.JobID]int{1: 2}, map[elastic.JobID]string{1: "no more within GrpTRES=mem=2500M of account phys (not in use)"}},
 		{"two share memory", []elastic.Job{needs(on(1, 4, n1(1)), 1000), needs(held(2, 1, 4), 1000)}, []elastic.Cap{{Name: "GrpTRES=mem=3000M", Of: elastic.MemoryMB, Most: 3000, Jobs: map[elastic.JobID]bool{1: true, 2: true}}},
 			map[elastic.JobID]int{1: 2, 2: 1}, map[elastic.JobID]string{2: "(job 1 of alice has 1000M)"}},
 		{"memory of each node does not keep a job from growing on it", []elastic.Job{asks(held(1, 1, 4), elastic.Memory{PerNodeMB: 2000})}, []elastic.Cap{{Name: "MaxTRES=mem=2500M", Of: elastic.MemoryMB, Most: 2500, Each: true, Jobs: map[elastic.JobID]bool{1: true}}},
@@ -295,8 +293,8 @@ func TestDecisionsWithinCaps(t *testing.T) {
 	}
 }
 
-// BenchmarkCaps is a decision on 2000 jobs of 100 accounts, each with a limit, beside
-// the same without limits.
+// BenchmarkCaps measures a decision on 2000 jobs of 100 accounts, each with a limit, and the
+// same without limits.
 func BenchmarkCaps(b *testing.B) {
 	s := elastic.Snapshot{Now: now}
 	for i := range 500 {

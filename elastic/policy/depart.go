@@ -11,18 +11,18 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// depart is applied to the answer of every policy. A job that runs on a node that is
-// drained, or on which maintenance begins soon, moves to other nodes after a checkpoint: at
-// its size where there is room, else at the largest that fits. Idle GPUs go to it before
-// others grow onto them. Where there is no room it stays on a drained node, for Slurm lets
-// it end there, and moves once there is; before a maintenance it saves and waits again. A
-// rigid policy's jobs keep their size. It is pure.
+// depart is applied to the answer of every policy. A job that runs on a node that is drained,
+// or on which maintenance begins soon, moves to other nodes after a checkpoint: at its size if
+// there is room, else at the largest that fits. It gets idle GPUs before other jobs grow onto
+// them. If there is no room it stays on a drained node, where Slurm lets it end, and moves once
+// there is room; before a maintenance it saves and waits again. Under a rigid policy jobs keep
+// their size. It is pure.
 func depart(s elastic.Snapshot, a elastic.Allocation, rigid bool) elastic.Allocation {
 	if !slices.ContainsFunc(s.Jobs, func(j elastic.Job) bool { return len(j.Departures) > 0 }) {
 		return a
 	}
 	e := &departing{vacating{s: s, a: a, where: plan.Arrange(s, a)}, rigid}
-	// Maintenance has a date, a drain has not.
+	// Maintenance has a date, a drain does not: maintenance comes first.
 	for _, cause := range []elastic.Cause{elastic.Maintenance, elastic.Draining} {
 		for i := range s.Jobs {
 			j := &s.Jobs[i]
@@ -34,22 +34,23 @@ func depart(s elastic.Snapshot, a elastic.Allocation, rigid bool) elastic.Alloca
 	return e.a
 }
 
-// departing is the leaving of drained nodes in one decision.
+// departing is the state of one decision about departures.
 type departing struct {
 	vacating
 	rigid bool // no job changes its size
 }
 
-// may reports whether the job can be moved, and the decision leaves it on a node that it
-// should leave.
+// may reports whether the job can be moved, and the decision leaves it on a node that it has to
+// leave.
 func (e *departing) may(j *elastic.Job) bool {
 	is, _ := (&roles.Subject{Job: *j, At: j.Place, Now: j.GPUs()}).Classify(&e.s)
 	on := slices.ContainsFunc(j.Departures, func(d elastic.Departure) bool { return e.where.Target[j.ID].On(d.Node) > 0 })
-	// To a size that its user gave it through Slurm alone nothing may move it again.
+	// A job whose user set a size that it does not accept through Slurm cannot be moved at that
+	// size.
 	return is == roles.Movable && on && !e.onEdge(j) && j.Spec.Allows(j.GPUs(), j.GPUs())
 }
 
-// leave moves the job, or says why it stays.
+// leave moves the job, or sets the reason why it stays.
 func (e *departing) leave(j *elastic.Job, d elastic.Departure) {
 	last := d.Cause == elastic.Maintenance
 	if e.s.Resting(j) && !last {
@@ -70,8 +71,8 @@ func (e *departing) leave(j *elastic.Job, d elastic.Departure) {
 	e.a, e.where = next, plan.Arrange(e.s, next)
 }
 
-// sizes lists the sizes to try, its own first. A job that is promised a deadline does not
-// shrink for a drain, and one that is pinned not at all.
+// sizes returns the sizes to try, the present one first. An admitted job does not shrink for a
+// drain, and a pinned one never.
 func (e *departing) sizes(j *elastic.Job, last bool) []int {
 	if e.rigid || j.Directive.Pin > 0 || j.Promised && !last {
 		return []int{j.GPUs()}
@@ -81,7 +82,7 @@ func (e *departing) sizes(j *elastic.Job, last bool) []int {
 	return sizes
 }
 
-// move moves the job within the allocation, where no other job gets less.
+// move moves the job within the allocation if no other job gets less for it.
 func (e *departing) move(j *elastic.Job, n int, d elastic.Departure, within elastic.Allocation) bool {
 	if within == nil {
 		return false
@@ -101,7 +102,8 @@ func (e *departing) move(j *elastic.Job, n int, d elastic.Departure, within elas
 	return true
 }
 
-// refugeFrom is where the job finds n GPUs on nodes that it need not leave.
+// refugeFrom returns a place for n GPUs on nodes that the job need not leave; empty if there is
+// none.
 func refugeFrom(s elastic.Snapshot, where plan.Arrangement, j *elastic.Job, n int) nodes.Placement {
 	s.Nodes = slices.Clone(s.Nodes)
 	for i := range s.Nodes {
@@ -112,7 +114,7 @@ func refugeFrom(s elastic.Snapshot, where plan.Arrangement, j *elastic.Job, n in
 	return idlePlace(s, where, j, n)
 }
 
-// away is the place, unless it is none or on a node that the job should leave.
+// away returns the place, or none if part of it is on a node that the job has to leave.
 func (e *departing) away(j *elastic.Job, to nodes.Placement) nodes.Placement {
 	for _, d := range j.Departures {
 		if to.On(d.Node) > 0 {
@@ -122,7 +124,7 @@ func (e *departing) away(j *elastic.Job, to nodes.Placement) nodes.Placement {
 	return to
 }
 
-// ungrown is the allocation without the growth of other running jobs; nil when none grows.
+// ungrown returns the allocation without the growth of other running jobs; nil if none grows.
 func (e *departing) ungrown(but elastic.JobID) elastic.Allocation {
 	var next elastic.Allocation
 	for i := range e.s.Jobs {
@@ -142,7 +144,7 @@ func (e *departing) ungrown(but elastic.JobID) elastic.Allocation {
 	return next
 }
 
-// stays says why the job stays where it is; a decision to shrink it stands.
+// stays sets the reason why the job stays where it is; a decision to shrink it is kept.
 func (e *departing) stays(j *elastic.Job, d elastic.Departure, why reason.Reason) {
 	if was := e.a[j.ID]; was.GPUs == j.GPUs() && (len(was.Place) == 0 || was.Place.Equal(j.Place)) {
 		was.Why = reason.StaysOn{GPUs: j.GPUs(), Leaving: d.Why(), Because: why}

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// departing is a job of two GPUs on a node that it should leave, and another node.
+// departing returns a job of two GPUs on a node that it has to leave, and another node.
 func departing(cause elastic.Cause) elastic.Snapshot {
 	d := elastic.Departure{Node: "n1", Cause: cause, Name: "kernel update"}
 	if cause == elastic.Maintenance {
@@ -28,8 +28,8 @@ func departing(cause elastic.Cause) elastic.Snapshot {
 	}}}
 }
 
-// TestDepartures: a job leaves a drained node for GPUs that are idle, and stays where there
-// are none; before maintenance it saves and waits instead.
+// TestDepartures: a job leaves a drained node for idle GPUs, and stays if there are none;
+// before maintenance it saves and waits instead.
 func TestDepartures(t *testing.T) {
 	full := func(s *elastic.Snapshot, left int) {
 		s.Nodes[1].Used = 4 - left
@@ -58,7 +58,7 @@ func TestDepartures(t *testing.T) {
 			c.change(&s)
 			for _, p := range policy.All {
 				d, want := p.Decide(s)[1], want
-				if p.Rigid && name == "room for one" { // which does not change its size
+				if p.Rigid && name == "room for one" { // policies that do not change its size
 					want = map[elastic.Cause]int{elastic.Draining: 0, elastic.Maintenance: -1}[cause]
 				}
 				got := d.Place.On("n2")
@@ -76,8 +76,8 @@ func TestDepartures(t *testing.T) {
 	}
 }
 
-// TestDepartingIsSound: whatever runs where, nobody is moved who may not be, nobody is
-// moved onto a node to be left, all that are placed fit, and other running jobs lose nothing.
+// TestDepartingIsSound: in any state, no job is moved that may not be, none is moved onto a
+// node to be left, all that are placed fit, and other running jobs lose nothing.
 func TestDepartingIsSound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := snapshots(t)

@@ -10,9 +10,9 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// TestDoubtsArePromisedNothing: of a job whose speed differs from epoch to epoch less is
-// promised than of a steady one as fast; what was promised is kept all the same.
-func TestDoubtsArePromisedNothing(t *testing.T) {
+// TestUncertainJobsNeedALargerMargin: a job whose throughput varies from epoch to epoch is admitted
+// with a larger margin than a steady one as fast; an admission that was given is kept.
+func TestUncertainJobsNeedALargerMargin(t *testing.T) {
 	now := time.Unix(1e9, 0)
 	curve := func(scatter float64) *speed.Curve {
 		var samples []speed.Sample

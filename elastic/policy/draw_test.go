@@ -13,22 +13,21 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// snapshots draws clusters in any state sluice can find or bring them into. Jobs that
-// accept some nodes alone have partitions of their own there, such as gpu@a.
+// snapshots draws clusters in any state that sluice can find or produce. Jobs that accept only
+// some nodes have virtual partitions there, such as gpu@a.
 func snapshots(t *rapid.T) elastic.Snapshot {
 	return drawSnapshot(t, []string{"gpu", "gpu", "fast", "gpu,fast", "gpu@a", "gpu@a,gpu@b", "gpu@"}, 2)
 }
 
-// motley draws clusters in which nodes have GPUs of a type, or of two, and jobs that name a
-// type.
-func motley(t *rapid.T) elastic.Snapshot {
+// twoTypes draws clusters with one or two GPU types per node, and jobs that name a type.
+func twoTypes(t *rapid.T) elastic.Snapshot {
 	return drawSnapshot(t, []string{"gpu", red, red, "gpu@blue"}, 2)
 }
 
 // red is a partition for jobs and demands of one type.
 const red = "gpu@red"
 
-// plain draws clusters with one partition and nobody but sluice's jobs waiting.
+// plain draws clusters with one partition, in which only sluice's jobs wait.
 func plain(t *rapid.T) elastic.Snapshot { return drawSnapshot(t, []string{"gpu"}, 0) }
 
 func drawSnapshot(t *rapid.T, partitions []string, demands int) elastic.Snapshot {
@@ -77,7 +76,7 @@ func drawSnapshot(t *rapid.T, partitions []string, demands int) elastic.Snapshot
 	return s
 }
 
-// drawTypes may give the node GPUs of a type, or of two.
+// drawTypes may give the node GPUs of one type, or of two.
 func drawTypes(t *rapid.T, n *nodes.Node) {
 	switch rapid.IntRange(0, 7).Draw(t, "types") {
 	case 0, 1:
@@ -89,7 +88,7 @@ func drawTypes(t *rapid.T, n *nodes.Node) {
 	}
 }
 
-// attribute says of which types the GPUs are that somebody has got who named none.
+// attribute assigns types to allocated GPUs for which no type was requested.
 func attribute(n *nodes.Node, gpus int) {
 	n.Types = slices.Clone(n.Types)
 	for i := range n.Types {
@@ -99,8 +98,8 @@ func attribute(n *nodes.Node, gpus int) {
 	}
 }
 
-// drawEdges makes some nodes those of an edge pool, and returns in which partitions jobs can
-// be that may use it; none where there is no such pool.
+// drawEdges makes some nodes an edge pool, and returns the partitions of jobs that may use it;
+// none without such a pool.
 func drawEdges(t *rapid.T, s *elastic.Snapshot) []string {
 	if rapid.IntRange(0, 2).Draw(t, "edges") > 0 {
 		return nil
@@ -173,7 +172,7 @@ func drawJob(t *rapid.T, id int, partitions []string) elastic.Job {
 	return j
 }
 
-// run puts the job where it fits at some accepted size, in some phase of life.
+// run places the job where it fits at some accepted size, in some phase.
 func run(t *rapid.T, s *elastic.Snapshot, j *elastic.Job) {
 	sizes := j.Spec.Options(16)
 	if len(sizes) == 0 {
@@ -196,7 +195,7 @@ func run(t *rapid.T, s *elastic.Snapshot, j *elastic.Job) {
 		hold(s, *j, place)
 		if target := placed(*s, *j, sizes[rapid.IntRange(0, len(sizes)-1).Draw(t, "target")]); target != nil {
 			s.Intents = append(s.Intents, elastic.Intent{Job: j.ID, Kind: elastic.Resize, From: place, Target: target})
-			// Both are kept apart so that the drawn state is one that can come about.
+			// Both are kept apart so that the drawn state is reachable.
 			s.Nodes = nodes.Without(s.Nodes, j.Load(place))
 			hold(s, *j, target)
 			j.Place = target
@@ -206,7 +205,7 @@ func run(t *rapid.T, s *elastic.Snapshot, j *elastic.Job) {
 	hold(s, *j, place)
 }
 
-// hold has the job be at the place, as Slurm then shows it.
+// hold sets the job's place, as Slurm then shows it.
 func hold(s *elastic.Snapshot, j elastic.Job, place nodes.Placement) {
 	s.Nodes = nodes.With(s.Nodes, j.Load(place))
 	for i := 0; i < len(s.Nodes) && j.Spec.Type() == ""; i++ {
@@ -220,8 +219,8 @@ func placed(s elastic.Snapshot, j elastic.Job, n int) nodes.Placement {
 	return nodes.Place(s.Nodes, []nodes.Request{r})[0].Placement
 }
 
-// equal draws plain clusters of equal nodes and jobs that accept every size, in
-// any split, from one GPU on.
+// equal draws plain clusters of equal nodes and jobs that accept every size from 1 GPU on, in
+// any split.
 func equal(t *rapid.T) elastic.Snapshot {
 	s := plain(t)
 	for i := range s.Nodes {
@@ -235,7 +234,7 @@ func equal(t *rapid.T) elastic.Snapshot {
 	return s
 }
 
-// dump prints a snapshot for the person who reads a failure.
+// dump prints a snapshot for a failure message.
 func dump(s elastic.Snapshot) string {
 	var b strings.Builder
 	for _, n := range s.Nodes {

@@ -10,16 +10,16 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// leave is applied to the answer of every policy that resizes. A job that says itself
-// that a GPU it has is unfit, on a node that gets nothing new for it, moves at its size
-// to GPUs that are idle, as any job moves: after a verified checkpoint. Jobs that the
-// policy gives GPUs, and ordinary jobs that wait, come first; a job on fit GPUs of such
-// a node stays, whatever others say of it. It is pure.
+// leave is applied to the answer of every policy that resizes. A job that itself reports one of
+// its GPUs as unfit, on a node that is excluded for new jobs, moves at its size to idle GPUs,
+// as any job moves: after a verified checkpoint. Jobs that the policy gives GPUs, and ordinary
+// jobs that wait, come first. A job on healthy GPUs of such a node stays, whatever others
+// report. It is pure.
 func leave(s elastic.Snapshot, a elastic.Allocation) elastic.Allocation {
 	var before plan.Arrangement
 	for i := range s.Jobs {
 		j := &s.Jobs[i]
-		if !j.Ailing || !leaves(s, j, a) {
+		if !j.OnUnfitGPU || !leaves(s, j, a) {
 			continue
 		}
 		if before.Target == nil {
@@ -38,7 +38,7 @@ func leave(s elastic.Snapshot, a elastic.Allocation) elastic.Allocation {
 	return a
 }
 
-// leaves reports whether the job may be moved now, and the policy has it stay.
+// leaves reports whether the job may be moved now, and the policy leaves it where it is.
 func leaves(s elastic.Snapshot, j *elastic.Job, a elastic.Allocation) bool {
 	d, named := a[j.ID]
 	if named && (d.GPUs != j.GPUs() || len(d.Place) > 0 && !d.Place.Equal(j.Place)) {
@@ -48,12 +48,13 @@ func leaves(s elastic.Snapshot, j *elastic.Job, a elastic.Allocation) bool {
 		return false
 	}
 	is, _ := (&roles.Subject{Job: *j, At: j.Place, Now: j.GPUs()}).Classify(&s)
-	// To a size that its user gave it through Slurm alone nothing may move it again.
+	// A job whose user set a size that it does not accept through Slurm cannot be moved at that
+	// size.
 	return is == roles.Movable && j.Spec.Allows(j.GPUs(), j.GPUs())
 }
 
-// idlePlace is where n GPUs are idle for the job, which gives back what it has, beside what the arrangement
-// promises to others and what ordinary jobs wait for; empty when there is no such place.
+// idlePlace returns a place of n idle GPUs for the job, which gives back what it has, beside
+// what the arrangement binds to others and what ordinary jobs wait for; empty if there is none.
 func idlePlace(s elastic.Snapshot, where plan.Arrangement, j *elastic.Job, n int) nodes.Placement {
 	var promised []nodes.Load
 	for i := range s.Jobs {

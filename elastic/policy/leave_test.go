@@ -13,15 +13,15 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// A job that leaves unfit GPUs is one that says so and may be moved; it gets as many as
-// it has, on nodes that take something new, and nobody else gets less for it.
+// A job that leaves unfit GPUs has reported them and may be moved; it gets as many as it has,
+// on nodes that accept new jobs, and no other job gets less for it.
 func TestLeavingIsSound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := snapshots(t)
-		s.Edges = nil // what is left there is TestEdgePoolsAreLeft's
+		s.Edges = nil // departures from edge pools are tested in TestJobsLeaveEdgePools
 		for i := range s.Jobs {
 			j := &s.Jobs[i]
-			if j.Ailing = len(j.Place) > 0 && rapid.Bool().Draw(t, "ailing"); !j.Ailing {
+			if j.OnUnfitGPU = len(j.Place) > 0 && rapid.Bool().Draw(t, "unfit"); !j.OnUnfitGPU {
 				continue
 			}
 			for n := range s.Nodes {
@@ -34,7 +34,7 @@ func TestLeavingIsSound(t *testing.T) {
 		well := s
 		well.Jobs = append([]elastic.Job(nil), s.Jobs...)
 		for i := range well.Jobs {
-			well.Jobs[i].Ailing = false
+			well.Jobs[i].OnUnfitGPU = false
 		}
 		for _, p := range policy.All {
 			plain, a := p.Decide(well), p.Decide(s)
@@ -57,11 +57,11 @@ func TestLeavingIsSound(t *testing.T) {
 	})
 }
 
-// leftSoundly looks at one job that is moved, and where to.
+// leftSoundly checks one job that is moved, and where to.
 func leftSoundly(t *rapid.T, s elastic.Snapshot, j elastic.Job, to nodes.Placement) {
 	_, moving := s.Intent(j.ID)
 	switch {
-	case !j.Ailing || moving || j.Phase != elastic.Running || !j.Speaks || j.UserHold || j.Directive.Hold || j.MIG:
+	case !j.OnUnfitGPU || moving || j.Phase != elastic.Running || !j.Speaks || j.UserHold || j.Directive.Hold || j.MIG:
 		t.Fatalf("job %d is moved", j.ID)
 	case s.Limits.Cooldown > 0 && !j.Moved.IsZero() && s.Now.Sub(j.Moved) < s.Limits.Cooldown:
 		t.Fatalf("job %d is moved, and was a moment ago", j.ID)
@@ -75,7 +75,7 @@ func leftSoundly(t *rapid.T, s elastic.Snapshot, j elastic.Job, to nodes.Placeme
 	}
 }
 
-// Ordinary jobs that wait come first, and so does one that could start instead.
+// Ordinary jobs that wait come first, and so does a job that could start instead.
 func TestLeavingTakesWhatIsIdle(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*elastic.Snapshot)
@@ -87,7 +87,7 @@ func TestLeavingTakesWhatIsIdle(t *testing.T) {
 		"another starts": {func(s *elastic.Snapshot) {
 			s.Jobs = append(s.Jobs, elastic.Job{ID: 2, Partition: "gpu", Phase: elastic.Held, Spec: elastic.Spec{Min: 4, Max: 4}})
 		}, false},
-		"others say so, not itself": {func(s *elastic.Snapshot) { s.Jobs[0].Ailing = false }, false},
+		"others say so, not itself": {func(s *elastic.Snapshot) { s.Jobs[0].OnUnfitGPU = false }, false},
 		"it is deaf":                {func(s *elastic.Snapshot) { s.Jobs[0].Speaks = false }, false},
 		"it is on slices":           {func(s *elastic.Snapshot) { s.Jobs[0].MIG = true }, false},
 		"nowhere":                   {func(s *elastic.Snapshot) { s.Nodes[1].Usable = false }, false},
@@ -96,7 +96,7 @@ func TestLeavingTakesWhatIsIdle(t *testing.T) {
 		s := elastic.Snapshot{Now: now, Nodes: []nodes.Node{
 			{Name: "n1", GPUs: 4, Used: 2, Partitions: []string{"gpu"}, Why: nodes.Unusable{State: nodes.Unfit, Note: "GPU 0: lost"}},
 			{Name: "n2", GPUs: 4, Partitions: []string{"gpu"}, Usable: true},
-		}, Jobs: []elastic.Job{{ID: 1, Partition: "gpu", Phase: elastic.Running, Place: at, Speaks: true, Ailing: true, Spec: elastic.Spec{Min: 2, Max: 2}}}}
+		}, Jobs: []elastic.Job{{ID: 1, Partition: "gpu", Phase: elastic.Running, Place: at, Speaks: true, OnUnfitGPU: true, Spec: elastic.Spec{Min: 2, Max: 2}}}}
 		c.change(&s)
 		for _, p := range policy.All {
 			want := c.leaves && !p.Rigid
@@ -107,9 +107,9 @@ func TestLeavingTakesWhatIsIdle(t *testing.T) {
 	}
 }
 
-// TestNothingIsGivenBackInVain: where an ordinary job could only start on a node that is
-// down, nobody gives GPUs back for it.
-func TestNothingIsGivenBackInVain(t *testing.T) {
+// TestNoGPUIsGivenBackForAnUnusableNode: for an ordinary job that could only start on a node that is
+// down, no job gives GPUs back.
+func TestNoGPUIsGivenBackForAnUnusableNode(t *testing.T) {
 	s := elastic.Snapshot{Now: now, Demands: []elastic.Demand{{ID: 900, Partition: "gpu", Nodes: 1, GPUs: 5}}}
 	for i, n := range []int{4, 4, 8} {
 		s.Nodes = append(s.Nodes, nodes.Node{Name: fmt.Sprintf("n%d", i+1), Partitions: []string{"gpu"}, GPUs: n, Usable: n < 8})
@@ -117,7 +117,7 @@ func TestNothingIsGivenBackInVain(t *testing.T) {
 	j := elastic.Job{ID: 1, Partition: "gpu", Phase: elastic.Running, Speaks: true, Spec: elastic.Spec{Min: 1, Step: 1, AllowUneven: true}, Place: nodes.Placement{{Node: "n1", GPUs: 3}}}
 	s.Jobs, s.Nodes = []elastic.Job{j}, nodes.With(s.Nodes, j.Load(j.Place))
 	for _, p := range policy.All {
-		if a := p.Allocate(s); p.Name != "srpt" && a[1].GPUs < 3 { // srpt has jobs on what they asked for
+		if a := p.Allocate(s); p.Name != "srpt" && a[1].GPUs < 3 { // under srpt jobs have the size they requested
 			t.Errorf("%s: job 1 gives GPUs back: %s", p.Name, sentence(a[1].Why))
 		}
 	}

@@ -11,12 +11,11 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// keepOvertakers has jobs that overtook the head of the queue stay where they are, if a move would
-// delay the head. Such a job was started in front of it because its time limit ends it
-// before the shadow time, or because the head finds its GPUs beside it; a move starts that
-// limit anew, and takes other GPUs. What gives GPUs back to others goes on: to a job that
-// starts, or to ordinary jobs.
-// backfill does this BEFORE it starts any job.
+// keepOvertakers keeps jobs that were backfilled before the head of the queue where they are,
+// if a move would delay the head. Such a job was started because its time limit ends it before
+// the shadow time, or because the head finds its GPUs beside it; a move restarts that limit,
+// and takes other GPUs. Giving GPUs back to other jobs is allowed: to a job that starts, or to
+// ordinary jobs. backfill calls this BEFORE it starts any job.
 func keepOvertakers(s elastic.Snapshot, a elastic.Allocation) elastic.Allocation {
 	heads := slices.DeleteFunc(indices(s), func(i int) bool { return !a[s.Jobs[i].ID].Reserves })
 	if len(heads) == 0 {
@@ -52,7 +51,7 @@ func keepOvertakers(s elastic.Snapshot, a elastic.Allocation) elastic.Allocation
 	return out
 }
 
-// starts is the part of an answer that concerns jobs that wait: the others stay.
+// starts returns the part of an answer that is about waiting jobs: the others stay.
 func starts(s elastic.Snapshot, a elastic.Allocation) elastic.Allocation {
 	out := make(elastic.Allocation, len(a))
 	for i := range s.Jobs {
@@ -72,8 +71,8 @@ func indices(s elastic.Snapshot) []int {
 	return out
 }
 
-// moved is the timetable when the job has moved, and the first of the heads, by index, that
-// would wait longer for it.
+// moved returns the timetable after the job has moved, and the first of the heads, by index,
+// that would wait longer for it.
 func (t *timetable) moved(j *elastic.Job, target nodes.Placement, heads []int, a elastic.Allocation) (*timetable, *elastic.Job) {
 	rest, was := t.without(j.ID)
 	is := was
@@ -100,8 +99,8 @@ func (t *timetable) moved(j *elastic.Job, target nodes.Placement, heads []int, a
 	return &next, nil
 }
 
-// surely is the earliest moment at which the request finds its GPUs though no job gives any
-// back or moves before its limit ends it; false when there is none.
+// surely returns the earliest time at which the request finds its GPUs if no job gives any back
+// or moves before its limit ends it; false if there is none.
 func (t *timetable) surely(ask nodes.Request) (time.Time, bool) {
 	moments := t.moments()
 	k, _ := slices.BinarySearchFunc(moments, true, func(when time.Time, _ bool) int {
@@ -116,7 +115,7 @@ func (t *timetable) surely(ask nodes.Request) (time.Time, bool) {
 	return moments[k], true
 }
 
-// without is the timetable when a job has gone, and what it had.
+// without returns the timetable without a job, and what the job had.
 func (t *timetable) without(id elastic.JobID) (*timetable, holding) {
 	out, had := *t, holding{}
 	out.floor, out.held = nodes.With(t.floor), nil

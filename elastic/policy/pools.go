@@ -12,27 +12,30 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// byPools has a policy that counts GPUs decide about jobs that could run in several pools:
-// each node of an edge pool is one, all else a job may use together another. A job is
-// decided about where it is, or, as it waits, outside of edge pools; one whose deadline
-// cannot be promised there, and one that finds no GPUs, is tried in its other pools. It goes
-// where a promise is won, or GPUs, and no job loses its own. Each try is a decision of its own:
-// one about all jobs' pools takes up to 1 + attempts times as long as one about a single
-// pool. So no job is tried where it could not be helped if it were alone there.
+// byPools makes a policy that counts GPUs decide about jobs that could run in several pools:
+// each node of an edge pool is one, all other nodes of a job's partitions together another. A
+// job is decided about in its present pool or, if it waits, outside edge pools. One whose
+// deadline cannot be met there, and one that finds no GPUs, is tried in its other pools. It is
+// moved to another pool if that admits it, or gives it GPUs, and revokes no admission and takes
+// no other job's GPUs. Each try is a full decision, so a decision takes up to 1 + attempts
+// times as long. No job is tried where it would gain nothing if it were alone there.
 func byPools(decide func(elastic.Snapshot) elastic.Allocation) func(elastic.Snapshot) elastic.Allocation {
 	return func(s elastic.Snapshot) elastic.Allocation {
 		return pooled(s, decide, func(*elastic.Job) bool { return true })
 	}
 }
 
-// datesByPools is byPools for a policy that weighs every place a job could have, and plans
-// by numbers of GPUs for jobs with deadlines alone: only these it has look at one pool.
+// datesByPools is byPools for a policy that compares all places itself and plans by numbers of
+// GPUs only for jobs with deadlines: only these are limited to one pool.
 func datesByPools(decide func(elastic.Snapshot) elastic.Allocation) func(elastic.Snapshot) elastic.Allocation {
 	return func(s elastic.Snapshot) elastic.Allocation {
 		return pooled(s, decide, func(j *elastic.Job) bool { return !j.Spec.Deadline.IsZero() })
 	}
 }
 
+// pooled decides about all jobs in their first pools, and then tries other pools: first for
+// jobs with a deadline that were not admitted, earliest deadline first, then for waiting jobs
+// without GPUs, in order of arrival.
 func pooled(s elastic.Snapshot, decide func(elastic.Snapshot) elastic.Allocation, counts func(*elastic.Job) bool) elastic.Allocation {
 	p := newPooling(s, decide, counts)
 	if p == nil {
@@ -52,7 +55,7 @@ func pooled(s elastic.Snapshot, decide func(elastic.Snapshot) elastic.Allocation
 		if d.GPUs > 0 || j.Phase != elastic.Held {
 			continue
 		}
-		if j.Spec.Deadline.IsZero() || j.Spec.Soft || d.Promised || !j.Spec.Deadline.After(s.Now) { // else only a promise would help it
+		if j.Spec.Deadline.IsZero() || j.Spec.Soft || d.Promised || !j.Spec.Deadline.After(s.Now) { // else only an admission would help it
 			p.elsewhere(i, p.room, func(a elastic.Allocation) bool {
 				return a[j.ID].GPUs > 0 && (p.served(a) > p.served(p.best) || p.overtakers(i, a)) && p.promises(a) >= p.promises(p.best)
 			})
@@ -61,21 +64,21 @@ func pooled(s elastic.Snapshot, decide func(elastic.Snapshot) elastic.Allocation
 	return p.answer()
 }
 
-// attempts bounds how many further decisions one decision looks at.
+// attempts bounds how many further decisions are tried in one decision.
 const attempts = 12
 
-// pooling is one decision about pools.
+// pooling is the state of one decision about pools.
 type pooling struct {
 	snap   elastic.Snapshot
 	decide func(elastic.Snapshot) elastic.Allocation
-	pools  [][]string // by job, lists of partitions; one where it cannot, or may not, go elsewhere
-	at     []int      // index into pools: where it is decided about
+	pools  [][]string // by job, lists of partitions; a single one if it cannot, or may not, go elsewhere
+	at     []int      // index into pools: where the job is decided about
 	best   elastic.Allocation
-	left   int // attempts
+	left   int // attempts that are left
 }
 
-// newPooling is nil where there is nothing to choose. Pools are chosen for the jobs that
-// count.
+// newPooling returns nil if there is nothing to choose. Pools are chosen for the jobs that
+// count accepts.
 func newPooling(s elastic.Snapshot, decide func(elastic.Snapshot) elastic.Allocation, counts func(*elastic.Job) bool) *pooling {
 	if len(s.Edges) == 0 {
 		return nil
@@ -98,8 +101,8 @@ func newPooling(s elastic.Snapshot, decide func(elastic.Snapshot) elastic.Alloca
 	return p
 }
 
-// poolsOf cuts a list of partitions into pools: what is in no edge pool first, then the
-// nodes of edge pools, those with most free GPUs first.
+// poolsOf splits a list of partitions into pools: first what is in no edge pool, then the nodes
+// of edge pools, those with most free GPUs first.
 func (p *pooling) poolsOf(list string) []string {
 	var main, edge []string
 	free := map[string]int{}
@@ -122,7 +125,7 @@ func (p *pooling) poolsOf(list string) []string {
 	return edge
 }
 
-// order lists the jobs, the next deadline first.
+// order lists the jobs, earliest deadline first.
 func (p *pooling) order() []int {
 	out := make([]int, len(p.snap.Jobs))
 	for i := range out {
@@ -134,13 +137,13 @@ func (p *pooling) order() []int {
 	return out
 }
 
-// room reports whether the job accepts any size that the pool could give it.
+// room reports whether the job accepts a size that the pool could give it.
 func (p *pooling) room(j *elastic.Job, pool string) bool {
 	gpus, _ := p.built(pool, j.Spec.Type())
 	return len(j.Spec.Options(gpus)) > 0
 }
 
-// inTime reports whether the job could end in time if it had the pool for itself.
+// inTime reports whether the job could meet its deadline if it had the pool alone.
 func (p *pooling) inTime(j *elastic.Job, pool string) bool {
 	gpus, most := p.built(pool, j.Spec.Type())
 	left, counted := j.Remaining()
@@ -155,7 +158,8 @@ func (p *pooling) inTime(j *elastic.Job, pool string) bool {
 	})
 }
 
-// built is how many GPUs of a type the usable nodes of a pool have, and how many the largest has.
+// built returns how many GPUs of a type the usable nodes of a pool have, and how many the
+// largest node has.
 func (p *pooling) built(pool, kind string) (gpus, most int) {
 	for i := range p.snap.Nodes {
 		if n := &p.snap.Nodes[i]; n.Usable && n.InAny(pool) {
@@ -165,11 +169,11 @@ func (p *pooling) built(pool, kind string) (gpus, most int) {
 	return gpus, most
 }
 
-// elsewhere tries the job in those of its other pools that suit it, and keeps to the first
-// that is better.
+// elsewhere tries the job in its other pools for which suits holds, and keeps the first for
+// which better holds.
 func (p *pooling) elsewhere(i int, suits func(*elastic.Job, string) bool, better func(elastic.Allocation) bool) {
 	j := &roles.Subject{Job: p.snap.Jobs[i], Now: p.snap.Committed(p.snap.Jobs[i]).GPUs()}
-	stays := j.Directive.Pin > 0 && j.Now > 0 // a waiting job is pinned to a size, not to a pool
+	stays := j.Directive.Pin > 0 && j.Now > 0 // the pin of a waiting job is to a size, not to a pool
 	if is, _ := j.Classify(&p.snap); is == roles.Fixed || stays || p.snap.Resting(&j.Job) {
 		return
 	}
@@ -188,8 +192,8 @@ func (p *pooling) elsewhere(i int, suits func(*elastic.Job, string) bool, better
 	p.at[i] = was
 }
 
-// decided asks about every job in the pool where it is decided about. There a job that runs
-// elsewhere waits to be started, and what it has is not to be given away yet.
+// decided asks about every job in the pool where it is decided about. A job that runs elsewhere
+// waits there to be started, and its GPUs are not free yet.
 func (p *pooling) decided() elastic.Allocation {
 	s := p.snap
 	s.Jobs = slices.Clone(s.Jobs)
@@ -207,22 +211,24 @@ func (p *pooling) decided() elastic.Allocation {
 	return p.decide(s)
 }
 
-// runsElsewhere reports whether the job runs outside of the pool where it is decided about.
+// runsElsewhere reports whether the job runs outside the pool where it is decided about.
 func (p *pooling) runsElsewhere(i int) bool {
 	place := p.snap.Jobs[i].Place
 	return len(place) > 0 && !p.snap.Holds(p.pools[i][p.at[i]], place)
 }
 
+// promises returns the number of admitted jobs.
 func (p *pooling) promises(a elastic.Allocation) int {
 	return p.count(func(j *elastic.Job) bool { return a[j.ID].Promised })
 }
 
+// served returns the number of jobs with GPUs.
 func (p *pooling) served(a elastic.Allocation) int {
 	return p.count(func(j *elastic.Job) bool { return a[j.ID].GPUs > 0 })
 }
 
 // overtakers reports whether the jobs that lose their GPUs by the answer all came after job i,
-// have not started, and were promised nothing: the job that came first starts first in any pool.
+// have not started, and were not admitted: the earlier job starts first in any pool.
 func (p *pooling) overtakers(i int, a elastic.Allocation) bool {
 	for k := range p.snap.Jobs {
 		j := &p.snap.Jobs[k]
@@ -243,7 +249,7 @@ func (p *pooling) count(is func(*elastic.Job) bool) (n int) {
 	return n
 }
 
-// answer keeps every job to its pool.
+// answer limits every job to its pool.
 func (p *pooling) answer() elastic.Allocation {
 	for i := range p.snap.Jobs {
 		id := p.snap.Jobs[i].ID

@@ -11,10 +11,10 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/policy"
 )
 
-// TestEdgePoolsAreLeft: whatever the policy, nobody runs on two nodes of an edge pool, who
-// is on a node that takes nothing new leaves it, nobody is stopped who is elsewhere, and who
-// left an edge node for an ordinary job left it the GPUs it waits for.
-func TestEdgePoolsAreLeft(t *testing.T) {
+// TestJobsLeaveEdgePools: for every policy, no job runs on two nodes of an edge pool, a job on a
+// node that takes nothing new leaves it, no job elsewhere is stopped, and a job that left an
+// edge node for an ordinary job left it the GPUs that one waits for.
+func TestJobsLeaveEdgePools(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := snapshots(t)
 		for _, p := range policy.All {
@@ -31,14 +31,14 @@ func TestEdgePoolsAreLeft(t *testing.T) {
 					t.Fatalf("%s: job %d is to be on several edge nodes: %v", p.Name, j.ID, now)
 				}
 				if onEdge(s, j) && movesFreely(s, j) && now.On(j.Place[0].Node) > 0 && !usable(s, j.Place[0].Node) {
-					t.Fatalf("%s: job %d stays on %v, which takes nothing new: %s\n%s", p.Name, j.ID, now, sentence(a[j.ID].Why), dump(s))
+					t.Fatalf("%s: job %d stays on %v, which accepts no new jobs: %s\n%s", p.Name, j.ID, now, sentence(a[j.ID].Why), dump(s))
 				}
 			}
 		}
 	})
 }
 
-// onEdge: it runs on an edge node it has no other right to.
+// onEdge: the job runs on an edge node that it may use only as such.
 func onEdge(s elastic.Snapshot, j elastic.Job) bool {
 	if len(j.Place) != 1 || j.Phase != elastic.Running {
 		return false
@@ -57,7 +57,7 @@ func onEdge(s elastic.Snapshot, j elastic.Job) bool {
 	return edge
 }
 
-// holdsMain: it may be outside of edge pools.
+// holdsMain: the job may run outside edge pools.
 func holdsMain(s elastic.Snapshot, j elastic.Job) bool {
 	for _, p := range strings.Split(j.Partition, ",") {
 		if !s.Edges[p] {
@@ -82,7 +82,7 @@ func usable(s elastic.Snapshot, node string) bool {
 }
 
 // TestByPartition: each partition's jobs are decided about by its own policy, and nothing is
-// given twice.
+// allocated twice.
 func TestByPartition(t *testing.T) {
 	both, err := policy.InPartitions("knapsack", map[string]string{"fast": "fcfs", "gpu": "knapsack"})
 	if err != nil || both.Name != "knapsack (fast: fcfs)" {

@@ -12,28 +12,28 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// What measuring a job's speed in its first minutes (Spec.Profile) may cost.
+// Bounds on measuring a job's speed in its first minutes (Spec.Profile).
 const (
-	// profileSamples is how many samples of a size are enough; a little less, for
+	// profileSamples is how many samples of a size are enough. It is a little below 2, because
 	// samples lose weight as they age.
 	profileSamples = 1.9
-	// profileStay is how long a job stays at a size for them, from when its program
-	// has loaded. One that says nothing meanwhile is not measured there.
+	// profileStay is how long a job stays at a size for samples, after its program has loaded.
+	// A job without a sample by then is not measured there.
 	profileStay = time.Minute
-	// profileWithin is how long after a job's first start it is measured at all.
+	// profileWithin is how long after its first start a job may be measured.
 	profileWithin = 20 * time.Minute
-	// profileDead bounds the dead time of its moves in all, also to profileShare of
-	// the time the job is expected to take, where that is known.
+	// profileDead bounds the sum of the dead times of its moves; profileShare bounds it as a
+	// share of the job's expected time, if that is known.
 	profileDead  = 5 * time.Minute
 	profileShare = 0.1
 )
 
-// profile is applied to the answer of every policy that resizes. A job whose user
-// asked for it starts on the smallest size whose speed is not known, stays until it
-// is, and goes on to the next larger; then the policy decides as ever, now knowing.
-// That takes idle GPUs only: while any job waits for GPUs that the job could have, or
-// the policy takes some from it, nothing is measured. It is pure, and soon ends: sizes
-// ascend, and neither time nor dead time goes beyond bounds.
+// profile is applied to the answer of every policy that resizes. A job whose user asked for it
+// starts at the smallest size whose speed is not known, stays there until it is measured, and
+// goes on to the next larger one; then the policy decides as usual, with these measurements.
+// Only idle GPUs are used: while any job waits for GPUs that the job could have, or the policy
+// takes GPUs from it, nothing is measured. It is pure. It ends: sizes ascend, and time and dead
+// time are bounded.
 func profile(s elastic.Snapshot, a elastic.Allocation) elastic.Allocation {
 	var before plan.Arrangement
 	for i := range s.Jobs {
@@ -69,11 +69,11 @@ func profiling(s elastic.Snapshot) bool {
 // measurement is the size at which a job is to be measured next, or now.
 type measurement struct {
 	gpus int
-	at   int // its place in Spec.Profile, from 1
+	at   int // its index in Spec.Profile, from 1
 }
 
-// measurementOf returns the next measurement of a job; false when it is not, or no more, to be
-// measured, or may not be decided about.
+// measurementOf returns the next measurement of a job; false if there is none, or if the job
+// may not be decided about.
 func measurementOf(s elastic.Snapshot, j *elastic.Job) (measurement, bool) {
 	_, moving := s.Intent(j.ID)
 	if len(j.Spec.Profile) == 0 || moving || j.Directive != (elastic.Directive{}) || j.Deaf > 0 || !j.Unread.IsZero() {
@@ -92,13 +92,13 @@ func measurementOf(s elastic.Snapshot, j *elastic.Job) (measurement, bool) {
 	switch {
 	case ok && v.gpus == j.GPUs() && s.Now.Sub(j.Started) < j.Price.Load+profileStay:
 		return v, true
-	case ok && v.gpus == j.GPUs(): // it had its time there
+	case ok && v.gpus == j.GPUs(): // its time there is over
 		v, ok = nextMeasurement(j, j.GPUs()+1)
 	}
 	return v, ok && j.Speaks && affordable(j)
 }
 
-// nextMeasurement is the smallest size from least on that is still to be measured.
+// nextMeasurement returns the smallest size from least on that is still to be measured.
 func nextMeasurement(j *elastic.Job, least int) (measurement, bool) {
 	for i, n := range j.Spec.Profile {
 		if n >= least && j.Curve.Tried(n) < profileSamples {
@@ -108,8 +108,7 @@ func nextMeasurement(j *elastic.Job, least int) (measurement, bool) {
 	return measurement{}, false
 }
 
-// affordable reports whether one more move for the sake of knowing keeps within the
-// bounds.
+// affordable reports whether another move for a measurement stays within the bounds.
 func affordable(j *elastic.Job) bool {
 	most := profileDead
 	if left, ok := j.Remaining(); ok && j.Curve.Samples() > 0 {
@@ -118,12 +117,12 @@ func affordable(j *elastic.Job) bool {
 			most = time.Duration(share * float64(time.Second))
 		}
 	}
-	moves := max(0, j.Incarnation-1) + 1 // the first was the start
+	moves := max(0, j.Incarnation-1) + 1 // the first move was the start
 	return moves <= 2*len(j.Spec.Profile) && time.Duration(moves)*j.Price.Total() <= most
 }
 
-// decide turns the measurement into a decision in place of the policy's; false when the
-// policy's stands: it gives nothing, or takes GPUs away.
+// decide returns the measurement as a decision in place of the policy's; false if the policy's
+// is kept because it gives the job nothing, or takes GPUs away.
 func (v measurement) decide(j *elastic.Job, d elastic.Decision) (elastic.Decision, bool) {
 	now := j.GPUs()
 	why := reason.Measures{Size: v.at, Sizes: len(j.Spec.Profile)}
@@ -141,8 +140,8 @@ func (v measurement) decide(j *elastic.Job, d elastic.Decision) (elastic.Decisio
 	return elastic.Decision{GPUs: v.gpus, Why: reason.Resizes{From: now, To: v.gpus, Because: why}}, true
 }
 
-// wanted reports whether any job waits for GPUs that the job has or could have: an
-// ordinary job, or one of sluice's that the policy leaves without.
+// wanted reports whether a job waits for GPUs that the job has or could have: an ordinary job,
+// or one of sluice's that gets none from the policy.
 func wanted(s elastic.Snapshot, a elastic.Allocation, j *elastic.Job) bool {
 	for _, d := range s.Demands {
 		if overlap(s, d.Partition, j.Partition) {

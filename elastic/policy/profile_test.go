@@ -17,7 +17,7 @@ import (
 // measured draws clusters on which some jobs are to be measured.
 func measured(t *rapid.T) elastic.Snapshot {
 	s := snapshots(t)
-	s.Edges = nil // who leaves an edge pool's node is not measured, but he moves
+	s.Edges = nil // a job that leaves an edge node is moved, not measured
 	for i := range s.Jobs {
 		j := &s.Jobs[i]
 		if rapid.IntRange(0, 3).Draw(t, "profiled") == 0 {
@@ -40,9 +40,8 @@ func measured(t *rapid.T) elastic.Snapshot {
 	return s
 }
 
-// Measuring a job asks for nothing that cannot be placed, moves nobody who may not
-// be moved, gives nobody else less than the policy does, and is only done where
-// nobody waits.
+// Measuring requests nothing that cannot be placed, moves no job that may not be moved, gives
+// no other job less than the policy does, and happens only while no job waits.
 func TestProfileIsSound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := measured(t)
@@ -74,8 +73,8 @@ func TestProfileIsSound(t *testing.T) {
 	})
 }
 
-// Measuring ends: whether or not anything is ever measured, after a while the
-// policy's word counts, and jobs were not moved without end for it.
+// Measuring ends: whether or not samples arrive, after some time the policy's decision counts,
+// and the number of moves is bounded.
 func TestProfileEnds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		first := plain(t)
@@ -88,7 +87,7 @@ func TestProfileEnds(t *testing.T) {
 		tells := rapid.Bool().Draw(t, "programs tell their pace")
 		p := rapid.SampledFrom(policy.All).Draw(t, "policy")
 		s, visits := first, map[elastic.JobID]int{}
-		for range 70 { // 20 s each: longer than anybody is measured
+		for range 70 { // 20 s each: longer than any job is measured
 			a, plain := p.Decide(s), policy.Word(p, s)
 			for _, j := range s.Jobs {
 				if d := a[j.ID]; d.GPUs != j.GPUs() && !reflect.DeepEqual(d, plain[j.ID]) {
@@ -113,7 +112,7 @@ func TestProfileEnds(t *testing.T) {
 	})
 }
 
-// live lets some time pass for a job.
+// live advances the time of a job.
 func live(j *elastic.Job, was elastic.Job, now time.Time, tells bool) {
 	if len(j.Place) == 0 {
 		return

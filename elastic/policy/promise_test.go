@@ -10,9 +10,9 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// TestAPromiseGrowsPastWhoWaits: idle GPUs gather for a job that waits, but for those that a
-// promise made before needs.
-func TestAPromiseGrowsPastWhoWaits(t *testing.T) {
+// TestAdmittedJobGrowsBeforeWaitingJobs: idle GPUs are kept for a waiting job, except those that an
+// earlier admission needs.
+func TestAdmittedJobGrowsBeforeWaitingJobs(t *testing.T) {
 	var samples []speed.Sample
 	for _, gpus := range []int{1, 2, 4} {
 		samples = append(samples, speed.Sample{Shape: speed.Shape{GPUs: gpus, Nodes: 1}, Units: 1, At: now, Seconds: 1 / float64(gpus)})

@@ -17,7 +17,7 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// apply carries an allocation out at once.
+// apply carries out an allocation at once.
 func apply(s elastic.Snapshot, a elastic.Allocation) elastic.Snapshot {
 	where := plan.Arrange(s, a)
 	out := s
@@ -51,10 +51,10 @@ func TestAllocationsAreSound(t *testing.T) {
 	})
 }
 
-// Of no type more GPUs are given than a node has, and what is given can be placed.
+// No more GPUs of a type are allocated than a node has, and what is allocated can be placed.
 func TestTypesAreKept(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := motley(t)
+		s := twoTypes(t)
 		s.Limits.Preempt = rapid.Bool().Draw(t, "preempt")
 		for _, p := range policy.All {
 			a := p.Allocate(s)
@@ -118,9 +118,8 @@ func sound(t *rapid.T, policy string, s elastic.Snapshot, j elastic.Job, a elast
 	}
 }
 
-// Where jobs may be stopped, policies may pass over and stop whom they like, but
-// they touch nobody who may not be moved, ask for nothing that cannot be placed,
-// and come to rest.
+// Where jobs may be stopped, policies may skip and stop jobs, but move none that may not be
+// moved, request nothing that cannot be placed, and stop changing things.
 func TestPreemptionIsSound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		first := snapshots(t)
@@ -151,7 +150,7 @@ func TestPreemptionIsSound(t *testing.T) {
 	})
 }
 
-// stopped has the jobs wait that the allocation stops.
+// stopped makes the jobs wait that the allocation stops.
 func stopped(s elastic.Snapshot, a elastic.Allocation) elastic.Snapshot {
 	for i := range s.Jobs {
 		if j := &s.Jobs[i]; j.Phase == elastic.Running && a[j.ID].GPUs == 0 {
@@ -161,8 +160,8 @@ func stopped(s elastic.Snapshot, a elastic.Allocation) elastic.Snapshot {
 	return s
 }
 
-// within checks that no node gives more than it has, and that nobody new is on a
-// node that takes nobody.
+// within checks that no node is over-committed, and that no new job is on a node that takes
+// none.
 func within(t *rapid.T, policy string, before, after elastic.Snapshot) {
 	for i, n := range after.Nodes {
 		if n.Used > n.GPUs {
@@ -174,7 +173,7 @@ func within(t *rapid.T, policy string, before, after elastic.Snapshot) {
 	}
 }
 
-// undated is the snapshot without deadlines.
+// undated returns the snapshot without deadlines.
 func undated(s elastic.Snapshot) elastic.Snapshot {
 	s.Jobs = slices.Clone(s.Jobs)
 	for i := range s.Jobs {
@@ -184,9 +183,9 @@ func undated(s elastic.Snapshot) elastic.Snapshot {
 	return s
 }
 
-// TestOnlyPromisesOvertake: who starts before one who came earlier and waits, and could run
-// there, was promised a deadline, or the other one waits for his.
-func TestOnlyPromisesOvertake(t *testing.T) {
+// TestOnlyAdmittedJobsOvertake: a job that starts before an earlier one that waits and could run
+// there was admitted, or the earlier one waits for its planned start.
+func TestOnlyAdmittedJobsOvertake(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := snapshots(t)
 		for _, p := range policy.All {
@@ -215,14 +214,14 @@ func TestOnlyPromisesOvertake(t *testing.T) {
 	})
 }
 
-// Strict first come, first served: who is given GPUs on nodes that an earlier job
-// could use, which is not started, has overtaken it.
-func TestNobodyOvertakes(t *testing.T) {
+// Strict first come, first served: a job that gets GPUs on nodes that an earlier, waiting job
+// could use has overtaken it.
+func TestNoJobOvertakes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := snapshots(t)
 		for _, p := range policy.All {
 			if p.Name == "deadline" || p.Name == "elasticflow" {
-				continue // who has a deadline may come first
+				continue // a job with a deadline may come first
 			}
 			if p.Dates {
 				s = undated(s)
@@ -249,9 +248,9 @@ func TestNobodyOvertakes(t *testing.T) {
 	})
 }
 
-// TestNobodyOvertakesByOneGPU: who came later and could run elsewhere too does not take
-// the one GPU that is free where an earlier job waits.
-func TestNobodyOvertakesByOneGPU(t *testing.T) {
+// TestNoJobOvertakesByOneGPU: a later job that could run elsewhere too does not take the one
+// free GPU where an earlier job waits.
+func TestNoJobOvertakesByOneGPU(t *testing.T) {
 	s := elastic.Snapshot{
 		Now: time.Unix(1e9, 0),
 		Nodes: []nodes.Node{
@@ -270,8 +269,8 @@ func TestNobodyOvertakesByOneGPU(t *testing.T) {
 	}
 }
 
-// TestDeadlineStartsThePinned: a policy that says itself who is started starts those, too,
-// whose size is not for it to choose.
+// TestDeadlineStartsThePinned: a policy that decides itself which jobs start also starts pinned
+// ones, whose size it does not choose.
 func TestDeadlineStartsThePinned(t *testing.T) {
 	s := elastic.Snapshot{
 		Now:   time.Unix(1e9, 0),
@@ -285,7 +284,7 @@ func TestDeadlineStartsThePinned(t *testing.T) {
 	}
 }
 
-// startable reports whether the job could start were the cluster empty.
+// startable reports whether the job could start on an empty cluster.
 func startable(s elastic.Snapshot, j elastic.Job) bool {
 	empty := elastic.Snapshot{}
 	for _, n := range s.Nodes {
@@ -299,8 +298,8 @@ func startable(s elastic.Snapshot, j elastic.Job) bool {
 	return placed(empty, j, want) != nil
 }
 
-// usableBy reports whether the job could start on nodes of a partition of the node's, if all
-// were empty: a node of an edge pool alone is none that a larger job could use.
+// usableBy reports whether the job could start on nodes of one of the node's partitions, if all
+// were empty: a single node of an edge pool is of no use to a larger job.
 func usableBy(s elastic.Snapshot, j elastic.Job, n nodes.Node) bool {
 	return slices.ContainsFunc(strings.Split(j.Partition, ","), func(p string) bool {
 		within := elastic.Snapshot{Limits: s.Limits, Edges: s.Edges}
@@ -313,7 +312,7 @@ func usableBy(s elastic.Snapshot, j elastic.Job, n nodes.Node) bool {
 	})
 }
 
-// inOne reports whether all nodes are of one of the job's partitions.
+// inOne reports whether all nodes are in one of the job's partitions.
 func inOne(s elastic.Snapshot, j elastic.Job, at nodes.Placement) bool {
 	return slices.ContainsFunc(strings.Split(j.Partition, ","), func(p string) bool {
 		return !slices.ContainsFunc(s.Nodes, func(n nodes.Node) bool { return at.On(n.Name) > 0 && !n.In(p) })
@@ -329,8 +328,8 @@ func inAny(n nodes.Node, j elastic.Job) bool {
 	return false
 }
 
-// An ordinary job that could start before the decision, or could if running jobs
-// gave back what they may, is not kept out by growth.
+// Growth does not keep out an ordinary job that could start before the decision, or could if
+// running jobs gave back what they may.
 func TestGrowthYields(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := snapshots(t)
@@ -340,7 +339,7 @@ func TestGrowthYields(t *testing.T) {
 		s.Demands = s.Demands[:1]
 		for _, j := range s.Jobs {
 			if j.Phase == elastic.Held || j.Directive.Pin > 0 {
-				t.Skip() // a first GPU is not growth, and orders are orders
+				t.Skip() // a first GPU is not growth, and orders are carried out
 			}
 		}
 		d := s.Demands[0]
@@ -362,9 +361,8 @@ func TestGrowthYields(t *testing.T) {
 	})
 }
 
-// Asked again after its answer was carried out, and with nothing else changed, a
-// policy soon rests. Where nodes, partitions and pins leave gaps it may take a
-// few looks to fill them.
+// Asked again after its answer was carried out, with nothing else changed, a policy stops
+// changing things soon. If nodes, partitions and pins leave gaps it may take a few rounds.
 func TestAllocationsComeToRest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		first := snapshots(t)
@@ -384,15 +382,14 @@ func TestAllocationsComeToRest(t *testing.T) {
 	})
 }
 
-// redivides names the policies that divide everything anew in every round, and
-// take back what somebody kept for want of a place for another. The look ahead and the
-// annealing do so where they find a better division than they had: the former once in
-// a thousand clusters.
+// redivides names the policies that divide everything anew in every round, and take back what a
+// job kept while another had no place. lookahead and annealing do so if they find a better
+// division than before: lookahead once in a thousand clusters.
 var redivides = map[string]bool{"lookahead": true, "annealing": true, "welfare": true, "optimus": true, "afs": true, "srpt": true, "maxspeedup": true,
 	"deadline": true, "elasticflow": true, "edf": true}
 
-// On equal nodes, with jobs that accept every size and split, nothing given is
-// ever taken back unless somebody new comes, or the job was measured to be faster on less.
+// On equal nodes, with jobs that accept every size and split, no allocation is taken back
+// unless a new job arrives, or the job was measured to be faster on fewer GPUs.
 func TestAllocationsAreNotTakenBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := equal(t)

@@ -8,7 +8,8 @@ import (
 	"github.com/sluice-hpc/sluice/elastic"
 )
 
-// TestRestingJobsAreJudged: a job that rests is told of its deadline what any other is.
+// TestRestingJobsAreJudged: the deadline of a job that rests after a resize is judged as any
+// other.
 func TestRestingJobsAreJudged(t *testing.T) {
 	text, err := os.ReadFile("testdata/deadline-rests.txt")
 	if err != nil {
@@ -28,8 +29,9 @@ func TestRestingJobsAreJudged(t *testing.T) {
 	}
 }
 
-// TestFirstJobsAreJudgedAsTheyGrow: a job never seen to save starts on its minimum, and is
-// promised a deadline that it meets once it has grown; not one that is too near for that.
+// TestFirstJobsAreJudgedAsTheyGrow: a job that has not completed a checkpoint starts at its
+// minimum, and is admitted if it meets its deadline once it has grown; not if the deadline is
+// too near for that.
 func TestFirstJobsAreJudgedAsTheyGrow(t *testing.T) {
 	for _, name := range []string{"deadline", "lookahead", "annealing"} {
 		for due, want := range map[string]bool{"700s": true, "320s": false} {

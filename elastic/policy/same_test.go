@@ -8,8 +8,8 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/policy/policytest"
 )
 
-// TestTheSameAnswerEachTime: I9, on clusters where a policy cannot try everything, the
-// same snapshot, made anew, gets the same decision.
+// TestTheSameAnswerEachTime: I9. On clusters where a policy cannot try everything, the same
+// snapshot, built again, gets the same decision.
 func TestTheSameAnswerEachTime(t *testing.T) {
 	for _, c := range []policytest.Site{
 		{Name: "64GPUs/40jobs/any", Nodes: 16, PerNode: 4, Jobs: 40, Waiting: 2, Any: true},

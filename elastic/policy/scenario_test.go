@@ -24,7 +24,7 @@ var update = flag.Bool("update", false, "rewrite the expected allocations in tes
 
 var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// The scenarios in testdata are read as follows, one thing a line:
+// Format of the scenarios in testdata, one item per line:
 //
 //	policy knapsack
 //	limits cooldown=60s payback=2 deaf=3 preempt overload=0.5 wait=1h anysplit sharenodes
@@ -39,13 +39,13 @@ var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 //	    price=12s moved=30s (ago) silent deaf=2 partition=gpu
 //	    due=2h (from now) soft promised curve.t4=300/160 (on nodes of that type)
 //	    held userhold suspended queued completing moving=n1:4 starting=n1:4
-//	    limit=2h (its time limit; of one that runs, what is left of it)
+//	    limit=2h (its time limit; of a running one, what is left of it)
 //	tenant 8 on=n1:2 left=1h (an ordinary job among foreign; until its time limit)
 //	demand 9 gpus=4 nodes=1 partition=gpu
 //
 // A partition with an @, such as lab@n3, is a node of an edge pool.
 //
-// Below the line of dashes stands what comes out.
+// The expected output is below the line of dashes.
 func TestScenarios(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -74,7 +74,7 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// render prints the allocation, where it is arranged, and why, by codes and arguments.
+// render prints the allocation, its arrangement, and the reasons, by codes and arguments.
 func render(s elastic.Snapshot, a elastic.Allocation) string {
 	var b bytes.Buffer
 	where := plan.Arrange(s, a)
@@ -88,7 +88,7 @@ func render(s elastic.Snapshot, a elastic.Allocation) string {
 func parse(text string) (p policy.Policy, s elastic.Snapshot, err error) {
 	s.Now = now
 	s.Limits = elastic.Limits{Cooldown: time.Minute, Payback: 2, DeafAfter: 3}
-	p, _ = policy.ByName("knapsack") // unless the scenario says otherwise
+	p, _ = policy.ByName("knapsack") // unless the scenario names another
 	for n, line := range strings.Split(strings.ReplaceAll(text, "\n    ", " "), "\n") {
 		line, _, _ = strings.Cut(line, "#")
 		f := strings.Fields(line)
@@ -136,14 +136,14 @@ func parse(text string) (p policy.Policy, s elastic.Snapshot, err error) {
 		}
 	}
 	s.Expect()
-	// Slurm counts what sluice's jobs hold among what is used.
+	// Slurm counts what sluice's jobs hold as used.
 	for _, j := range s.Jobs {
 		s.Nodes = nodes.With(s.Nodes, nodes.Load{Place: j.Place, CPUsPerGPU: j.Spec.CPUsPerGPU})
 	}
 	return p, s, nil
 }
 
-// arguments are a line's key=value words; a bare word has the value "1".
+// arguments are a line's key=value words; a word without = has the value "1".
 type arguments map[string]string
 
 func words(fields []string) arguments {

@@ -5,5 +5,5 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/say"
 )
 
-// sentence is a reason in English, read when the scenarios are decided.
+// sentence returns a reason in English, at the time of the scenarios.
 func sentence(r reason.Reason) string { return say.Reason(r, now) }

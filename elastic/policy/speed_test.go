@@ -12,8 +12,8 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// large is a cluster of 64 nodes with 8 GPUs each and 100 jobs, so many of them
-// waiting and the others running on a few GPUs.
+// large returns a cluster of 64 nodes with 8 GPUs each and 100 jobs, of which queued wait and
+// the others run on a few GPUs.
 func large(queued, perJob int) elastic.Snapshot {
 	rng := rand.New(rand.NewPCG(1, 2))
 	s := elastic.Snapshot{Now: now, Limits: elastic.Limits{Cooldown: time.Minute, Payback: 2, DeafAfter: 3}}
@@ -60,8 +60,8 @@ func BenchmarkKnapsack100x512(b *testing.B) {
 	}
 }
 
-// running is a cluster of 1,250 nodes with 8 GPUs each on which 9,980 jobs run on
-// one GPU each, and 40 more wait.
+// running returns a cluster of 1,250 nodes with 8 GPUs each on which 9,980 jobs run on one GPU
+// each, and 40 more wait.
 func running() elastic.Snapshot {
 	s := elastic.Snapshot{Now: now}
 	for i := range 1250 {

@@ -6,7 +6,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic"
 )
 
-// startable has decide answer about the jobs that Slurm would start now, or that run. The
+// startable makes decide answer about the jobs that run, or that Slurm would start now. The
 // others get nothing, and keep no other job waiting.
 func startable(s elastic.Snapshot, decide func(elastic.Snapshot) elastic.Allocation) elastic.Allocation {
 	out := elastic.Allocation{}

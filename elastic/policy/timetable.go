@@ -10,27 +10,29 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// timetable is which job has which GPUs until when, as far as time limits tell.
+// timetable is which job has which GPUs until when, according to time limits.
 type timetable struct {
 	s     elastic.Snapshot
 	where plan.Arrangement // of the policy's answer
-	floor []nodes.Node     // with everything that holds GPUs now, or is to get them, on it
+	floor []nodes.Node     // with everything that holds GPUs now, or is bound to get them
 	idle  []nodes.Node     // floor with what ordinary jobs wait for set aside
 	held  []holding        // what is on floor
 }
 
 // holding is what one job has.
 type holding struct {
-	id   elastic.JobID // 0 = an ordinary job's
+	id   elastic.JobID // 0 = an ordinary job
 	load nodes.Load
-	ends time.Time // at the latest; zero = not known
-	gpus bool      // an ordinary job's: CPUs and memory are not known
+	ends time.Time // latest end; zero = not known
+	gpus bool      // of an ordinary job: its CPUs and memory are not known
 	// movable: a policy may move it, and take back all above its minimum, at any time.
 	movable   bool
 	least     int // its minimum
 	partition string
 }
 
+// newTimetable returns the timetable of an answer. A job that moves holds its present GPUs and
+// those of its target, because it has both until the move is complete.
 func newTimetable(s elastic.Snapshot, a elastic.Allocation) *timetable {
 	t := &timetable{s: s, where: plan.Arrange(s, a), floor: nodes.With(s.Nodes)}
 	for i := range s.Jobs {
@@ -58,8 +60,8 @@ func newTimetable(s elastic.Snapshot, a elastic.Allocation) *timetable {
 	return t
 }
 
-// endOf is when the job's time limit ends it; zero = it has none. One that has not
-// started its run could do so now.
+// endOf returns when the job's time limit ends it; zero = it has no limit. For a job whose run
+// has not started, it is as if it started now.
 func endOf(now time.Time, j *elastic.Job) time.Time {
 	switch {
 	case j.TimeLeft > 0:
@@ -70,8 +72,8 @@ func endOf(now time.Time, j *elastic.Job) time.Time {
 	return time.Time{}
 }
 
-// addOrdinary adds what ordinary jobs hold, and what is used by unknown jobs, which never
-// ends. squeue shows no split of GPUs: each node counts for as much as is used on it.
+// addOrdinary adds what ordinary jobs hold. What is used by unknown jobs never ends. squeue
+// shows no split of GPUs: each node counts for as many as are used on it.
 func (t *timetable) addOrdinary() {
 	left := make(map[string]int, len(t.floor))
 	for _, n := range t.floor {
@@ -109,7 +111,7 @@ func (t *timetable) addOrdinary() {
 	}
 }
 
-// credit takes a holding off the inventory.
+// credit frees a holding in the inventory.
 func (h holding) credit(inventory []nodes.Node) {
 	if !h.gpus {
 		nodes.Credit(inventory, h.load)
@@ -124,7 +126,7 @@ func (h holding) credit(inventory []nodes.Node) {
 	}
 }
 
-// at is the inventory when all jobs have gone that their limits have ended by then.
+// at returns the inventory at a time: without the jobs whose limits have ended them by then.
 func (t *timetable) at(when time.Time) []nodes.Node {
 	out := nodes.With(t.floor)
 	for _, h := range t.held {
@@ -135,9 +137,9 @@ func (t *timetable) at(when time.Time) []nodes.Node {
 	return out
 }
 
-// shadow finds the head's shadow time. It errs towards too early, which is safe: jobs
-// that can be resized may give back all above their minimum and move anywhere, and CPUs,
-// memory and other jobs over several nodes are in no job's way.
+// shadow returns the head's shadow time. Its error is towards too early, which is safe: it
+// assumes that jobs that can be resized give back all above their minimum and move anywhere,
+// and that CPUs, memory and other jobs on several nodes block no job.
 func (t *timetable) shadow(j *elastic.Job, within string) shadow {
 	h := shadow{job: j, ask: t.ask(j, within), now: t.s.Now}
 	moments := t.moments()
@@ -153,7 +155,7 @@ func (t *timetable) shadow(j *elastic.Job, within string) shadow {
 	return h
 }
 
-// moments are now and the times at which limits end jobs, in order.
+// moments are now and the times at which limits end jobs, ascending.
 func (t *timetable) moments() []time.Time {
 	out := []time.Time{t.s.Now}
 	for _, held := range t.held {
@@ -165,7 +167,7 @@ func (t *timetable) moments() []time.Time {
 	return out
 }
 
-// could reports whether the request may find its GPUs then.
+// could reports whether the request may find its GPUs at that time.
 func (t *timetable) could(ask nodes.Request, when time.Time) bool {
 	inventory := t.at(when)
 	free := 0
@@ -189,7 +191,7 @@ func (t *timetable) could(ask nodes.Request, when time.Time) bool {
 	return fits(inventory, ask)
 }
 
-// spare is how many GPUs a movable job may leave on the nodes of the partitions at most.
+// spare returns how many GPUs a movable job may leave on the nodes of the partitions at most.
 func (t *timetable) spare(h holding, partitions string) int {
 	on, elsewhere := 0, false
 	for i := range t.floor {
@@ -208,12 +210,13 @@ func (t *timetable) spare(h holding, partitions string) int {
 	return min(on, max(0, h.load.Place.GPUs()-h.least))
 }
 
+// fits reports whether the request finds a place in the inventory.
 func fits(inventory []nodes.Node, ask nodes.Request) bool {
 	return len(nodes.Place(inventory, []nodes.Request{ask})[0].Placement) > 0
 }
 
-// mostOrders bounds how many jobs may run where a head without a shadow time could, for
-// all sets of them to be looked at.
+// mostOrders bounds the number of jobs on nodes that a head without a shadow time could use for
+// which all sets of them are checked.
 const mostOrders = 8
 
 // fitsBeside reports whether the head finds its GPUs as early with the new job beside it.
@@ -228,7 +231,7 @@ func (t *timetable) fitsBeside(h *shadow, new holding) bool {
 			continue
 		}
 		if ends = append(ends, held); held.movable && t.spare(held, h.ask.Partition) > 0 {
-			return false // which GPUs it gives back is not known
+			return false // it is not known which GPUs it gives back
 		}
 	}
 	if len(ends) > mostOrders {
@@ -249,7 +252,7 @@ func (t *timetable) fitsBeside(h *shadow, new holding) bool {
 }
 
 // sameSplit reports whether the request gets the same split over nodes of the same types in
-// both, so that a policy that takes the one takes the other.
+// both, so that a policy that would choose one chooses the other.
 func sameSplit(a, b []nodes.Node, ask nodes.Request) bool {
 	type part struct {
 		gpus int
@@ -275,15 +278,15 @@ func (t *timetable) meet(partitions string, place nodes.Placement) bool {
 	return false
 }
 
-// take gives a job its GPUs.
+// take books a job's GPUs.
 func (t *timetable) take(new holding) {
 	nodes.Charge(t.floor, new.load)
 	nodes.Charge(t.idle, new.load)
 	t.held = append(t.held, new)
 }
 
-// holds reports whether each job gets the place the policy meant for it, and those that
-// were backfilled theirs.
+// holds reports whether each job gets the place that the policy intended, and backfilled ones
+// theirs.
 func (t *timetable) holds(a elastic.Allocation) bool {
 	again := plan.Arrange(t.s, a)
 	for i := range t.s.Jobs {

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// TestAdviceToSplitUnevenly: --allow-uneven is named where it would help, and only there.
+// TestAdviceToSplitUnevenly: --allow-uneven is mentioned where it would help, and only there.
 func TestAdviceToSplitUnevenly(t *testing.T) {
 	inventory := func(used ...int) (out []nodes.Node) {
 		for i, n := range used {
@@ -26,7 +26,7 @@ func TestAdviceToSplitUnevenly(t *testing.T) {
 		nodes []nodes.Node
 		job   elastic.Job
 		want  string
-		named bool // --allow-uneven is
+		named bool // --allow-uneven is mentioned
 	}{
 		{"11 of 3+4+4", inventory(1, 0, 0), elastic.Job{Spec: elastic.Spec{Min: 11}}, "but a job gets the same number on each node", true},
 		{"on at most two nodes", inventory(1, 0, 0), elastic.Job{Spec: elastic.Spec{Min: 11}, MaxNodes: 2}, "cannot start", false},

@@ -12,11 +12,11 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// vacate is applied to the answer of every policy. The nodes of an edge pool are there for
-// others: a job of sluice's that runs on one leaves it when an ordinary job waits for it in
-// vain, or nothing new is started on it (it is drained, or reserved). It leaves for another
-// of its partitions where there is room, at the largest size up to its own that fits, and
-// else saves and waits again. It is pure.
+// vacate is applied to the answer of every policy. The nodes of an edge pool belong to other
+// work: a job of sluice that runs on one leaves it if an ordinary job waits for it, or if
+// nothing new is started on it (it is drained, or reserved). It moves to another of its
+// partitions if there is room, at the largest size up to its own that fits; else it saves and
+// waits again. It is pure.
 func vacate(s elastic.Snapshot, a elastic.Allocation) elastic.Allocation {
 	if len(s.Edges) == 0 {
 		return a
@@ -35,14 +35,14 @@ func vacate(s elastic.Snapshot, a elastic.Allocation) elastic.Allocation {
 	return v.a
 }
 
-// vacating is the leaving of one decision.
+// vacating is the state of one decision about edge pools.
 type vacating struct {
 	s     elastic.Snapshot
 	a     elastic.Allocation
 	where plan.Arrangement
 }
 
-// onEdge reports whether the job runs on a node that it may have as an edge pool's alone.
+// onEdge reports whether the job runs on a node that it may use only as one of an edge pool.
 func (v *vacating) onEdge(j *elastic.Job) bool {
 	if len(j.Place) != 1 || j.Phase != elastic.Running {
 		return false
@@ -60,7 +60,7 @@ func (v *vacating) onEdge(j *elastic.Job) bool {
 	return edge
 }
 
-// mayLeave reports whether nothing keeps the job where it is, and the decision does.
+// mayLeave reports whether the job can be moved, and the decision leaves it where it is.
 func (v *vacating) mayLeave(j *elastic.Job) bool {
 	is, _ := (&roles.Subject{Job: *j, At: j.Place, Now: j.GPUs()}).Classify(&v.s)
 	return is == roles.Movable && v.where.Target[j.ID].On(j.Place[0].Node) > 0
@@ -75,8 +75,8 @@ func (v *vacating) node(name string) *nodes.Node {
 	return nil
 }
 
-// makeRoom has jobs leave, the last started first, until an ordinary job finds the GPUs it
-// waits for, or none is left that stands in its way.
+// makeRoom makes jobs leave, the last started first, until an ordinary job has the GPUs that it
+// waits for, or no job is left in its way.
 func (v *vacating) makeRoom(d elastic.Demand) {
 	var inWay []*elastic.Job
 	for i := range v.s.Jobs {
@@ -106,8 +106,8 @@ func (v *vacating) makeRoom(d elastic.Demand) {
 	}
 }
 
-// fits reports whether the ordinary job would find its GPUs once the decision is carried
-// out and these jobs are gone.
+// fits reports whether the ordinary job would find its GPUs after the decision without these
+// jobs.
 func (v *vacating) fits(d elastic.Demand, gone []*elastic.Job) bool {
 	var here, then []nodes.Load
 	for i := range v.s.Jobs {
@@ -121,7 +121,7 @@ func (v *vacating) fits(d elastic.Demand, gone []*elastic.Job) bool {
 	return met[0]
 }
 
-// leave sends the job elsewhere, or has it wait.
+// leave moves the job elsewhere, or makes it wait.
 func (v *vacating) leave(j *elastic.Job, why reason.Reason) {
 	next := maps.Clone(v.a)
 	if to := v.otherPlace(j); len(to) > 0 {
@@ -135,8 +135,8 @@ func (v *vacating) leave(j *elastic.Job, why reason.Reason) {
 	v.a, v.where = next, plan.Arrange(v.s, next)
 }
 
-// otherPlace is where the job finds GPUs outside of its edge pool's node, beside what others are
-// promised and ordinary jobs wait for.
+// otherPlace returns a place for the job outside its edge pool's node, beside what others are
+// bound to and ordinary jobs wait for; empty if there is none.
 func (v *vacating) otherPlace(j *elastic.Job) nodes.Placement {
 	elsewhere := *j
 	var rest []string

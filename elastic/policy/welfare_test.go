@@ -13,7 +13,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/policy"
 )
 
-// typed draws clusters of two types of GPU, and how fast jobs were seen on each.
+// typed draws clusters with two GPU types, and the measured speeds of jobs on each.
 func typed(t *rapid.T) elastic.Snapshot {
 	s := snapshots(t)
 	for i := range s.Nodes {
@@ -42,8 +42,8 @@ func typed(t *rapid.T) elastic.Snapshot {
 	return s
 }
 
-// TestWelfareIsSoundOnTwoTypes: as every policy is on one, it breaks no rule, gives no
-// node away twice, answers the same when asked again, and comes to rest.
+// TestWelfareIsSoundOnTwoTypes: it keeps the rules that every policy keeps with one type,
+// allocates no GPU twice, answers the same when asked again, and stops changing things.
 func TestWelfareIsSoundOnTwoTypes(t *testing.T) {
 	p, err := policy.ByName("welfare")
 	if err != nil {
@@ -74,9 +74,9 @@ func TestWelfareIsSoundOnTwoTypes(t *testing.T) {
 	})
 }
 
-// TestWelfareTriesTypes: a job of a model that was seen on one type only goes, where it
-// has the choice, to the type that nobody tried; once it was seen to be slow there, the
-// next does not.
+// TestWelfareTriesTypes: a job of a model that was measured on one type only goes, if it has
+// the choice, to the type that was never tried; once it was measured to be slow there, the next
+// does not.
 func TestWelfareTriesTypes(t *testing.T) {
 	p, err := policy.ByName("welfare")
 	if err != nil {
@@ -109,8 +109,8 @@ func TestWelfareTriesTypes(t *testing.T) {
 	}
 }
 
-// TestWelfareTriesIdleTypes: a job that runs on one type, and whose epochs were seen there
-// alone, or there and on a mix, goes to the idle nodes of the other, not to a mix of both.
+// TestWelfareTriesIdleTypes: a job on one type, whose epochs were measured only there, or there
+// and on a mix, goes to the idle nodes of the other type, not to a mix of both.
 func TestWelfareTriesIdleTypes(t *testing.T) {
 	p, err := policy.ByName("welfare")
 	if err != nil {
@@ -138,9 +138,8 @@ func TestWelfareTriesIdleTypes(t *testing.T) {
 	}
 }
 
-// TestWelfareLearnsNothingFromMixes: a job grows onto several types at once only when each
-// of them was tried alone; until then it takes its minimum there where one type has no room
-// for it.
+// TestWelfareLearnsNothingFromMixes: a job grows onto several types at once only after each of
+// them was tried alone; until then it gets its minimum there if one type has no room for it.
 func TestWelfareLearnsNothingFromMixes(t *testing.T) {
 	p, err := policy.ByName("welfare")
 	if err != nil {
@@ -170,8 +169,8 @@ func TestWelfareLearnsNothingFromMixes(t *testing.T) {
 	}
 }
 
-// TestNoCurrencyBreaksRules: in a currency of small units, and where nothing is worth
-// anything, decisions are what they are, and a pin is kept.
+// TestNoCurrencyBreaksRules: in a currency of small units, and if nothing has value, decisions
+// are the same, and a pin is kept.
 func TestNoCurrencyBreaksRules(t *testing.T) {
 	p, err := policy.ByName("welfare")
 	if err != nil {
@@ -196,10 +195,10 @@ func TestNoCurrencyBreaksRules(t *testing.T) {
 	})
 }
 
-// TestWelfareSwapsNoEquals: where jobs may be stopped, one that waits is worth no more than
-// its equal that runs, also if it could use several types of GPU, of which one is free. A
-// place on one node was also offered as one on several types, and hoped to be faster by
-// what was never seen of those: the two jobs took turns at every look.
+// TestWelfareSwapsNoEquals: where jobs may be stopped, a waiting job is worth no more than an
+// equal one that runs, also if it could use several GPU types of which one is free. Before, a
+// place on one node was also offered as one on several types, with their bonus for being
+// untried: the two jobs took turns in every round.
 func TestWelfareSwapsNoEquals(t *testing.T) {
 	p, first, err := parse(`policy welfare
 limits preempt payback=2

@@ -6,15 +6,15 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// What leads to decisions. Lengths are in seconds; Assumed says that no speed of the job is
-// known, so that they rest on an assumed one.
+// What leads to decisions. Durations are in seconds; Assumed says that no speed of the job is
+// known, so that they are based on an assumed one.
 type (
-	// IdleAndBack: so many GPUs are idle, and jobs that run can give back so many.
+	// IdleAndBack: this many GPUs are idle, and running jobs can give back this many.
 	IdleAndBack struct {
 		value
 		Idle, Back int
 	}
-	// IdleElsewhere: these would be enough, but are not on nodes as the job needs them.
+	// IdleElsewhere: these would be enough, but not on nodes as the job needs them.
 	IdleElsewhere struct {
 		value
 		Idle, Back int
@@ -24,32 +24,33 @@ type (
 		value
 		Idle int
 	}
-	// TakesNoneBack: the policy gives a job what is idle, and takes nothing from others.
+	// TakesNoneBack: the policy gives a job what is idle, and takes nothing from other jobs.
 	TakesNoneBack struct {
 		value
 		Idle   int
 		Policy string
 	}
-	// SpareSaves: GPUs that nobody else needs shorten the rest of its work.
+	// SpareSaves: GPUs that no other job needs shorten its remaining time.
 	SpareSaves struct {
 		value
 		Saves, Of float64
 		Assumed   bool
 	}
-	// Takes: the rest of its work takes so long instead of so long.
+	// Takes: its remaining time changes from one to the other.
 	Takes struct {
 		value
 		After, Before float64
 		Assumed       bool
 	}
-	// RestTakes is Takes with the resize. Unseen is the type of GPU on which its speed is not known.
+	// RestTakes is Takes with the resize. Unseen is the GPU type on which its speed is not
+	// known.
 	RestTakes struct {
 		value
 		After, Before float64
 		Assumed       bool
 		Unseen        string
 	}
-	// Rest is how long the rest of its work takes.
+	// Rest is its remaining time.
 	Rest struct {
 		value
 		Seconds float64
@@ -60,18 +61,18 @@ type (
 		value
 		GPUs int
 	}
-	// PinnedBut: its user set its size, which it does not have for what Because says.
+	// PinnedBut: its user set its size, which it does not have because of Because.
 	PinnedBut struct {
 		value
 		GPUs    int
 		Because Reason
 	}
-	// PinnedUnavailable: its user set its size, which cannot be had now.
+	// PinnedUnavailable: its user set its size, for which there are no GPUs now.
 	PinnedUnavailable struct {
 		value
 		GPUs int
 	}
-	// NoSplit: no split of so many GPUs on nodes exists now.
+	// NoSplit: no split of this many GPUs over nodes exists now.
 	NoSplit struct {
 		value
 		GPUs int
@@ -81,7 +82,7 @@ type (
 		value
 		Job int64
 	}
-	// MoreIdle: of so many more that it needs so many are idle.
+	// MoreIdle: it needs this many more GPUs, of which this many are idle.
 	MoreIdle struct {
 		value
 		More, Idle int
@@ -92,48 +93,48 @@ type (
 		Saves, Of, Cost float64
 		Assumed         bool
 	}
-	// JobWaits: another job waits for so many GPUs.
+	// JobWaits: another job waits for this many GPUs.
 	JobWaits struct {
 		value
 		Job      int64
 		GPUs     int
 		Ordinary bool
 	}
-	// Both: two that wait.
+	// Both: two jobs that wait.
 	Both struct {
 		value
 		First, Second Reason
 	}
-	// AndMoreWait: the first of several that wait, and how many more.
+	// AndMoreWait: the first of several waiting jobs, and how many more there are.
 	AndMoreWait struct {
 		value
 		First Reason
 		More  int
 	}
-	// Saves: growth shortens the rest of its work by more than the resize costs.
+	// Saves: growth shortens its remaining time by more than the resize costs.
 	Saves struct {
 		value
 		Saves, Of, Cost float64
 		Assumed         bool
 		WereIdle        int
 	}
-	// ComesFirst: a job that waits for so many GPUs comes first.
+	// ComesFirst: a job that waits for this many GPUs comes first.
 	ComesFirst struct {
 		value
 		Job  int64
 		GPUs int
 	}
-	// Rests: it was resized a moment ago, and is not again before.
+	// Rests: it was resized lately, and is not resized again before this time.
 	Rests struct {
 		value
 		Moved, Until time.Time
 	}
-	// IdleKept: what is idle is kept for an ordinary job.
+	// IdleKept: idle GPUs are kept for an ordinary job.
 	IdleKept struct {
 		value
 		Job int64
 	}
-	// NextSize: its next larger size needs more than is idle.
+	// NextSize: its next larger size needs more GPUs than are idle.
 	NextSize struct {
 		value
 		Next, Idle int
@@ -151,18 +152,19 @@ type (
 		Saves, Cost, Payback float64
 		Assumed              bool
 	}
-	// IdleUnfit: idle GPUs are not on nodes as it could use them; Or others save more with them.
+	// IdleUnfit: idle GPUs are not on nodes as it could use them; Or: other jobs save more with
+	// them.
 	IdleUnfit struct {
 		value
 		Idle int
 		Or   bool
 	}
-	// Deaf: requests for checkpoints that it left without one.
+	// Deaf: number of checkpoint requests that it left unanswered.
 	Deaf struct {
 		value
 		Requests int
 	}
-	// FolderSilent: its folder has not answered since.
+	// FolderSilent: its folder has not answered since this time.
 	FolderSilent struct {
 		value
 		Since time.Time
@@ -172,20 +174,20 @@ type (
 		value
 		At time.Time
 	}
-	// WouldDelay: a resize, after which its time limit starts anew, could delay a job that came first.
+	// WouldDelay: a resize restarts its time limit, which could delay an earlier job.
 	WouldDelay struct {
 		value
 		Job int64
 	}
-	// Backfilled: it starts though a job came first, which does not need these GPUs to
-	// start (Beside), or can start at At only, when this one has ended.
+	// Backfilled: it starts before an earlier job, which does not need these GPUs to start
+	// (Beside), or can start only at At, when this one has ended.
 	Backfilled struct {
 		value
 		Job    int64
 		Beside bool
 		At     time.Time
 	}
-	// CanStartAt: by the time limits of jobs that run it can start then.
+	// CanStartAt: it can start at this time, by the time limits of running jobs.
 	CanStartAt struct {
 		value
 		At time.Time
@@ -196,14 +198,15 @@ type (
 		Node, Pool string
 	}
 	// TakesNothingNew: nothing is started on the node it runs on. State is Slurm's, or UNFIT or
-	// RETURNED; Note what an administrator said, or what is wrong; Until when it is over.
+	// RETURNED; Note is an administrator's comment, or what is wrong; Until is the end of the
+	// state.
 	TakesNothingNew struct {
 		value
 		Node, State, Note string
 		Until             time.Time
 	}
-	// NothingNew is TakesNothingNew, of a job that keeps what it has therefore. Without a State
-	// Slurm does not show the node.
+	// NothingNew is TakesNothingNew for a job that keeps its allocation because of it. Without
+	// a State Slurm does not show the node.
 	NothingNew struct {
 		value
 		Node, State, Note string
@@ -215,13 +218,13 @@ type (
 		Job  int64
 		Node string
 	}
-	// Measures: its speed is measured at this size, one of several; on idle GPUs.
+	// Measures: its speed is measured at this size, one of several, on idle GPUs.
 	Measures struct {
 		value
 		Size, Sizes int
 		Idle        bool
 	}
-	// JobStarts: a job starts with what is given back, and so many more.
+	// JobStarts: a job starts with what is given back, and this many more.
 	JobStarts struct {
 		value
 		Job  int64
@@ -232,7 +235,7 @@ type (
 		value
 		Job int64
 	}
-	// UnseenFaster: it was never seen on GPUs of the type, and may be faster there.
+	// UnseenFaster: it was never measured on GPUs of the type, and may be faster there.
 	UnseenFaster struct {
 		value
 		Type string
@@ -259,19 +262,19 @@ type (
 		value
 		Policy string
 	}
-	// Draining: the node it runs on is drained; Why is what the administrator said.
+	// Draining: the node it runs on is drained; Why is the administrator's reason.
 	Draining struct {
 		value
 		Node, Why string
 	}
-	// Maintenance: a reservation for maintenance begins on its node.
+	// Maintenance: a maintenance reservation of its node begins.
 	Maintenance struct {
 		value
 		Node        string
 		At          time.Time
 		Reservation string
 	}
-	// NoRoomBeside: it was to move there, and there is no room for it beside the others.
+	// NoRoomBeside: it was to move there, and there is no room for it beside the other jobs.
 	NoRoomBeside struct {
 		value
 		To nodes.Placement
@@ -281,32 +284,33 @@ type (
 		value
 		To nodes.Placement
 	}
-	// NoPlace: so many GPUs are not free in a split that Slurm can give.
+	// NoPlace: this many GPUs are not free in a split that Slurm can allocate.
 	NoPlace struct {
 		value
 		GPUs int
 	}
-	// CannotGiveBack: no split of the rest on its own nodes is possible.
+	// CannotGiveBack: no split of the remaining GPUs over its own nodes is possible.
 	CannotGiveBack struct {
 		value
 		GPUs int
 	}
 )
 
-// What a job's deadline does to its size.
+// How a job's deadline affects its size.
 type (
-	// EndsBy: it ends then, so much before its deadline, on what is planned for it.
+	// EndsBy: its expected end, and how long before its deadline that is, with what is planned
+	// for it.
 	EndsBy struct {
 		value
 		Ends  time.Time
 		Spare float64
 	}
-	// DeadlinePassed: it counts as a job without a deadline.
+	// DeadlinePassed: it is treated as a job without a deadline.
 	DeadlinePassed struct {
 		value
 		Deadline time.Time
 	}
-	// DeadlineUnknown: it cannot be promised, for its speed is not known yet.
+	// DeadlineUnknown: it cannot be admitted, because its speed is not known yet.
 	DeadlineUnknown struct {
 		value
 		Deadline time.Time
@@ -316,7 +320,7 @@ type (
 		value
 		Deadline time.Time
 	}
-	// DeadlineUnmet: it cannot be met; Ends is the earliest end, zero = none in sight.
+	// DeadlineUnmet: it cannot be met; Ends is the earliest possible end, zero = not known.
 	DeadlineUnmet struct {
 		value
 		Deadline, Ends time.Time
@@ -325,47 +329,47 @@ type (
 
 // Limits of the site.
 type (
-	// Limit is one, as Slurm's tools name it, and who uses it.
+	// Limit is one limit, as Slurm's tools name it, and its usage.
 	Limit struct {
 		value
 		Name  string
 		Users []Use
-		More  int  // users that are not named
-		None  bool // nobody uses any
+		More  int  // number of users that are not named
+		None  bool // it is not used
 	}
 	// Within: it would have to be within the limit to start.
 	Within struct {
 		value
 		Limit Reason
 	}
-	// NoMoreWithin: the limit is why it has no more.
+	// NoMoreWithin: the limit is why it has no more GPUs.
 	NoMoreWithin struct {
 		value
 		Limit Reason
 	}
-	// AnotherWaitsWithin: a job waits that the limit lets start once this one has less.
+	// AnotherWaitsWithin: a job waits that the limit lets start once this one has fewer GPUs.
 	AnotherWaitsWithin struct {
 		value
 		Limit Reason
 	}
-	// RestartBeyond: started again, it would not be within the limit.
+	// RestartBeyond: if it were started again, it would exceed the limit.
 	RestartBeyond struct {
 		value
 		Limit Reason
 	}
-	// FewerThan: so many GPUs are fewer than the limit asks for.
+	// FewerThan: this many GPUs are fewer than the limit requires.
 	FewerThan struct {
 		value
 		GPUs  int
 		Limit Reason
 	}
-	// Beyond: the place is beyond the limit by itself.
+	// Beyond: the place alone exceeds the limit.
 	Beyond struct {
 		value
 		To    nodes.Placement
 		Limit Reason
 	}
-	// BeyondShared: the place would be beyond it with what others use.
+	// BeyondShared: the place would exceed the limit together with the usage of others.
 	BeyondShared struct {
 		value
 		To    nodes.Placement
@@ -373,7 +377,7 @@ type (
 	}
 )
 
-// Use is what a job has of a limit, as the limit counts it.
+// Use is a job's usage of a limit, as the limit counts it.
 type Use struct {
 	Job  int64  `json:"job"`
 	User string `json:"user"`

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Value is a reason in JSON: an object of its code and its arguments, {"code": "keeps",
-// "gpus": 4, "because": {"code": "at_maximum"}}; null where it is nil.
+// Value is a reason in JSON: an object of its code and its arguments, {"code": "keeps", "gpus":
+// 4, "because": {"code": "at_maximum"}}; null if it is nil.
 type Value struct{ Reason }
 
 // MarshalJSON writes it, the code first.
@@ -25,9 +25,15 @@ func (v Value) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote. A code that is not known, as of a newer
-// sluiced, is kept as an Unknown; an argument that is not known is dropped.
+// UnmarshalJSON reads what MarshalJSON wrote. An unknown code, as from a newer sluiced, is kept
+// as an Unknown; an unknown argument is dropped.
 func (v *Value) UnmarshalJSON(data []byte) error {
+	if code, ok := bareCode(data); ok { // most reasons of a long queue
+		if known, is := kinds()[code].(Plain); is {
+			v.Reason = known
+			return nil
+		}
+	}
 	var raw map[string]json.RawMessage
 	if err := json.Unmarshal(data, &raw); err != nil {
 		return fmt.Errorf("a reason: %w", err)
@@ -37,19 +43,26 @@ func (v *Value) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// Encode is the reason as JSON for a store; "" of nil.
+// bareCode is the code of an object that MarshalJSON wrote and that has nothing else in it.
+func bareCode(data []byte) (Code, bool) {
+	rest, begins := bytes.CutPrefix(data, []byte(`{"code":"`))
+	code, ends := bytes.CutSuffix(rest, []byte(`"}`))
+	return Code(code), begins && ends && !bytes.ContainsAny(code, `"\\`)
+}
+
+// Encode returns the reason as JSON for a store; "" for nil.
 func Encode(r Reason) string {
 	if r == nil {
 		return ""
 	}
 	text, err := json.Marshal(Value{r})
-	if err != nil { // cannot be: what Normal leaves can be written
+	if err != nil { // impossible: the result of Normal can be written
 		return ""
 	}
 	return string(text)
 }
 
-// Decode reads what Encode wrote. What it cannot read is a Text, as an older sluice wrote.
+// Decode reads what Encode wrote. What it cannot read becomes a Text, as an older sluice wrote.
 func Decode(text string) Reason {
 	if text == "" {
 		return nil
@@ -61,8 +74,8 @@ func Decode(text string) Reason {
 	return v.Reason
 }
 
-// Normal is the reason as Decode gives it back: its times in UTC, its text valid UTF-8, a
-// length that is infinite or no number left out, for JSON has none.
+// Normal returns the reason as Decode would return it: times in UTC, text in valid UTF-8, and
+// without infinite or NaN numbers, which JSON does not have.
 func Normal(r Reason) Reason {
 	v := reflect.ValueOf(r)
 	if v.Kind() != reflect.Struct {
@@ -106,7 +119,7 @@ var (
 // Unknown is a reason that this version does not know.
 type Unknown struct {
 	value
-	JSON string // as it came
+	JSON string // unchanged
 }
 
 // write writes a reason: its code, and the arguments that are not zero.
@@ -213,7 +226,7 @@ func argument(f reflect.Value, data []byte) error {
 	return json.Unmarshal(data, f.Addr().Interface())
 }
 
-// text prints an argument.
+// text returns an argument for printing.
 func text(f reflect.Value) any {
 	switch of := f.Interface().(type) {
 	case time.Time:
@@ -226,8 +239,8 @@ func text(f reflect.Value) any {
 	return f.Interface()
 }
 
-// kinds are all reasons by their code. It is made when it is first asked for: every program
-// that speaks of reasons links it, and most read none.
+// kinds are all reasons by their code. The map is made on first use: every program that uses
+// reasons links it, and most read none.
 var kinds = sync.OnceValue(byCode)
 
 func byCode() map[Code]Reason {
@@ -241,8 +254,7 @@ func byCode() map[Code]Reason {
 	return out
 }
 
-// Kinds lists every reason there is, with no arguments, in the order in which the API
-// documents them.
+// Kinds returns every reason, without arguments, in the order in which the API documents them.
 func Kinds() []Reason {
 	out := slices.Clone(all)
 	for _, p := range plain {

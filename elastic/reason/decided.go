@@ -6,7 +6,7 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// What a decision makes of a job. GPUs is its size after the decision.
+// What a decision does with a job. GPUs is its size after the decision.
 type (
 	// Starts: a job that waits starts.
 	Starts struct {
@@ -14,13 +14,13 @@ type (
 		GPUs    int
 		Because Reason
 	}
-	// StartsAtMinimum: it starts on the least it accepts.
+	// StartsAtMinimum: it starts on the smallest size it accepts.
 	StartsAtMinimum struct {
 		value
 		GPUs    int
 		Because Reason
 	}
-	// StartsOnReturned: on its minimum, which jobs that run give back.
+	// StartsOnReturned: on its minimum, which running jobs give back.
 	StartsOnReturned struct {
 		value
 		GPUs int
@@ -31,7 +31,7 @@ type (
 		GPUs, Above int
 		Because     Reason
 	}
-	// StartsAsAsked: on the fixed size that it asks for.
+	// StartsAsAsked: on the fixed size that it requests.
 	StartsAsAsked struct {
 		value
 		GPUs int
@@ -42,7 +42,7 @@ type (
 		GPUs    int
 		Because Reason
 	}
-	// StaysOn: it stays on a node that it should leave (Leaving).
+	// StaysOn: it stays on a node that it has to leave (Leaving).
 	StaysOn struct {
 		value
 		GPUs    int
@@ -61,7 +61,7 @@ type (
 		From, To nodes.Placement
 		Because  Reason
 	}
-	// MovesTo: it changes nodes, and perhaps its size, for what Because says.
+	// MovesTo: it changes nodes, and perhaps its size, because of Because.
 	MovesTo struct {
 		value
 		To      nodes.Placement
@@ -89,7 +89,7 @@ type (
 		value
 		Because Reason
 	}
-	// Waits: it waits for so many GPUs.
+	// Waits: it waits for this many GPUs.
 	Waits struct {
 		value
 		GPUs    int
@@ -101,37 +101,37 @@ type (
 		GPUs    int
 		Because Reason
 	}
-	// WaitsOn: it waits for something else than GPUs.
+	// WaitsOn: it waits for something other than GPUs.
 	WaitsOn struct {
 		value
 		Because Reason
 	}
-	// WaitsBehind: a job that came first waits for so many GPUs.
+	// WaitsBehind: an earlier job waits for this many GPUs.
 	WaitsBehind struct {
 		value
 		Job  int64
 		GPUs int
 	}
-	// WaitsForRoom: what keeps a job that waits and comes first from starting. Free is by
-	// node that has any; All are the usable GPUs of its partition.
+	// WaitsForRoom: what keeps the first waiting job from starting. Free is the free GPUs of
+	// each node that has any; All is the usable GPUs of its partition.
 	WaitsForRoom struct {
 		value
 		GPUs, All int
 		Free      []int
-		Uneven    bool // what is free would do, if the job took different numbers on nodes
-		Minimum   int  // jobs that run there at their minimum
-		Fixed     int  // jobs that run there and cannot be resized now
+		Uneven    bool // the free GPUs would be enough if the job accepted different numbers per node
+		Minimum   int  // number of jobs that run there at their minimum
+		Fixed     int  // number of jobs that run there and cannot be resized now
 	}
-	// CannotStart: so many GPUs cannot be had even on an empty cluster.
+	// CannotStart: this many GPUs are not available even on an empty cluster.
 	CannotStart struct {
 		value
 		GPUs   int
-		Have   int  // of the usable nodes of its partition
-		Split  bool // they are enough, and cannot be split evenly
+		Have   int  // GPUs of the usable nodes of its partition
+		Split  bool // they are enough, but cannot be split evenly
 		Uneven bool // --allow-uneven would help
-		Fixed  bool // it asks for one size alone
+		Fixed  bool // it requests a single size
 	}
-	// NeverStarts: it asks for a longer time limit than its partition gives.
+	// NeverStarts: it requests a longer time limit than its partition allows.
 	NeverStarts struct {
 		value
 		Job       int64
@@ -161,7 +161,7 @@ type (
 		value
 		Job int64
 	}
-	// Quiet: Slurm calls it running, and nothing of it was heard since.
+	// Quiet: Slurm calls it running, but it has written nothing since this time.
 	Quiet struct {
 		value
 		Since time.Time

@@ -23,7 +23,7 @@ var all = []Reason{
 	SlurmSaid{}, Text{},
 }
 
-// plain are those without.
+// plain are the reasons without arguments.
 var plain = []Plain{
 	Pinned, Unproven, UnprovenGrows, AtMaximum, NoLargerSize, NoOtherSize, FixedSize, WorkDone, NoneIdle,
 	NoneIdleOrBack, Stranded, OthersWait, FasterOnFewer, UserHolds, SuspendedJob, OnMIG, LentMeanwhile, Released,

@@ -4,12 +4,12 @@ import "github.com/sluice-hpc/sluice/nodes"
 
 // Steps and ends of a move that have arguments. Reason is Slurm's own.
 type (
-	// AwaitsSlurm: the move waits for Slurm, in which the job is in this phase.
+	// AwaitsSlurm: the move waits for Slurm, where the job is in this phase.
 	AwaitsSlurm struct {
 		value
 		Phase string
 	}
-	// NewerMove: the move is of a kind, or at a step, that a newer sluice knows.
+	// NewerMove: the move is of a kind, or at a step, that only a newer sluice knows.
 	NewerMove struct {
 		value
 		Error string
@@ -34,13 +34,13 @@ type (
 		value
 		Checkpoint string
 	}
-	// StoppedAfter: it was stopped, and waits for its turn.
+	// StoppedAfter: it was stopped, and waits again.
 	StoppedAfter struct {
 		value
 		Checkpoint string
 	}
-	// Runs: the job runs. Meant is where it was to run, where that is another size; Silent:
-	// its runner has said nothing; Verifies: it still verifies checkpoints; Elsewise: it
+	// Runs: the job runs. Meant is where it should run, if that is another size; Silent: its
+	// runner has not reported; Verifies: it is still verifying checkpoints; Elsewise: it
 	// resumed from another checkpoint than the move's.
 	Runs struct {
 		value
@@ -48,13 +48,14 @@ type (
 		Silent, Verifies, Elsewise bool
 		Resumed, Checkpoint        string
 	}
-	// Late: it did not start in time. Back: to the last good size; else it is placed afresh.
+	// Late: it did not start in time. Back: it returns to the last good size; else it is placed
+	// anew.
 	Late struct {
 		value
 		Reason string
 		Back   bool
 	}
-	// Unsatisfiable: Slurm cannot satisfy the size as written.
+	// Unsatisfiable: Slurm cannot satisfy the size as written to the job.
 	Unsatisfiable struct {
 		value
 		Reason string
@@ -66,18 +67,18 @@ type (
 		Reason string
 		Back   bool
 	}
-	// TurnedAwayAtAll: Slurm does not start it now; its GPUs are for others.
+	// TurnedAwayAtAll: Slurm does not start it now on any nodes; its GPUs are given to other
+	// jobs.
 	TurnedAwayAtAll struct {
 		value
 		Reason string
 	}
-	// ResumesAfter: it was stopped to wait again, for what After says; Because is what it runs on
-	// now for.
+	// ResumesAfter: it was stopped to wait again because of After; Because is why it runs now.
 	ResumesAfter struct {
 		value
 		After, Because Reason
 	}
-	// OutsideSluice: it was requeued by somebody else; Because is what it runs on now for.
+	// OutsideSluice: it was requeued by another program or user; Because is why it runs now.
 	OutsideSluice struct {
 		value
 		Because Reason

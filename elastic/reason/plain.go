@@ -5,11 +5,11 @@ const (
 	// Why a job has, or gets, its size.
 	Pinned         Plain = "pinned"         // its user set its size
 	Unproven       Plain = "unproven"       // no checkpoint seen yet
-	UnprovenGrows  Plain = "unproven_grows" // the same; it grows once it has shown one
+	UnprovenGrows  Plain = "unproven_grows" // the same; it grows once it has completed one
 	AtMaximum      Plain = "at_maximum"     // it accepts no larger size
 	NoLargerSize   Plain = "no_larger_size" // its partition has none
-	NoOtherSize    Plain = "no_other_size"  // no other size it accepts can be had
-	FixedSize      Plain = "fixed_size"     // it takes no other
+	NoOtherSize    Plain = "no_other_size"  // no other size it accepts is available
+	FixedSize      Plain = "fixed_size"     // it accepts no other size
 	WorkDone       Plain = "work_done"      // it has done all its work
 	NoneIdle       Plain = "none_idle"      // no GPU is idle
 	NoneIdleOrBack Plain = "none_idle_or_back"
@@ -18,7 +18,7 @@ const (
 	FasterOnFewer  Plain = "faster_on_fewer"
 	UserHolds      Plain = "user_holds"
 	SuspendedJob   Plain = "suspended"
-	OnMIG          Plain = "on_mig"         // slices, whose number sluice does not change
+	OnMIG          Plain = "on_mig"         // MIG slices, whose number sluice does not change
 	LentMeanwhile  Plain = "lent_meanwhile" // no checkpoint within the site's grace period
 
 	// Where a job is in Slurm.
@@ -29,8 +29,8 @@ const (
 	HeldAside     Plain = "held"
 	HeldRunning   Plain = "held_running"
 	LeftAlone     Plain = "left_alone"
-	MovesTaken    Plain = "moves_taken"      // enough jobs are between two sizes
-	MovesOfUser   Plain = "moves_taken_user" // enough of its user's are
+	MovesTaken    Plain = "moves_taken"      // the maximum number of jobs are between two sizes
+	MovesOfUser   Plain = "moves_taken_user" // the maximum number of its user's jobs are
 	SmallestFirst Plain = "smallest_first"
 
 	// Leaving nodes.
@@ -39,7 +39,7 @@ const (
 	LeaversFirst    Plain = "leavers_first"
 	UnfitGPU        Plain = "unfit_gpu"
 
-	// What policies go by.
+	// How policies order jobs.
 	EndSoonerFirst    Plain = "end_sooner_first"
 	OthersEndSooner   Plain = "others_end_sooner"
 	OthersSoonerThere Plain = "others_end_sooner_there"
@@ -60,7 +60,7 @@ const (
 	NotYet         Plain = "not_yet" // admitted; it starts later
 	HardDeadline   Plain = "hard_deadline"
 
-	// The steps of a move: what was done, what is waited for, why it ends.
+	// The steps of a move: what was done, what it waits for, why it ends.
 	OlderJournal       Plain = "older_journal"
 	AnsweredLate       Plain = "answered_late"
 	NotedLate          Plain = "noted_late"
@@ -115,7 +115,7 @@ const (
 	PassAsked          Plain = "pass_asked"
 	TakenByOrdinary    Plain = "taken_by_ordinary"
 
-	// Runs and moves that no policy asked for.
+	// Runs and moves that no policy requested.
 	RequeuedOutside  Plain = "requeued_outside"
 	StartedBySlurm   Plain = "started_by_slurm"
 	OwedToLost       Plain = "owed_to_lost"

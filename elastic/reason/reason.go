@@ -7,30 +7,30 @@ import (
 	"strings"
 )
 
-// Reason is why something was decided. The set is closed; nil is none.
+// Reason is why something was decided. The set of types is closed; nil is no reason.
 type Reason interface{ reason() }
 
-// value makes a struct a Reason. Its fields are the arguments, in words (snake_case) those
-// of the API: GPUs is gpus, and MaxTime max_time. Times are absolute, lengths in seconds.
+// value makes a struct a Reason. Its fields are the arguments; their API names are in
+// snake_case: GPUs is gpus, MaxTime is max_time. Times are absolute, durations in seconds.
 type value struct{}
 
 func (value) reason() {}
 
-// Plain is a reason without arguments: its own code.
+// Plain is a reason without arguments; its value is its code.
 type Plain string
 
 func (Plain) reason() {}
 
-// Code names a kind of reason: it is stable, and part of the API.
+// Code names a kind of reason. It is stable, and part of the API.
 type Code string
 
-// All are reasons that hold side by side, the most important first.
+// All are reasons that hold at once, the most important first.
 type All struct {
 	value
 	Of []Reason
 }
 
-// Join is the reasons that are not nil: nil, the only one, or an All.
+// Join returns the reasons that are not nil: nil, the only one, or an All.
 func Join(all ...Reason) Reason {
 	var of []Reason
 	for _, r := range all {
@@ -51,7 +51,7 @@ func Join(all ...Reason) Reason {
 	return All{Of: of}
 }
 
-// CodeOf is the reason's code; "" of nil.
+// CodeOf returns the reason's code; "" for nil.
 func CodeOf(r Reason) Code {
 	switch r := r.(type) {
 	case nil:
@@ -62,8 +62,8 @@ func CodeOf(r Reason) Code {
 	return Code(snake(reflect.TypeOf(r).Name()))
 }
 
-// Cause is what led to what the reason says happens: its Because; nil where it has none. Of
-// an All it is the cause of the first and the others.
+// Cause returns the Because of the reason; nil if it has none. For an All it is the cause of
+// the first together with the others.
 func Cause(r Reason) Reason {
 	if all, ok := r.(All); ok && len(all.Of) > 0 {
 		first := Cause(all.Of[0])
@@ -79,8 +79,8 @@ func Cause(r Reason) Reason {
 	return because.Interface().(Reason)
 }
 
-// Recause is the reason with another cause in place of the one it has. A reason that has
-// none is returned as it is.
+// Recause returns the reason with another cause. A reason that has no cause is returned
+// unchanged.
 func Recause(r, cause Reason) Reason {
 	if all, ok := r.(All); ok && len(all.Of) > 0 {
 		return Join(append([]Reason{Recause(all.Of[0], cause)}, all.Of[1:]...)...)
@@ -95,7 +95,7 @@ func Recause(r, cause Reason) Reason {
 	return changed.Interface().(Reason)
 }
 
-// because finds the field, and the struct that it is in.
+// because returns the field of the cause, and the struct that contains it.
 func because(r Reason) (field, of reflect.Value) {
 	of = reflect.ValueOf(r)
 	if of.Kind() != reflect.Struct {
@@ -104,12 +104,12 @@ func because(r Reason) (field, of reflect.Value) {
 	return of.FieldByName("Because"), of
 }
 
-// Has reports whether the reason is of the code, or any that it is made of.
+// Has reports whether the reason, or any reason within it, has the code.
 func Has(r Reason, code Code) bool {
 	return r != nil && (CodeOf(r) == code || slices.ContainsFunc(parts(r), func(p Reason) bool { return Has(p, code) }))
 }
 
-// parts are the reasons that a reason is made of.
+// parts returns the reasons that a reason contains.
 func parts(r Reason) (out []Reason) {
 	v := reflect.ValueOf(r)
 	if v.Kind() != reflect.Struct {
@@ -133,8 +133,8 @@ var (
 	reasonsType = reflect.TypeFor[[]Reason]()
 )
 
-// String prints the reason for tests and logs of developers: its code, and the arguments
-// that are not zero, "keeps gpus=4 because=(at_maximum)".
+// String prints the reason for tests and developers: its code, and the arguments that are not
+// zero, "keeps gpus=4 because=(at_maximum)".
 func String(r Reason) string {
 	if r == nil {
 		return "-"
@@ -164,13 +164,14 @@ func String(r Reason) string {
 	return b.String()
 }
 
-// ArgumentName is the name of an argument in the API, by its name here: GPUs is gpus.
+// ArgumentName returns the API name of an argument by its name in Go: GPUs is gpus.
 func ArgumentName(field string) string { return snake(field) }
 
 // abbreviations are written as words, so that each is one word of a code.
 var abbreviations = strings.NewReplacer("GPUs", "Gpus", "GPU", "Gpu", "QOS", "Qos", "MIG", "Mig", "CPUs", "Cpus")
 
-// snake is a Go name in lower case with underscores: "GPUs" is "gpus", "MaxTime" "max_time".
+// snake returns a Go name in lower case with underscores: "GPUs" is "gpus", "MaxTime" is
+// "max_time".
 func snake(name string) string {
 	name = abbreviations.Replace(name)
 	var b strings.Builder

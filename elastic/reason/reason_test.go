@@ -17,7 +17,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/reason/reasontest"
 )
 
-// TestKindsAreAll: every reason of the package can be read back.
+// TestKindsAreAll: every reason of the package can be decoded.
 func TestKindsAreAll(t *testing.T) {
 	known := map[string]bool{}
 	for _, r := range reason.Kinds() {
@@ -40,7 +40,8 @@ func TestKindsAreAll(t *testing.T) {
 	}
 }
 
-// declared are the structs that embed value, and the codes of Plain constants, in the source.
+// declared returns the structs that embed value, and the codes of Plain constants, in the
+// source.
 func declared(t *testing.T) (structs, codes []string) {
 	t.Helper()
 	files, err := filepath.Glob("*.go")
@@ -82,8 +83,8 @@ func declaredIn(f *ast.File) (structs, codes []string) {
 	return structs, codes
 }
 
-// TestEveryReasonComesBack: what was written down is read as it was, with every argument set
-// and with none.
+// TestEveryReasonComesBack: a reason that was encoded is decoded unchanged, with every argument
+// set and with none.
 func TestEveryReasonComesBack(t *testing.T) {
 	for _, kind := range reason.Kinds() {
 		if _, unknown := kind.(reason.Unknown); unknown {
@@ -98,7 +99,7 @@ func TestEveryReasonComesBack(t *testing.T) {
 	}
 }
 
-// TestNoLength: a length that is infinite or no number spoils no answer of the API.
+// TestNoLength: an infinite or NaN duration does not break an answer of the API.
 func TestNoLength(t *testing.T) {
 	why := reason.Keeps{GPUs: 2, Because: reason.RestTakes{After: math.Inf(1), Before: math.NaN(), Assumed: true}}
 	got, err := json.Marshal(reason.Value{Reason: why})
@@ -107,7 +108,8 @@ func TestNoLength(t *testing.T) {
 	}
 }
 
-// TestWhatCannotBeRead: an older sluice's sentence is a Text, a newer one's code is kept.
+// TestWhatCannotBeRead: an older sluice's sentence becomes a Text, and a newer one's code is
+// kept.
 func TestWhatCannotBeRead(t *testing.T) {
 	for text, want := range map[string]reason.Reason{
 		"":                              nil,
@@ -127,7 +129,7 @@ func TestWhatCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestCauses: the cause of what happens can be taken, and replaced, also where more is said.
+// TestCauses: the cause of a reason can be read and replaced, also within an All.
 func TestCauses(t *testing.T) {
 	why := reason.Join(reason.Keeps{GPUs: 4, Because: reason.AtMaximum}, nil, reason.CanStartAt{At: time.Unix(0, 0)})
 	if got, want := reason.String(reason.Cause(why)), "all (at_maximum) (can_start_at at=1970-01-01T00:00:00Z)"; got != want {

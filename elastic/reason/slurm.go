@@ -6,34 +6,34 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// What Slurm, or the state of the job, has to do with it.
+// Reasons that come from Slurm, or from the state of the job.
 type (
-	// InSlurm: released; Reason is Slurm's.
+	// InSlurm: it is released; Reason is Slurm's.
 	InSlurm struct {
 		value
 		Reason string
 	}
-	// NotNow: what is planned cannot be opened now.
+	// NotNow: the planned move cannot be opened now.
 	NotNow struct {
 		value
 		Because Reason
 	}
-	// WaitsReturn: it waits for GPUs there to be given back.
+	// WaitsReturn: it waits until GPUs there are given back.
 	WaitsReturn struct {
 		value
 		To nodes.Placement
 	}
-	// StartsAfter: Slurm may still stop or hold it for an earlier call.
+	// StartsAfter: Slurm may still stop or hold it because of an earlier call.
 	StartsAfter struct {
 		value
 		At time.Time
 	}
-	// LicenseBusy: a job that asks for the same licenses is between two sizes.
+	// LicenseBusy: a job with the same licenses is between two sizes.
 	LicenseBusy struct {
 		value
 		Job int64
 	}
-	// Refusal is the last of those that a job met with in a row.
+	// Refusal is the last of several refusals in a row.
 	Refusal struct {
 		value
 		At      nodes.Placement
@@ -42,44 +42,45 @@ type (
 		Times   int
 		First   time.Time
 	}
-	// Again is a refusal, and when it is tried again.
+	// Again is a refusal, and when the job is tried again.
 	Again struct {
 		value
 		Refusal Reason
 		At      time.Time
 		Job     int64
 	}
-	// SlurmTakes is what Slurm takes of it: a refusal.
+	// SlurmTakes is what Slurm accepts for it: a refusal.
 	SlurmTakes struct {
 		value
 		Refusal Reason
 	}
-	// NotStarted: Slurm does not start it. Idle is when it is tried again if GPUs are idle,
-	// where that is sooner.
+	// NotStarted: Slurm does not start it. Idle is when it is tried again if GPUs are idle, if
+	// that is earlier.
 	NotStarted struct {
 		value
 		Again Reason
 		Idle  time.Time
 		Job   int64
 	}
-	// NotMoved: it would move, and Slurm refused that.
+	// NotMoved: it should move, and Slurm refused that.
 	NotMoved struct {
 		value
 		Again Reason
 	}
-	// Begins: its begin time lies ahead.
+	// Begins: its begin time is in the future.
 	Begins struct {
 		value
 		At time.Time
 	}
-	// ReservationBegins: its reservation lies ahead.
+	// ReservationBegins: its reservation is in the future.
 	ReservationBegins struct {
 		value
 		Reservation string
 		At          time.Time
 	}
-	// Obstructed: Slurm would start it on no size and no nodes; Means is what its Reason
-	// means, Advice what to type to see it. Until is when it is tried again at the latest.
+	// Obstructed: Slurm would start it at no size and on no nodes; Means is the meaning of its
+	// Reason, Advice what to type to see it. Until is the latest time at which it is tried
+	// again.
 	Obstructed struct {
 		value
 		Job           int64
@@ -89,7 +90,7 @@ type (
 		Until         time.Time
 		Advice        string
 	}
-	// FolderUnreadable: it waits, for its folder has not answered since.
+	// FolderUnreadable: it waits because its folder has not answered since this time.
 	FolderUnreadable struct {
 		value
 		Since time.Time
@@ -99,19 +100,19 @@ type (
 		value
 		Have, Want int
 	}
-	// ArrayIncomplete: the others of its array were never submitted.
+	// ArrayIncomplete: the other tasks of its array were never submitted.
 	ArrayIncomplete struct {
 		value
 		Array      int64
 		Have, Want int
 		Last       time.Time
 	}
-	// Depends: it depends on something, as in "job 12 (afterok)".
+	// Depends: it has a dependency, such as "job 12 (afterok)".
 	Depends struct {
 		value
 		On string
 	}
-	// NeverDepends: that cannot happen any more.
+	// NeverDepends: its dependency can never be fulfilled.
 	NeverDepends struct {
 		value
 		Job int64

@@ -10,28 +10,28 @@ import (
 // reviveFor is how long an attempt to bring a failed job back is repeated.
 const reviveFor = time.Minute
 
-// maxFallbacks is how often one move may fall back before it is closed and the
-// job placed afresh.
+// maxFallbacks is how often one move may fall back before it is closed and the job is placed
+// anew.
 const maxFallbacks = 1
 
-// Next is Advance's word on an intent.
+// Next is what to do next about an intent. The caller MUST follow the order in the package
+// comment.
 type Next struct {
-	// Intent is the intent as it stands once every action of Do succeeded. It
-	// is stored after them, never before: a crash in between repeats them.
+	// Intent is the intent after every action of Do succeeded. It MUST be stored AFTER them,
+	// never before: a crash in between repeats them.
 	Intent elastic.Intent
 	Do     []elastic.Action
 	Close  elastic.Outcome // "" = stays open
 	Why    reason.Reason   // what it waits for, or why it closes
-	// Again asks for another look at once: the next row of the table depends
-	// on nothing that has to be observed first.
+	// Again asks for another call at once: the next row of the table needs no new observation.
 	Again bool
-	// Refused: Slurm would not take what was written. Blameless: not for the nodes.
+	// Refused: Slurm did not accept what was written. Blameless: no node caused it.
 	Refused, Blameless bool
-	// Obstacle is Slurm's reason for which it would not start the job anywhere now; "" = none.
+	// Obstacle is Slurm's reason for not starting the job anywhere now; "" = none.
 	Obstacle string
 }
 
-// situation is all that a row may look at.
+// situation is all that a row may depend on.
 type situation struct {
 	in   elastic.Intent
 	job  elastic.Job
@@ -39,16 +39,17 @@ type situation struct {
 	now  time.Time
 }
 
-// row is one rule. The first one of a step with a condition that holds is followed.
+// row is one rule. Within a step the first row whose condition holds is followed, so the ORDER
+// of rows is their priority.
 type row struct {
 	when func(situation) bool
 	then func(situation) Next
 }
 
-// Advance says what to do next about an open intent, from the last thing known
-// durable (intent.Step) and the job as observed: the table of the resize
-// protocol, for normal work and for recovery alike. A job that Slurm has
-// forgotten is given as a Job with Phase Ended.
+// Advance returns what to do next about an open intent, from the last step known to be durable
+// (intent.Step) and the job as observed. It is the table of the resize protocol, for normal
+// operation and for recovery alike. A job that Slurm has forgotten is given as a Job with Phase
+// Ended.
 func Advance(in elastic.Intent, job elastic.Job, snap elastic.Snapshot) Next {
 	s := situation{in: in, job: job, snap: snap, now: snap.Now}
 	if err := in.Known(); err != nil {
@@ -71,7 +72,7 @@ var table = map[elastic.Step][]row{
 	elastic.Intended: {
 		{ended, closeEnded},
 		{superseded, closeNow(elastic.Abandoned, reason.OlderJournal)},
-		// A user, an administrator or Slurm stopped it first; it will be placed afresh.
+		// A user, an administrator or Slurm stopped it first; it is placed anew.
 		{notRunning, abandon(reason.StoppedBefore)},
 		// Its user asked Slurm to hold it, and that has precedence.
 		{userHolds, userWon(reason.UserHoldsJob)},
@@ -80,7 +81,7 @@ var table = map[elastic.Step][]row{
 		{unreachable, abandon(reason.NoAnswer)},
 		{always, askCheckpoint},
 	},
-	// R2: the request is out.
+	// R2: the request is in the outbox.
 	elastic.Asked: {
 		{ended, closeEnded},
 		{superseded, withdraw(elastic.Abandoned, reason.OlderJournal)},
@@ -98,12 +99,12 @@ var table = map[elastic.Step][]row{
 		{pastDeadline, withdraw(elastic.Abandoned, reason.GraceOver)},
 		{always, waiting(reason.AwaitsCheckpoint)},
 	},
-	// R3: a checkpoint was verified on the node. From here the job is stopped
-	// and must be brought back.
+	// R3: a checkpoint was verified on the node. From here on the job is stopped, and MUST be
+	// brought back.
 	elastic.Verified: {
-		// Slurm was asked a moment ago, and is still at it.
+		// Slurm was asked a moment ago, and has not finished.
 		{justRevived, waiting(reason.AwaitsRevival)},
-		// A revival begins so, and a clearing; a request that came too early went under.
+		// A revival and a clearing begin here. A request that came too early was dropped.
 		{toRevive, revive},
 		{toClear, clearAway},
 		{ended, closeEnded},
@@ -118,7 +119,7 @@ var table = map[elastic.Step][]row{
 		{is(elastic.Completing), waiting(reason.AwaitsCleaning)},
 		{keepsLingering, closeNow(elastic.Fellback, reason.StillCounted)},
 		{is(elastic.Held), pendingAndHeld},
-		// Requeued without the hold, by its user or by a lost node.
+		// Requeued without a hold, by its user or after its node was lost.
 		{is(elastic.Queued), holdFirst},
 	},
 	// R4: pending and held.
@@ -133,24 +134,25 @@ var table = map[elastic.Step][]row{
 		{is(elastic.Completing), waiting(reason.AwaitsCleaning)},
 		{heldByDirective, closeNow(elastic.UserWon, reason.HeldByOther)},
 		{is(elastic.Queued), holdFirst},
-		// All there was to do for a job that gives its GPUs up, or that was brought back
-		// from a wrong end; it waits for its turn.
+		// Nothing else to do for a job that gives its GPUs up, or that was brought back after a
+		// wrong end; it waits again.
 		{parks, closeParked},
 		{revives, closeRevived},
-		// Started so, it would get no GPUs.
+		// If it were started now, it would get no GPUs.
 		{lingers, closeNow(elastic.Fellback, reason.ClearedFirst)},
-		// Its run could not be told its size. Others get the GPUs meanwhile.
+		// Its folder cannot be written, so its run could not be given its size. Other jobs get
+		// the GPUs meanwhile.
 		{unreachable, closeNow(elastic.Fellback, reason.FolderPlacedAfresh)},
-		// Others were faster, or a node went: the same size elsewhere, if there is
-		// such a place now; else the job is placed afresh.
+		// Other jobs took the GPUs, or a node failed: the same size elsewhere, if there is such
+		// a place now; else the job is placed anew.
 		{elsewhere, retarget},
 		{targetGone, closeNow(elastic.Fellback, reason.NodeGone)},
 		{targetTaken, closeNow(elastic.Fellback, reason.GPUsTaken)},
-		// Others of its group took what the site's limits left: Slurm would not start it.
+		// Other jobs of its group used up the site's limit: Slurm would not start it.
 		{refusedHeld, closeNow(elastic.Fellback, reason.LimitHeld)},
 		{is(elastic.Held), write},
 	},
-	// R5: size and incarnation stand on the held job.
+	// R5: size and incarnation are written to the held job.
 	elastic.Written: {
 		{failedOfStop, reviveStopped},
 		{ended, closeEnded},
@@ -162,8 +164,8 @@ var table = map[elastic.Step][]row{
 	},
 	// R6: Slurm may start it.
 	elastic.Released: {
-		// The launch itself failed (a revoked credential, a broken node): the
-		// program never ran, so the end is Slurm's, not the job's.
+		// The launch itself failed (a revoked credential, a broken node). The program never
+		// ran, so the end is Slurm's, not the job's.
 		{launchFailed, reviveLaunch},
 		{failedOfStop, reviveStopped},
 		{ended, closeEnded},
@@ -175,20 +177,20 @@ var table = map[elastic.Step][]row{
 		{choosing, waiting(reason.AwaitsChoice)},
 		{runningElsewise, closeRunning(elastic.Fellback)},
 		{is(elastic.Running), closeRunning(elastic.Done)},
-		// Slurm itself set it aside: this size cannot be had as it is written.
+		// Slurm itself held it: this size cannot be allocated as written.
 		{setAsideFirst, fallBackRefused},
 		{setAside, closeRefused},
-		// Held when sluice itself was due to hold it: the reply to its own hold was
-		// lost, or it died before it wrote the hold down.
+		// Held when sluice itself was about to hold it: the reply to its own hold was lost, or
+		// it died before it recorded the hold.
 		{heldAsDue, closeNow(elastic.Fellback, reason.LatePlacedAfresh)},
 		{releaseForgotten, closeNow(elastic.Fellback, reason.ReleaseForgotten)},
 		{heldStill, userHeld},
 		{is(elastic.Held), waiting(reason.AwaitsLook)},
 		{toTakeBack, takeBack},
 		{targetGone, giveUp},
-		// An ordinary job took the GPUs: to wait until it ends would help no job.
+		// An ordinary job took the GPUs: waiting for its end would help no job.
 		{takenByOthers, giveUpTaken},
-		// Slurm has looked, and another look would change nothing.
+		// Slurm has considered the job, and another pass would change nothing.
 		{turnedAwayFirst, fallBackHere},
 		{turnedAwayHere, giveUpHere},
 		{turnedAwayAtAll, giveUpAtAll},

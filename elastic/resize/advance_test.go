@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-// circumstance is one way a job can be found.
+// circumstance is one way in which a job can be observed.
 type circumstance struct {
 	name string
 	job  func(*elastic.Job)
@@ -61,7 +61,7 @@ func (c circumstance) apply(in *elastic.Intent, job *elastic.Job, snap *elastic.
 	}
 }
 
-// scene is a job of 2 GPUs on gpu1 meant to get 3 on gpu2.
+// scene returns a job of 2 GPUs on gpu1 that should get 3 on gpu2.
 func scene(kind elastic.Kind, step elastic.Step) (elastic.Intent, elastic.Job, elastic.Snapshot) {
 	in := elastic.Intent{
 		ID: 1, Job: 7, Kind: kind, Step: step, To: 4, Restarts: 1, Request: "7.4.1", Cause: reason.Text{Text: "grows"},
@@ -125,7 +125,7 @@ func circumstances() []circumstance {
 	stoppedAgo := func(d time.Duration) func(*elastic.Intent) {
 		return func(in *elastic.Intent) { in.RequeuedAt, in.Moved = noon.Add(-d), noon.Add(-d) }
 	}
-	roomOn := func(gone, used int) func(*elastic.Snapshot) { // gpu3 has room; of gpu2 so much is used, or it is drained
+	roomOn := func(gone, used int) func(*elastic.Snapshot) { // gpu3 has room; on gpu2 this many are used, or it is drained
 		return func(s *elastic.Snapshot) {
 			s.Nodes[1].Usable, s.Nodes[1].Used = gone == 0, used
 			s.Nodes = append(s.Nodes, nodes.Node{Name: "gpu3", GPUs: 4, Usable: true})
@@ -206,7 +206,7 @@ func circumstances() []circumstance {
 		{"queued, a limit on its size again", queuedFor("QOSMaxGRESPerUser"), nil, func(in *elastic.Intent) { takenBack(in); in.Fallbacks = 1 }},
 		{"queued, a limit on its smallest", with(queuedFor("QOSMaxGRESPerUser"), func(j *elastic.Job) { j.Spec.Min = 3 }), nil, takenBack},
 		{"queued, nodes not available", queuedFor("ReqNodeNotAvail,_UnavailableNodes:gpu2"), nil, takenBack},
-		{"queued, for a word nobody knows", queuedFor("Mystery"), nil, settled},
+		{"queued, for an unknown reason", queuedFor("Mystery"), nil, settled},
 		{"queued, taken back", phase(elastic.Queued), nil, takenBack},
 		{"queued, taken back again", phase(elastic.Queued), nil, func(in *elastic.Intent) { takenBack(in); in.Fallbacks = 1 }},
 		{"queued, taken back, others there", phase(elastic.Queued), func(s *elastic.Snapshot) { s.Others = map[string]int{"gpu2": 2} }, takenBack},
@@ -230,8 +230,8 @@ func circumstances() []circumstance {
 		{"failed", func(j *elastic.Job) { j.Phase, j.State, j.Heartbeat = elastic.Ended, "FAILED", noon }, nil, nil},
 		{"failed, and its folder is gone", with(failed, func(j *elastic.Job) { j.Spoke = false }), nil, nil},
 		{"failed launch, just requeued", failed, nil, revived(time.Second, time.Second)},
-		{"failed launch, requeue unheard", failed, nil, revived(20*time.Second, 20*time.Second)},
-		{"failed launch, unheard for long", failed, nil, revived(2*time.Minute, 20*time.Second)},
+		{"failed launch, requeue without an answer", failed, nil, revived(20*time.Second, 20*time.Second)},
+		{"failed launch, no answer for long", failed, nil, revived(2*time.Minute, 20*time.Second)},
 		{"... and Slurm was away", failed, func(s *elastic.Snapshot) { s.Away = noon.Add(-5 * time.Second) }, revived(3*time.Minute, 3*time.Minute)},
 	}
 }
@@ -268,7 +268,7 @@ func describe(before elastic.Intent, n resize.Next) string {
 	return strings.Join(parts, "; ") + "  # " + reason.String(n.Why)
 }
 
-// noted is what else of the intent is another now; times are told from noon.
+// noted returns what else changed in the intent; times are relative to noon.
 func noted(before, after elastic.Intent) []string {
 	var parts []string
 	old, now := reflect.ValueOf(before), reflect.ValueOf(after)
@@ -310,8 +310,8 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// A held job is led to other nodes where its own were taken by others. Its own promise is not
-// counted against it, and not twice in its favour.
+// A held job is placed on other nodes if others took its own. What its own move is bound to
+// does not block it, and is not counted twice in its favour.
 func TestElsewhereCountsItsOwnPromiseOnce(t *testing.T) {
 	for used, want := range map[int]string{1: "gpu2:3", 2: "gpu3:3", 4: "gpu3:3"} {
 		in, job, snap := scene(elastic.Start, elastic.Requeued)
@@ -332,7 +332,7 @@ func TestElsewhereCountsItsOwnPromiseOnce(t *testing.T) {
 		t.Errorf("what it was promised is its own: %+v", next)
 	}
 	in, job, snap = scene(elastic.Start, elastic.Requeued)
-	job.Phase, job.Place = elastic.Held, on("gpu1", 2) // as Slurm may count it for a while after its run
+	job.Phase, job.Place = elastic.Held, on("gpu1", 2) // as Slurm may count it for some time after its run
 	snap.Nodes[1].Used = 2
 	snap.Jobs, snap.Intents = []elastic.Job{job}, []elastic.Intent{in}
 	if next := resize.Advance(in, job, snap); next.Intent.Target.String() != "gpu1:3" {

@@ -36,8 +36,8 @@ func withdrawAnswered(s situation) Next {
 	return withdraw(elastic.Abandoned, reason.NotSaved{Error: s.job.Saved.Error})(s)
 }
 
-// closeEnded closes a move of a job that is over. A cancelled job's user won;
-// the request, if any, is swept with the job's outbox.
+// closeEnded closes a move of a job that is over. For a cancelled job its user won; the
+// request, if any, is removed with the job's outbox.
 func closeEnded(s situation) Next {
 	how := elastic.Lost
 	if s.job.State == "CANCELLED" {
@@ -63,8 +63,8 @@ func noteCheckpoint(s situation) Next {
 	return next
 }
 
-// savedAt is when the job saved. Its own clock is finer than our polling, and taken when
-// it is sane.
+// savedAt returns when the job saved. The job's own time is more precise than the time of
+// polling, and is used if it is plausible.
 func savedAt(s situation) time.Time {
 	if at := s.job.Saved.Committed; at.After(s.in.AskedAt) && at.Before(s.now) {
 		return at
@@ -78,7 +78,7 @@ func requeue(s situation) Next {
 	return next
 }
 
-// stopAgain goes back to before the stop.
+// stopAgain goes back to the step before the stop.
 func stopAgain(s situation) Next {
 	next := requeue(s)
 	next.Why = reason.StoppedAgain
@@ -103,9 +103,9 @@ func closeSaved(s situation) Next {
 	return next
 }
 
-// closeParked ends the move of a job that was stopped to wait again. The start that
-// follows finds its newest checkpoint by itself. A request that is not withdrawn, for
-// want of time, is for a run that is over and means nothing to the next.
+// closeParked ends the move of a job that was stopped to wait again. The start that follows
+// finds its newest checkpoint by itself. A request that could not be withdrawn in time is for a
+// run that is over, and has no effect on the next.
 func closeParked(s situation) Next {
 	next := Next{Intent: s.in, Close: elastic.Done, Why: reason.StoppedAfter{Checkpoint: s.in.Checkpoint}}
 	next.Do = []elastic.Action{elastic.WithdrawRequest{Job: s.in.Job, Why: reason.MoveOver}}
@@ -140,14 +140,14 @@ func released(s situation) Next {
 	return next
 }
 
-// clearAway makes Slurm forget where the job ran.
+// clearAway makes Slurm drop the place where the job ran.
 func clearAway(s situation) Next {
 	next := Next{Intent: s.in, Why: reason.Cleared, Do: []elastic.Action{elastic.Clear{Job: s.in.Job}}}
 	next.Intent.RequeuedAt = s.now
 	return next
 }
 
-// closeRevived ends a revival: what follows is a start as any other.
+// closeRevived ends a revival: what follows is an ordinary start.
 func closeRevived(s situation) Next {
 	next := Next{Intent: s.in, Close: elastic.Done, Why: reason.Revived}
 	next.Intent.Step = elastic.Confirmed
@@ -161,7 +161,7 @@ func revive(s situation) Next {
 	return next
 }
 
-// reviveLaunch brings a job back whose launch failed, from the same checkpoint.
+// reviveLaunch brings back a job whose launch failed, from the same checkpoint.
 func reviveLaunch(s situation) Next {
 	next := Next{Intent: s.in, Why: reason.LaunchFailed, Do: []elastic.Action{elastic.Revive{Job: s.in.Job}}}
 	next.Intent.Step, next.Intent.Fallbacks = elastic.Verified, s.in.Fallbacks+1
@@ -169,7 +169,7 @@ func reviveLaunch(s situation) Next {
 	return next
 }
 
-// reviveStopped brings a job back whose stop slurmctld forgot.
+// reviveStopped brings back a job whose stop slurmctld forgot.
 func reviveStopped(s situation) Next {
 	next := revive(s)
 	next.Why = reason.StopForgotten
@@ -197,13 +197,13 @@ func closeRunning(how elastic.Outcome) func(situation) Next {
 	}
 }
 
-// userHeld: held again after the release, by its user or an administrator.
+// userHeld: the job was held after the release, by its user or an administrator.
 func userHeld(s situation) Next {
 	return Next{Intent: s.in, Close: elastic.UserWon, Why: reason.HeldThroughSlurm}
 }
 
-// takeBack notes that sluice takes its release back, before it holds the job: a hold that
-// is found later is its own then, however things stand by that time.
+// takeBack records that sluice takes its release back, BEFORE it holds the job: a hold that is
+// observed later is then known to be its own.
 func takeBack(s situation) Next {
 	next := Next{Intent: s.in, Again: true, Why: reason.TakenBack}
 	next.Intent.ReleasedAt = time.Time{}
@@ -219,7 +219,7 @@ func fallBack(s situation) Next {
 	return next
 }
 
-// fallBackRefused is fallBack of a job that stands set aside: held as it is.
+// fallBackRefused is fallBack for a job that Slurm held: it is held already.
 func fallBackRefused(s situation) Next {
 	next := fallBack(s)
 	next.Do, next.Refused = nil, true

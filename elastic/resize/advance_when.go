@@ -16,21 +16,21 @@ func notRunning(s situation) bool {
 	return s.job.Phase != elastic.Running && s.job.Phase != elastic.Suspended
 }
 
-// userHolds: held while running, through Slurm or through sluice. A move would
-// stop the job and leave it held; a save stops nothing.
+// userHolds: held while running, through Slurm or through sluice. A move would stop the job and
+// leave it held; a save stops nothing.
 func userHolds(s situation) bool {
 	return s.in.Kind != elastic.Save && s.job.Phase == elastic.Running && (s.job.UserHold || s.job.Directive.Hold)
 }
 
-// superseded: a later move's incarnation stands on the job. The journal was put back
-// from an older copy, and this move was over long ago.
+// superseded: the job has the incarnation of a later move. The journal was restored from an
+// older copy, and this move was over long ago.
 func superseded(s situation) bool { return s.job.Incarnation > s.in.To }
 
-// ranAlready: so was it, and nothing followed. Only the word of a run that is over
-// counts: a job that runs could keep every move away from itself.
+// ranAlready: the journal is old in the same way, and no move followed. Only the report of a run
+// that is over counts: otherwise a running job could prevent every move of itself.
 func ranAlready(s situation) bool { return s.job.Phase == elastic.Held && s.job.RunnerOf >= s.in.To }
 
-// unreachable: nothing can be told to the job, nor heard of it.
+// unreachable: the job's folder cannot be written or read.
 func unreachable(s situation) bool { return !s.job.Unread.IsZero() }
 
 func heldByDirective(s situation) bool { return s.job.Phase == elastic.Held && s.job.Directive.Hold }
@@ -38,18 +38,18 @@ func heldByDirective(s situation) bool { return s.job.Phase == elastic.Held && s
 // runsAlready: a revival never stops a job.
 func runsAlready(s situation) bool { return bringsBack(s) && s.job.Phase == elastic.Running }
 
-// revives: the job was ended wrongly, or for its own good, and is back.
+// revives: the job was ended by mistake, or to clear it, and is back.
 func revives(s situation) bool { return bringsBack(s) && s.job.Phase == elastic.Held && !s.job.Lingers }
 
-// bringsBack: all that the move is for is that the job waits as any other.
+// bringsBack: the move is complete once the job waits as any other.
 func bringsBack(s situation) bool {
 	return s.in.Kind == elastic.Revival || s.in.Kind == elastic.Clearing
 }
 
-// lingers: what a crash of a node leaves behind that came while the job was cleaned away.
+// lingers: a node crashed while the job was being cleaned up there.
 func lingers(s situation) bool { return s.job.Phase == elastic.Held && s.job.Lingers }
 
-// savedOnly: all that the move was for is a checkpoint.
+// savedOnly: the move only had to save a checkpoint.
 func savedOnly(s situation) bool { return s.in.Kind == elastic.Save && answeredWell(s) }
 
 // parks: the job gives up its GPUs, and has done so.
@@ -63,9 +63,9 @@ func restartedSince(s situation) bool {
 	return s.job.Phase == elastic.Running && s.job.Restarts > s.in.Restarts
 }
 
-// notYetRestarted: neither Slurm's count nor the runner, which reads the new
-// incarnation only in the new run, says that it runs anew. A controller that lost
-// its last minutes may count too few restarts.
+// notYetRestarted: neither Slurm's restart count nor the runner, which reads the new
+// incarnation only in the new run, shows a new run. A controller that lost its last minutes may
+// count too few restarts.
 func notYetRestarted(s situation) bool {
 	return s.in.Kind == elastic.Resize && s.job.Phase == elastic.Running && s.job.Restarts <= s.in.Restarts && s.job.RunnerOf != s.in.To
 }
@@ -74,30 +74,30 @@ func neverStopped(s situation) bool {
 	return notYetRestarted(s) && lateBy(s, s.snap.Limits.Confirm)
 }
 
-// stopForgotten: Slurm had stopped the job and shown it pending, and calls that run running
-// again. A slurmctld that was killed goes back to what it had saved, and may ask
-// the node about a run that had just begun half an hour later only. Nothing has been heard of the run since.
+// stopForgotten: Slurm had stopped the job and shown it pending, and now shows the old run as
+// running. A slurmctld that was killed goes back to its saved state, and may take half an hour
+// to ask the node about a run that had just begun. Nothing was heard of the run since.
 func stopForgotten(s situation) bool {
 	return (s.in.Kind == elastic.Resize || s.in.Kind == elastic.Park) && s.job.Phase == elastic.Running && s.job.Restarts <= s.in.Restarts && s.job.RunnerOf != s.in.To &&
 		!s.in.PendingAt.IsZero() && !s.job.Heartbeat.After(s.in.PendingAt)
 }
 
-// stopLongForgotten: the node has had time to say that the run is not there.
+// stopLongForgotten: the node has had time to report that the run is not there.
 func stopLongForgotten(s situation) bool {
 	return stopForgotten(s) && s.now.After(s.in.PendingAt.Add(s.snap.Limits.Confirm)) && (s.in.Step < elastic.Released || neverStopped(s))
 }
 
-// heldStill: held in two looks, of which the second is not the first after the release. An
-// answer may be older than the question: from the one before, the hold may be sluice's own.
-// And that a look had to wait for slurmctld, which then may have forgotten the release, is
-// known in the next one.
+// heldStill: held in two observations, of which the second is not the first after the release.
+// An answer may be older than its query: in the one before, the hold may be sluice's own. And
+// an observation that had to wait for slurmctld, which may have forgotten the release, is known
+// to be late only in the next one.
 func heldStill(s situation) bool {
 	return s.job.Phase == elastic.Held && s.job.HeldBefore && s.in.ReleasedAt.Before(s.snap.Before)
 }
 
-// releaseForgotten: a slurmctld that was killed goes back to what it had saved, up to some
-// seconds before, and so does a backup that takes over. A user who holds the job in that
-// very time has to do it again.
+// releaseForgotten: a slurmctld that was killed goes back to its saved state, up to some
+// seconds old, and so does a backup that takes over. A user that holds the job in those seconds
+// has to repeat it.
 func releaseForgotten(s situation) bool {
 	return s.job.Phase == elastic.Held && !s.job.Directive.Hold && s.in.ReleasedAt.Before(s.snap.Away)
 }
@@ -108,19 +108,21 @@ func failedWrongly(s situation) bool {
 }
 
 // failedOfStop: the run that was stopped for the move failed. slurmctld was killed before it
-// saved the stop, and the script's end by a signal was told to one that knew nothing of it.
+// saved the stop, and the script's end by a signal was reported to one that knew nothing about
+// the stop.
 func failedOfStop(s situation) bool {
 	return s.job.Phase == elastic.Ended && s.job.State == "FAILED" && s.in.Stopped() && s.job.Restarts <= s.in.Restarts && s.job.RunnerOf != s.in.To
 }
 
-// startedUncleared: a user or an administrator released the job before it was cleared, so that it got no
-// GPUs and failed before its runner began. Sluice owes what halfCleared says.
+// startedUncleared: a user or an administrator released the job before it was cleared, so that
+// it got no GPUs and failed before its runner began. sluice has to bring it back, as in
+// halfCleared.
 func startedUncleared(s situation) bool {
 	return s.in.Kind == elastic.Clearing && s.job.Phase == elastic.Ended && s.job.State == "FAILED" && s.job.Heartbeat.IsZero()
 }
 
-// halfCleared: cancelled in order to be brought back. Sluice owes that however long it
-// takes, and says no to a user alone who cancels in the very same moment.
+// halfCleared: cancelled in order to be brought back. sluice has to complete that however long
+// it takes. The only user that it overrides is one that cancels at the very same moment.
 func halfCleared(s situation) bool {
 	return s.in.Kind == elastic.Clearing && s.job.Phase == elastic.Ended && s.job.State == "CANCELLED"
 }
@@ -136,7 +138,7 @@ func toClear(s situation) bool {
 
 func keepsLingering(s situation) bool { return s.in.Kind == elastic.Clearing && lingers(s) }
 
-// toRevive: while Slurm or sluiced was away the job could not be brought back; that time does
+// toRevive: while Slurm or sluiced was down the job could not be brought back; that time does
 // not count.
 func toRevive(s situation) bool {
 	since := s.in.Moved
@@ -153,25 +155,25 @@ func answered(s situation) bool { return s.job.Saved.Request == s.in.Request }
 func answeredWell(s situation) bool  { return answered(s) && s.job.Saved.Checkpoint != "" }
 func answeredBadly(s situation) bool { return answered(s) && s.job.Saved.Checkpoint == "" }
 
-// answerGone: the job trains on, or its word cannot be read, and no stop is on its way
-// that would then take what it does without its checkpoint.
+// answerGone: the job trains on, or its answer cannot be read, and no stop is under way that
+// would discard progress without a checkpoint.
 func answerGone(s situation) bool {
 	return !answeredWell(s) && runningUnstopped(s)
 }
 
-// notedLate: the job has saved, and may train on before Slurm stops it. Sluiced was away, or
-// could not write.
+// notedLate: the job has saved, and may train on before Slurm stops it, because sluiced was
+// down or could not write.
 func notedLate(s situation) bool { return answeredWell(s) && s.now.After(s.in.StopBy(grace(s))) }
 
-// trainsSoon: so it may, and no stop is on its way. One that was asked for did not come: the
-// job's runner has been heard since, so that slurmctld did not merely forget it.
+// trainsSoon: it may train on soon, and no stop is under way. A stop that was requested did not
+// happen: the job's runner has been heard since, so slurmctld did not merely forget it.
 func trainsSoon(s situation) bool {
 	return !s.in.AskedAt.IsZero() && runningUnstopped(s) && s.now.After(s.in.StopBy(grace(s))) &&
 		(s.in.RequeuedAt.IsZero() || s.job.Heartbeat.After(s.in.RequeuedAt))
 }
 
-// userHoldsUnstopped: no stop is on its way, either, that would take what the job does
-// once its request is withdrawn.
+// userHoldsUnstopped: no stop is under way either that would discard what the job does once its
+// request is withdrawn.
 func userHoldsUnstopped(s situation) bool { return userHolds(s) && runningUnstopped(s) }
 
 func pastDeadline(s situation) bool { return s.now.After(s.in.AskedAt.Add(grace(s))) }
@@ -188,7 +190,7 @@ func targetGone(s situation) bool {
 	}
 	for _, share := range s.in.Target {
 		if s.job.Place.On(share.Node) >= share.GPUs && s.job.Phase == elastic.Running {
-			continue // it is there already; a draining node keeps what it has
+			continue // it is there already; on a draining node a job keeps its GPUs
 		}
 		if !usable(s.snap, share.Node) {
 			return true
@@ -201,13 +203,13 @@ func targetTaken(s situation) bool {
 	return !s.in.AnyNodes && !s.snap.Available(s.in.Target, s.job)
 }
 
-// refused: Slurm would leave the job pending at the target, for a limit of the site.
+// refused: Slurm would leave the job pending at the target because of a limit of the site.
 func refused(s situation) bool {
 	_, yes := plan.Refuses(s.snap, s.job, s.in.Target)
 	return yes
 }
 
-// refusedRunning: a save leaves the job what it has, whatever the limit is by now.
+// refusedRunning: a save leaves the job its allocation, whatever the limit is by now.
 func refusedRunning(s situation) bool {
 	return s.in.Kind != elastic.Save && s.job.Phase == elastic.Running && refused(s)
 }
@@ -222,14 +224,14 @@ func elsewhere(s situation) bool {
 	return len(p) > 0 && !p.Equal(s.in.Target) // else the two disagree, and would for ever
 }
 
-// replacement is another placement of the same size on GPUs free now.
+// replacement returns another placement of the same size on GPUs that are free now; empty if
+// there is none.
 func replacement(s situation) nodes.Placement {
 	return plan.Elsewhere(s.snap, s.job, s.in.Target.GPUs())
 }
 
-// launchFailed: the job failed before its runner said a word, though there is one of an
-// earlier run. Where there is none at all, nothing tells Slurm's failure from the
-// program's own.
+// launchFailed: the job failed before its runner reported, though there is a report of an
+// earlier run. Without any report, Slurm's failure cannot be told from the program's own.
 func launchFailed(s situation) bool {
 	return s.job.Phase == elastic.Ended && s.job.State == "FAILED" && s.job.Heartbeat.IsZero() && s.job.Spoke &&
 		s.in.Fallbacks <= maxFallbacks
@@ -239,7 +241,7 @@ func runningSilent(s situation) bool {
 	return s.job.Phase == elastic.Running && s.job.Heartbeat.IsZero() && !lateBy(s, s.snap.Limits.Confirm)
 }
 
-// mute: it runs, and its runner never spoke; nothing says where it resumed.
+// mute: it runs, and its runner has never reported; nothing says where it resumed.
 func mute(s situation) bool { return s.job.Phase == elastic.Running && s.job.Heartbeat.IsZero() }
 
 func runningElsewise(s situation) bool {
@@ -260,25 +262,25 @@ func setAside(s situation) bool {
 	return s.job.Phase == elastic.Held && s.job.Reason == "BadConstraints"
 }
 
-// setAsideFirst: only a resize has a last good size to go back to.
+// setAsideFirst: only a resize has a last good size to return to.
 func setAsideFirst(s situation) bool {
 	return setAside(s) && s.in.Kind == elastic.Resize && s.in.Fallbacks < maxFallbacks
 }
 
-// overdue: sluice waits for it no longer, and it waits still.
+// overdue: sluice's patience for the start is over, and the job still waits.
 func overdue(s situation) bool { return s.job.Phase == elastic.Queued && takenBack(s) }
 
-// overdueFirst: only a resize has a last good size to go back to.
+// overdueFirst: only a resize has a last good size to return to.
 func overdueFirst(s situation) bool {
 	return overdue(s) && s.in.Kind == elastic.Resize && s.in.Fallbacks < maxFallbacks
 }
 
-// takenByOthers looks at one answer of Slurm alone, the one that shows the job
-// still waiting: the node query is later and may show the job's own start.
+// takenByOthers uses only the one answer of Slurm that shows the job still waiting: the node
+// query is later and may show the job's own start.
 func takenByOthers(s situation) bool { return s.job.Phase == elastic.Queued && othersHold(s) }
 
-// takenBack: sluice has noted that it takes its release back. That stays so, whatever
-// the next look shows.
+// takenBack: sluice has recorded that it takes its release back. That stays so, whatever is
+// observed next.
 func takenBack(s situation) bool { return s.in.ReleasedAt.IsZero() }
 
 // dueBack: it has, or there is reason to.
@@ -286,7 +288,7 @@ func dueBack(s situation) bool {
 	return takenBack(s) || lateBy(s, s.snap.Limits.Confirm) || targetGone(s) || othersHold(s) || turnedAway(s)
 }
 
-// toTakeBack: and it is not noted yet.
+// toTakeBack: there is reason to, and it is not recorded yet.
 func toTakeBack(s situation) bool {
 	return s.job.Phase == elastic.Queued && !takenBack(s) && dueBack(s)
 }
@@ -312,7 +314,8 @@ func othersHold(s situation) bool {
 
 func lateBy(s situation, d time.Duration) bool { return s.now.After(s.in.ReleasedAt.Add(d)) }
 
-// tooLate: the job answered after its GPUs were lent, and other jobs have them now, or the slots.
+// tooLate: the job answered after its GPUs were lent, and other jobs have them, or the slots,
+// now.
 func tooLate(s situation) bool {
 	return answeredWell(s) && s.in.Lends(&s.snap) && (targetTaken(s) || allSlotsTaken(s))
 }
@@ -328,7 +331,7 @@ func allSlotsTaken(s situation) bool {
 	return s.snap.Limits.Moves > 0 && moving >= s.snap.Limits.Moves
 }
 
-// usable reports whether the node is there and takes new jobs.
+// usable reports whether the node exists and accepts new jobs.
 func usable(s elastic.Snapshot, node string) bool {
 	for _, n := range s.Nodes {
 		if n.Name == node {

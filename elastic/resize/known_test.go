@@ -11,8 +11,8 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// A move of a kind or at a step that this sluice does not know has no effect, whatever
-// becomes of its job.
+// A move of a kind or at a step that this sluice does not know has no effect, whatever happens
+// to its job.
 func TestUnknownMovesHaveNoEffect(t *testing.T) {
 	now := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 	snap := elastic.Snapshot{Now: now, Nodes: []nodes.Node{{Name: "n1", GPUs: 4, Usable: true}}}

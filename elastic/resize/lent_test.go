@@ -8,8 +8,8 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/resize"
 )
 
-// TestLateAnswer: a job that answers after its GPUs were lent goes on if they are free, and its
-// request is withdrawn if they are not.
+// TestLateAnswer: the move of a job that answers after its GPUs were lent continues if they are
+// free; if not, the request is withdrawn.
 func TestLateAnswer(t *testing.T) {
 	in, job, snap := scene(elastic.Resize, elastic.Asked)
 	job.Phase, job.Place, job.Speaks, job.Spec.Grace = elastic.Running, on("gpu1", 2), true, 2*time.Hour

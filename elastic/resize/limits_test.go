@@ -10,9 +10,9 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// A limit that changes while a job is between two sizes: as long as it runs it keeps
-// the size it has, and once it is stopped it is placed afresh; it is never released to
-// where Slurm would leave it pending.
+// A limit that changes while a job is between two sizes: while it runs it keeps its size, and
+// once it is stopped it is placed anew; it is never released to where Slurm would leave it
+// pending.
 func TestLimitsThatChangeDuringAMove(t *testing.T) {
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	two, four := nodes.Placement{{Node: "n1", GPUs: 2}}, nodes.Placement{{Node: "n1", GPUs: 4}}
@@ -20,7 +20,7 @@ func TestLimitsThatChangeDuringAMove(t *testing.T) {
 		name  string
 		step  elastic.Step
 		phase elastic.Phase
-		most  int // GPUs the limit allows; with one other job that has 1
+		most  int // GPUs that the limit allows, including one other job that has 1
 		want  string
 	}{
 		{"nothing asked yet", elastic.Intended, elastic.Running, 4, "no longer allows"},

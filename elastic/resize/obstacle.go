@@ -8,21 +8,21 @@ import (
 )
 
 // Slurm's reason for a released job may be one that waiting does not change (elastic.ScopeOf).
-// Then the release is taken back, and the GPUs are given to others.
+// Then the release is taken back, and the GPUs are given to other jobs.
 
-// obstacleAfter is how long after a release Slurm's reason is taken for its last word. It
-// covers the passes of the scheduler that the release and the first request for one bring,
-// with its default batch_sched_delay of 3 s.
+// obstacleAfter is how long after a release Slurm's reason is taken as final. It covers the
+// scheduling passes after the release and after the first request for one, with Slurm's default
+// batch_sched_delay of 3 s.
 const obstacleAfter = 10 * time.Second
 
-// turnedAway: released a while ago, and Slurm names a reason that waiting does not change.
-// A release that is taken back was released long ago.
+// turnedAway: released some time ago, and Slurm gives a reason that waiting does not change. It
+// holds too for a release that is being taken back, which is older.
 func turnedAway(s situation) bool {
 	return s.job.Phase == elastic.Queued && lateBy(s, obstacleAfter) && elastic.ScopeOf(s.job.Reason) != elastic.OfNothing
 }
 
-// scopeOf is what of the job Slurm's reason speaks of. The size of a job that has its
-// smallest is no reason that another size could change.
+// scopeOf returns the scope of Slurm's reason. For a job at its smallest size, a reason about
+// its size is not one that another size could change.
 func scopeOf(s situation) elastic.Scope {
 	of := elastic.ScopeOf(s.job.Reason)
 	if of == elastic.OfSize && s.in.Target.GPUs() <= max(s.job.Spec.Min, s.job.Directive.Pin) {
@@ -36,7 +36,7 @@ func turnedAwayHere(s situation) bool {
 	return turnedAway(s) && takenBack(s) && scopeOf(s) != elastic.OfJob
 }
 
-// turnedAwayFirst: only a resize has a last good size to go back to.
+// turnedAwayFirst: only a resize has a last good size to return to.
 func turnedAwayFirst(s situation) bool {
 	return turnedAwayHere(s) && s.in.Kind == elastic.Resize && s.in.Fallbacks < maxFallbacks
 }

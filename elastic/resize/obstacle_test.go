@@ -8,8 +8,8 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/resize"
 )
 
-// Slurm's reasons and what follows from them for a job that was released 12 s ago: whether
-// it is tried elsewhere or at another size, or nowhere.
+// Slurm's reasons and their consequences for a job that was released 12 s ago: whether it is
+// tried elsewhere or at another size, or nowhere.
 func TestObstacles(t *testing.T) {
 	for reason, want := range map[string]string{
 		"Licenses": "nowhere", "BurstBufferResources": "nowhere", "Reservation": "nowhere", "JobArrayTaskLimit": "nowhere",
@@ -25,7 +25,7 @@ func TestObstacles(t *testing.T) {
 		in.ReleasedAt = noon.Add(-12 * time.Second)
 		job.Phase, job.Reason = elastic.Queued, reason
 		next := resize.Advance(in, job, snap)
-		if next.Again { // that it is taken back stands in the journal first
+		if next.Again { // taking it back is recorded in the journal first
 			next = resize.Advance(next.Intent, job, snap)
 		}
 		got := ""

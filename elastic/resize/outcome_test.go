@@ -7,8 +7,8 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/resize"
 )
 
-// TestOutcomeOfARun: a move is done where the job runs at the size meant and resumed from
-// the checkpoint meant, and no other; on which nodes is Slurm's to say.
+// TestOutcomeOfARun: a move is done if the job runs at the intended size and resumed from the
+// intended checkpoint; the nodes are Slurm's choice.
 func TestOutcomeOfARun(t *testing.T) {
 	for _, c := range []struct {
 		name, meant, resumed, node string
@@ -35,8 +35,8 @@ func TestOutcomeOfARun(t *testing.T) {
 	}
 }
 
-// TestFailedLaunchIsCountedFromItsRun: the run that a failed launch was is over. Counted
-// from the run before, Slurm's answer to the requeue would pass for a start.
+// TestFailedLaunchIsCountedFromItsRun: the run of a failed launch is over. Counted from the run
+// before, Slurm's requeue would be taken for a start.
 func TestFailedLaunchIsCountedFromItsRun(t *testing.T) {
 	in, job, snap := scene(elastic.Resize, elastic.Released)
 	in.Restarts = 1

@@ -7,30 +7,30 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/reason"
 )
 
-// slurmctld runs its scheduler at most every batch_sched_delay (3 s by default), and
-// only when something asked for it. The pass that a release asks for may come before the
-// job's begin time, which is a second ahead (Write); the job is then skipped, and the next
-// to look at it is the backfill, every 30 s by default. So a job that still waits once its
-// begin time has come asks for another pass.
+// slurmctld runs its scheduler at most once per batch_sched_delay (3 s by default), and only on
+// request. The pass that a release requests may come before the job's begin time, which is one
+// second in the future (Write). The job is then skipped, and is considered again only by
+// backfill, every 30 s by default. So for a job that still waits after its begin time another
+// pass is requested.
 
-// firstPass is from the release to the first request: the release itself asked, and a
-// second later either that pass came or it is still due.
+// firstPass is the time from the release to the first request. The release itself requested a
+// pass; one second later that pass has happened or is still due.
 const firstPass = time.Second
 
-// nextPass is the least time from one request to the next. The time doubles, so that a
-// move makes log2(Limits.Confirm / firstPass) requests at most: 5 in a minute.
+// nextPass is the least time from one request to the next. It doubles, so that a move makes at
+// most log2(Limits.Confirm / firstPass) requests: 5 in a minute.
 const nextPass = 3 * time.Second
 
-// startable are Slurm's reasons for a job that it could start at its next pass if the
-// GPUs are free. Any other names something that a pass does not change.
+// startable are Slurm's reasons for a job that it could start at its next pass if the GPUs are
+// free. Other reasons are not changed by a pass.
 var startable = map[string]bool{"": true, "None": true, "BeginTime": true, "Priority": true, "Resources": true}
 
-// missedPass: released, nothing is in the way of its start, and Slurm has not looked.
+// missedPass: released, nothing blocks its start, and Slurm has not considered it.
 func missedPass(s situation) bool {
 	if s.job.Phase != elastic.Queued || s.job.Eligible.After(s.now) || !startable[s.job.Reason] || targetTaken(s) {
 		return false
 	}
-	if s.job.PassAsked.Before(s.in.ReleasedAt) { // none for this release
+	if s.job.PassAsked.Before(s.in.ReleasedAt) { // no request since this release
 		return lateBy(s, firstPass)
 	}
 	return s.now.Sub(s.job.PassAsked) >= max(nextPass, s.job.PassAsked.Sub(s.in.ReleasedAt))

@@ -8,8 +8,8 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/resize"
 )
 
-// TestMissedPassIsAskedAgain: a released job that waits though nothing is in its way asks
-// Slurm for another pass; every other one waits as before.
+// TestMissedPassIsAskedAgain: for a released job that waits although nothing blocks it another
+// scheduling pass is requested; other jobs wait as before.
 func TestMissedPassIsAskedAgain(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -52,7 +52,8 @@ func TestMissedPassIsAskedAgain(t *testing.T) {
 	}
 }
 
-// TestPassesAreFew: I7, however long a job waits and however often it is looked at.
+// TestPassesAreFew: I7. The number of requests is bounded, however long a job waits and however
+// often it is observed.
 func TestPassesAreFew(t *testing.T) {
 	in, job, snap := scene(elastic.Resize, elastic.Released)
 	job.Phase, in.ReleasedAt = elastic.Queued, noon

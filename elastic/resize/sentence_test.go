@@ -7,5 +7,5 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/say"
 )
 
-// sentence is a reason in English.
+// sentence returns a reason in English.
 func sentence(r reason.Reason) string { return say.Reason(r, time.Time{}) }

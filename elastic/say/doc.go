@@ -1,3 +1,3 @@
-// Package say turns reasons into English: the one place with sentences about decisions.
-// It is pure; times are said in the zone of the moment at which they are read.
+// Package say turns reasons into English. It is the only place with sentences about decisions.
+// It is pure; times are in the zone of the time at which the sentence is read.
 package say

@@ -43,7 +43,7 @@ func (s speaker) kept(r reason.Reason) string {
 	return ""
 }
 
-// day is a day and a minute of it.
+// day returns a day and the time of day in minutes.
 func (s speaker) day(t time.Time) string { return t.In(s.now.Location()).Format("2 Jan 15:04") }
 
 func wish(r reason.Wish) string {

@@ -21,7 +21,7 @@ func (s speaker) moves(r reason.Reason) string {
 	case reason.SavedTrainsOn:
 		return "saved " + r.Checkpoint + "; trains on"
 	case reason.StoppedAfter:
-		return "stopped after checkpoint " + r.Checkpoint + "; waits for its turn"
+		return "stopped after checkpoint " + r.Checkpoint + "; waits again"
 	case reason.Runs:
 		return runs(r)
 	case reason.Late:
@@ -29,9 +29,9 @@ func (s speaker) moves(r reason.Reason) string {
 	case reason.Unsatisfiable:
 		return "Slurm cannot satisfy the size as written (" + r.Reason + "); " + next(r.Back)
 	case reason.TurnedAway:
-		return "Slurm does not start it so (" + r.Reason + "); " + next(r.Back)
+		return "Slurm does not start it at this size or on these nodes (" + r.Reason + "); " + next(r.Back)
 	case reason.TurnedAwayAtAll:
-		return "Slurm does not start it now (" + r.Reason + "); its GPUs are for others"
+		return "Slurm does not start it now (" + r.Reason + "); its GPUs are given to other jobs"
 	case reason.ResumesAfter:
 		return s.say(r.Because) + "; stopped before: " + s.say(r.After)
 	case reason.OutsideSluice:

@@ -9,10 +9,10 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// Reason says a reason as one sentence, read at now; "" of nil.
+// Reason returns a reason as one sentence, as of now; "" for nil.
 func Reason(r reason.Reason, now time.Time) string { return speaker{now}.say(r) }
 
-// Unusable says why nothing new is placed on a node, read at now; "" where it is usable.
+// Unusable returns why nothing new is placed on a node, as of now; "" if it is usable.
 func Unusable(why nodes.Unusable, now time.Time) string {
 	if why.State == "" {
 		return ""
@@ -20,7 +20,7 @@ func Unusable(why nodes.Unusable, now time.Time) string {
 	return speaker{now}.state(why.State, why.Note, why.Until)
 }
 
-// state is a state of a node, with what is known of it.
+// state returns a node's state, with what is known about it.
 func (s speaker) state(state, note string, until time.Time) string {
 	switch {
 	case state == "":
@@ -33,7 +33,7 @@ func (s speaker) state(state, note string, until time.Time) string {
 	return state
 }
 
-// speaker says reasons at a moment.
+// speaker writes reasons as of a time.
 type speaker struct{ now time.Time }
 
 // say tries the families of reasons in turn.
@@ -63,7 +63,7 @@ func (s speaker) say(r reason.Reason) string {
 	return reason.String(r)
 }
 
-// because is a head with what led to it.
+// because returns a sentence with its cause.
 func (s speaker) because(head string, r reason.Reason) string {
 	if r == nil {
 		return head
@@ -112,7 +112,7 @@ func (s speaker) runs(r reason.Reason) string {
 	case reason.LeavesEdge:
 		return s.because("saves, leaves the edge pool and waits for other GPUs", r.Because)
 	case reason.Quiet:
-		return fmt.Sprintf("Slurm calls it running, but nothing of it has been heard since %s; if it is gone, `scontrol requeue %d` starts it from its newest checkpoint",
+		return fmt.Sprintf("Slurm calls it running, but it has reported nothing since %s; if it is gone, `scontrol requeue %d` starts it from its newest checkpoint",
 			s.moment(r.Since), r.Job)
 	}
 	return ""
@@ -311,7 +311,7 @@ func (s speaker) pins(r reason.Reason) string {
 	case reason.PinnedBut:
 		return fmt.Sprintf("its user set %d, but %s", r.GPUs, s.say(r.Because))
 	case reason.PinnedUnavailable:
-		return fmt.Sprintf("its user set %d, which cannot be had now", r.GPUs)
+		return fmt.Sprintf("its user set %d, which is not available now", r.GPUs)
 	case reason.NoSplit:
 		return fmt.Sprintf("no split of %d on nodes exists now", r.GPUs)
 	case reason.Rests:
@@ -350,7 +350,7 @@ func (s speaker) leaves(r reason.Reason) string {
 	case reason.Maintenance:
 		return fmt.Sprintf("%s is in maintenance from %s on (reservation %s)", r.Node, s.clock(r.At), r.Reservation)
 	case reason.TakesNothingNew:
-		return r.Node + " takes nothing new: " + s.state(r.State, r.Note, r.Until)
+		return r.Node + " accepts no new jobs: " + s.state(r.State, r.Note, r.Until)
 	case reason.NothingNew:
 		return fmt.Sprintf("nothing new is started on %s: %s", r.Node, s.state(r.State, r.Note, r.Until))
 	case reason.OnEdge:
@@ -371,7 +371,7 @@ func (s speaker) deadline(r reason.Reason) string {
 		return fmt.Sprintf("its deadline %s is judged when it can be resized", s.moment(r.Deadline))
 	case reason.DeadlineUnmet:
 		if r.Ends.IsZero() {
-			return fmt.Sprintf("its deadline %s cannot be met, and no end is in sight", s.moment(r.Deadline))
+			return fmt.Sprintf("its deadline %s cannot be met, and no possible end is known", s.moment(r.Deadline))
 		}
 		return fmt.Sprintf("its deadline %s cannot be met; earliest possible end: %s", s.moment(r.Deadline), s.moment(r.Ends))
 	}

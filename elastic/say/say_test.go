@@ -19,8 +19,8 @@ import (
 
 var update = flag.Bool("update", false, "write REASONS.md anew; read the diff before committing it")
 
-// TestReasonsPage: REASONS.md lists every reason with its arguments and what is said of it,
-// once with every argument set and once with none.
+// TestReasonsPage: REASONS.md lists every reason with its arguments and its sentence, once with
+// every argument set and once with none.
 func TestReasonsPage(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# Reasons\n\nWritten by `go test ./elastic/say -update`. In the API (`--json`, `why`) a reason is an object of its `code` and of the\n" +
@@ -64,7 +64,7 @@ func arguments(kind reason.Reason) string {
 	return strings.Join(names, ", ")
 }
 
-// meanings are the comments of the types of reasons, without their names.
+// meanings returns the comments of the types of reasons, without their names.
 func meanings(t *testing.T) map[string]string {
 	t.Helper()
 	out := map[string]string{}

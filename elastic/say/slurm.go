@@ -30,12 +30,12 @@ func (s speaker) limit(r reason.Reason) string {
 		}
 		return fmt.Sprintf("%s would be beyond %s%s", r.To, s.say(limit), users)
 	case reason.SlurmTakes:
-		return "what Slurm takes: " + s.say(r.Refusal)
+		return "what Slurm accepts: " + s.say(r.Refusal)
 	}
 	return ""
 }
 
-// site says a limit and who uses it.
+// site returns a limit and its usage.
 func site(r reason.Limit) string {
 	if u := using(r); u != "" {
 		return fmt.Sprintf("%s (%s)", r.Name, u)
@@ -43,7 +43,7 @@ func site(r reason.Limit) string {
 	return r.Name
 }
 
-// using says who uses a limit; "" where it is not shared.
+// using returns the usage of a limit by user; "" if it is not shared.
 func using(r reason.Limit) string {
 	who := make([]string, len(r.Users))
 	for i, u := range r.Users {
@@ -51,7 +51,7 @@ func using(r reason.Limit) string {
 	}
 	switch text := strings.Join(who, ", "); {
 	case r.None:
-		return "nobody has any"
+		return "not in use"
 	case r.More > 0:
 		return fmt.Sprintf("%s, and %d more jobs", text, r.More)
 	default:

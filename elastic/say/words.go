@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// moment is a time as Slurm writes it.
+// moment returns a time as Slurm writes it.
 func (s speaker) moment(t time.Time) string {
 	return t.In(s.now.Location()).Format("2006-01-02T15:04:05")
 }
 
-// clock is a time of day.
+// clock returns a time of day.
 func (s speaker) clock(t time.Time) string { return t.In(s.now.Location()).Format(time.TimeOnly) }
 
-// hms is a time of day, with its date where that is another.
+// hms returns a time of day, with its date if that is another day.
 func (s speaker) hms(t time.Time) string {
 	if t.Sub(s.now).Abs() < 12*time.Hour {
 		return s.clock(t)
@@ -23,7 +23,7 @@ func (s speaker) hms(t time.Time) string {
 	return s.moment(t)
 }
 
-// hour is a time of the next day without its date and seconds.
+// hour returns a time of the next day without its date and seconds.
 func (s speaker) hour(t time.Time) string {
 	if t.Sub(s.now) < 24*time.Hour {
 		return t.In(s.now.Location()).Format("15:04")
@@ -31,7 +31,7 @@ func (s speaker) hour(t time.Time) string {
 	return s.moment(t)
 }
 
-// length says seconds of a job; those that rest on an assumed speed are marked.
+// length returns a job's seconds as a duration; those based on an assumed speed are marked.
 func length(seconds float64, assumed bool) string {
 	if assumed {
 		return "about " + span(seconds) + " (assumed)"
@@ -50,7 +50,7 @@ func span(seconds float64) string {
 	return strings.TrimSuffix(whole.String(), "0s")
 }
 
-// limit says a time limit: "36 h", "90 min".
+// limit returns a time limit: "36 h", "90 min".
 func limit(seconds float64) string {
 	d := time.Duration(seconds * float64(time.Second))
 	if d%time.Hour == 0 {
@@ -63,7 +63,7 @@ func gpus(n int) string { return number(n, "GPU", "GPUs") }
 
 func number(n int, single, many string) string { return fmt.Sprintf("%d %s", n, one(n, single, many)) }
 
-// one is the first word of one thing, else the second.
+// one returns the singular for 1, else the plural.
 func one(n int, single, many string) string {
 	if n == 1 {
 		return single

@@ -3,7 +3,7 @@ package store
 import (
 	"context"
 
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 )
 
 const (
@@ -13,8 +13,8 @@ const (
 	selectAnswers   = `SELECT ` + answerColumns + ` FROM answers ORDER BY uid, key`
 )
 
-// SaveAnswers inserts, replaces or forgets answers by user and key, all or none.
-func (s *Store) SaveAnswers(ctx context.Context, answers []engine.Answer) error {
+// SaveAnswers inserts, replaces or deletes answers by user and key, all or none.
+func (s *Store) SaveAnswers(ctx context.Context, answers []journal.Answer) error {
 	return s.write(ctx, "save answers", func(c *change) error {
 		for _, a := range answers {
 			var err error
@@ -31,11 +31,11 @@ func (s *Store) SaveAnswers(ctx context.Context, answers []engine.Answer) error 
 	})
 }
 
-// Answers returns them in order of user and key.
-func (s *Store) Answers(ctx context.Context) ([]engine.Answer, error) {
-	var out []engine.Answer
+// Answers returns all answers, in order of user and key.
+func (s *Store) Answers(ctx context.Context) ([]journal.Answer, error) {
+	var out []journal.Answer
 	err := s.rows(ctx, "read answers", "answers", selectAnswers, func(r row) error {
-		var a engine.Answer
+		var a journal.Answer
 		err := r.Scan(&a.UID, &a.Key, instant{&a.At})
 		out = append(out, a)
 		return err

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice-hpc/sluice/checkpoint/disktest"
 )
 
-// snapshot reads the files of a store, by what is added to the name.
+// snapshot reads the files of a store, by suffix.
 func snapshot(t *testing.T, path string) image {
 	t.Helper()
 	m := image{}
@@ -28,17 +28,16 @@ func snapshot(t *testing.T, path string) image {
 	return m
 }
 
-// A daemon is killed while it sets a damaged store aside, before every call. What it
-// leaves is never a part of the store that opens as if nothing had been lost: the next
-// start says what is missing and begins an empty one, or finds the empty one that was
-// begun already.
+// A daemon is killed before every call while it sets a damaged store aside. What it leaves
+// never opens as if nothing had been lost: the next start reports what is missing and begins an
+// empty store, or finds the empty one that was begun already.
 func TestKilledWhileSettingAside(t *testing.T) {
 	m, before := full(t, true)
 	claim, _, err := readIndexOf(t, m)
 	if err != nil {
 		t.Fatal(err)
 	}
-	used := logHeader + int(claim.frames)*(frameHeader+4096) // behind it lie frames of an earlier round
+	used := logHeader + int(claim.frames)*(frameHeader+4096) // after it are frames of an earlier round
 	for _, c := range []struct {
 		name   string
 		damage func(image)
@@ -76,7 +75,7 @@ func TestKilledWhileSettingAside(t *testing.T) {
 		if moves != 3 || empty == before { // the database, its log and the log's index
 			t.Fatalf("%s: %d files were set aside", c.name, moves)
 		}
-		began := false // an empty one stands
+		began := false // an empty one exists
 		for n, files := range left {
 			if err := files.write(root, flip{}); err != nil {
 				t.Fatal(err)

@@ -6,14 +6,14 @@ import (
 	"testing"
 
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/elastic/store/contract"
 )
 
-// large makes the store of a busy site: 100,000 samples, 10,000 jobs, their 40,000
-// runs and 20,000 moves.
+// large makes the store of a busy site: 100,000 samples, 10,000 jobs, their 40,000 runs and
+// 20,000 moves.
 func large(b *testing.B) (path string) {
 	b.Helper()
 	path = filepath.Join(b.TempDir(), "state", "sluice.db")
@@ -21,13 +21,13 @@ func large(b *testing.B) (path string) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	var jobs []engine.JobRecord
-	var runs []engine.Segment
+	var jobs []journal.JobRecord
+	var runs []journal.Segment
 	var moves []elastic.Intent
 	for n := range 10000 {
 		jobs = append(jobs, contract.Job(fmt.Sprint("token", n), elastic.JobID(n+1)))
 		for k := range 4 {
-			runs = append(runs, engine.Segment{Token: jobs[n].Token, Restarts: k, Started: noon, Cause: reason.UserAskedRequeue, Place: jobs[n].Place})
+			runs = append(runs, journal.Segment{Token: jobs[n].Token, Restarts: k, Started: noon, Cause: reason.UserAskedRequeue, Place: jobs[n].Place})
 		}
 		moves = append(moves, contract.Intent(elastic.JobID(2*n)), contract.Intent(elastic.JobID(2*n+1)))
 	}
@@ -52,7 +52,7 @@ func large(b *testing.B) (path string) {
 	return path
 }
 
-// All of it is checked at every start, before sluiced decides anything.
+// Everything in the store is checked at every start, before sluiced decides anything.
 func BenchmarkOpenLarge(b *testing.B) {
 	path := large(b)
 	for b.Loop() {
@@ -66,7 +66,7 @@ func BenchmarkOpenLarge(b *testing.B) {
 	}
 }
 
-// What the first start after an upgrade from schema 2 has to do more, once.
+// The additional work of the first start after an upgrade from schema 2.
 func BenchmarkSealLarge(b *testing.B) {
 	s, _, err := Open(never, large(b), noon)
 	if err != nil {

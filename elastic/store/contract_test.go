@@ -9,7 +9,7 @@ import (
 
 var noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 
-// must opens a store of which there is nothing to tell.
+// must opens a store, which has to give no notice.
 func must(t *testing.T, path string) *Store {
 	t.Helper()
 	s, notices := reopen(t, path)

@@ -15,38 +15,38 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/elastic/say"
 	"github.com/sluice-hpc/sluice/elastic/store/contract"
 )
 
-// saying is what a store says when it is asked for everything.
+// saying is everything that a store returns.
 type saying struct {
 	Open   []openMove
-	Jobs   []engine.JobRecord
+	Jobs   []journal.JobRecord
 	Runs   []run
 	Speeds []speed.Sample
 	Health elastic.Health
 }
 
-// openMove and run are with their causes in English, as earlier programs kept them.
+// openMove and run are intents and segments with their causes in English, as earlier programs
+// stored them.
 type openMove struct {
 	elastic.Intent
 	Cause string
 }
 
 type run struct {
-	engine.Segment
+	journal.Segment
 	Cause string `json:"cause"`
 }
 
-// earlier unpacks testdata/NAME.tar.gz: the state folder as the program of that
-// schema left it, closed or killed, and what that program said was in it. These
-// files are what stores out there look like and are never made anew. They also tell
-// when another version of SQLite writes its own schema in other words, for which
-// checkRows would take every store in use for damaged.
+// earlier unpacks testdata/NAME.tar.gz: the state folder as the program of that schema left it,
+// closed or killed, and what that program returned from it. These files are real stores and are
+// never regenerated. They also show when another version of SQLite formats its own schema
+// differently, for which checkRows would take every existing store for damaged.
 func earlier(t *testing.T, name string) (image, saying) {
 	t.Helper()
 	packed, err := os.Open(filepath.Join("testdata", name+".tar.gz"))
@@ -111,9 +111,9 @@ func equal(t *testing.T, got, want saying) {
 	}
 }
 
-// A store that an earlier program left, closed or killed, says what it said then,
-// without a notice; its rows have sums from now on, and the next move gets an id that
-// no move ever had, not even one that was pruned.
+// A store that an earlier program left, closed or killed, returns what it returned then,
+// without a notice; its rows have sums from now on, and the next move gets an id that no move
+// ever had, not even one that was pruned.
 func TestStoresOfEarlierPrograms(t *testing.T) {
 	for name, next := range map[string]int64{"schema1": 6, "schema2": 6, "schema2-killed": 7, "schema3": 6, "schema3-killed": 7, "schema4": 9, "schema4-killed": 9, "schema5": 9, "schema5-killed": 9} {
 		t.Run(name, func(t *testing.T) {
@@ -135,7 +135,7 @@ func TestStoresOfEarlierPrograms(t *testing.T) {
 			late := contract.Job("later", 501)
 			late.Submitted = noon.AddDate(1, 0, 0)
 			muted := append(elastic.Health{{Sighting: elastic.Sighting{Node: "a", GPU: "0"}, Muted: true}}, want.Health...)
-			if err := errors.Join(s.SaveJobs(never, []engine.JobRecord{late}), s.SaveHealth(never, muted),
+			if err := errors.Join(s.SaveJobs(never, []journal.JobRecord{late}), s.SaveHealth(never, muted),
 				s.Close(never, want.Open[0].Intent, elastic.Done, reason.MoveOver, noon), s.Shutdown()); err != nil {
 				t.Fatal(err)
 			}
@@ -145,8 +145,8 @@ func TestStoresOfEarlierPrograms(t *testing.T) {
 	}
 }
 
-// A row of an earlier schema that does not match its sum gets no new one: the store is set
-// aside as any damaged one, and as it was.
+// A row of an earlier schema that does not match its sum does not get a new one: the store is
+// set aside as any damaged one, unchanged.
 func TestDamageIsNotSealed(t *testing.T) {
 	for _, c := range []struct {
 		schema int

@@ -7,13 +7,13 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/elastic/store/contract"
 )
 
-// A move that is closed stays closed, whatever comes late, and its number is never
-// another's, though all trace of it is pruned.
+// A move that is closed stays closed, whatever call comes late, and its number is never reused,
+// even after it was pruned.
 func TestEndedMovesStayEnded(t *testing.T) {
 	ctx := t.Context()
 	s := must(t, t.TempDir()+"/state/sluice.db")
@@ -26,7 +26,7 @@ func TestEndedMovesStayEnded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := s.Advance(ctx, ins[0]); !errors.Is(err, engine.ErrNoIntent) {
+	if err := s.Advance(ctx, ins[0]); !errors.Is(err, journal.ErrNoIntent) {
 		t.Errorf("a late step of a closed move: %v", err)
 	}
 	if open, err := s.Open(ctx); err != nil || len(open) != 0 {
@@ -41,7 +41,7 @@ func TestEndedMovesStayEnded(t *testing.T) {
 	}
 }
 
-// The database is the daemon's alone from its first moment on.
+// The database is private to the daemon from the moment it exists.
 func TestNewFileIsPrivate(t *testing.T) {
 	path := t.TempDir() + "/sluice.db"
 	if err := prepareFile(path); err != nil {
@@ -68,7 +68,7 @@ func TestNewest(t *testing.T) {
 		t.Helper()
 		r := contract.Job(string(rune('a'+n)), n)
 		r.Submitted, r.Ended = submitted, ended
-		if err := s.SaveJobs(ctx, []engine.JobRecord{r}); err != nil {
+		if err := s.SaveJobs(ctx, []journal.JobRecord{r}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -8,52 +8,52 @@ import (
 
 	"github.com/mattn/go-sqlite3"
 
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 )
 
-// What went wrong, for decisions. Test with errors.Is.
+// Kinds of failure. Test with errors.Is.
 var (
 	// ErrInUse: another daemon holds the store.
 	ErrInUse = errors.New("store is in use")
 	// ErrNewer: the file was written by a newer sluice.
 	ErrNewer = errors.New("store is newer than this program")
-	// ErrForeign: the file, or its folder, is not sluice's to write.
+	// ErrForeign: the file, or its folder, does not belong to sluice.
 	ErrForeign = errors.New("not sluice's store")
-	// ErrCorrupt: the file is damaged. Opening again sets it aside.
+	// ErrCorrupt: the file is damaged. The next Open sets it aside.
 	ErrCorrupt = errors.New("store is damaged")
 	// ErrFull: no space left; nothing of the call was written.
 	ErrFull = errors.New("no space left for the store")
-	// ErrReadOnly: the file or its folder may not be written.
+	// ErrReadOnly: the file or its folder is not writable.
 	ErrReadOnly = errors.New("store cannot be written")
-	// ErrBusy: another program held the file for too long.
+	// ErrBusy: another program locked the file for too long.
 	ErrBusy = errors.New("store is locked by another program")
 	// ErrDisk: the disk or its driver fails; nothing of the call was acknowledged.
 	ErrDisk = errors.New("the disk under the store fails")
 )
 
-// What a damaged file is damaged in; part of the name under which it is kept.
+// The kind of damage; part of the name under which a damaged file is kept.
 const (
 	sortHeader  = "header"  // its first bytes
-	sortLog     = "log"     // the write-ahead log lost what was in it
+	sortLog     = "log"     // the write-ahead log lost some of its contents
 	sortPages   = "pages"   // SQLite's own structures
 	sortSchema  = "schema"  // its tables are not sluice's
 	sortRows    = "rows"    // a row does not match its sum, or rows are missing
-	sortEmpty   = "empty"   // nothing is left of it
-	sortMissing = "missing" // it is gone, and something beside it is left
+	sortEmpty   = "empty"   // the file is empty
+	sortMissing = "missing" // the file is missing, and files beside it exist
 )
 
 // Error is one failed call on the store.
 type Error struct {
-	Op   string // what was meant: "open", "save jobs"
+	Op   string // the operation: "open", "save jobs"
 	Path string
-	Err  error  // one of the Err values, or SQLite's or the system's own
+	Err  error  // one of the Err values, or an error of SQLite or the system
 	Text string // details, may be empty
 	Hint string // what to do, may be empty
 
-	sort string // of ErrCorrupt: one of the words above
+	sort string // of ErrCorrupt: one of the kinds above
 }
 
-// whatOf says what is wrong with a damaged file, without the rest.
+// whatOf returns what is wrong with a damaged file, without the rest.
 func whatOf(err error) string {
 	var known *Error
 	if errors.As(err, &known) {
@@ -62,12 +62,12 @@ func whatOf(err error) string {
 	return err.Error()
 }
 
-// damaged is an ErrCorrupt of a sort; explain adds what was meant and the file.
+// damaged returns an ErrCorrupt of a kind; explain adds the operation and the file.
 func damaged(sort, format string, args ...any) error {
 	return &Error{Err: ErrCorrupt, Text: fmt.Sprintf(format, args...), sort: sort}
 }
 
-// sortOf returns what an ErrCorrupt is damaged in.
+// sortOf returns the kind of damage of an ErrCorrupt.
 func sortOf(err error) string {
 	var known *Error
 	if errors.As(err, &known) && known.sort != "" {
@@ -76,7 +76,7 @@ func sortOf(err error) string {
 	return sortPages
 }
 
-// Error says what failed, on which file, and what to do.
+// Error returns what failed, on which file, and what to do.
 func (e *Error) Error() string {
 	s := fmt.Sprintf("store %s: %s: %v", e.Path, e.Op, e.Err)
 	if e.Text != "" {
@@ -91,7 +91,7 @@ func (e *Error) Error() string {
 // Unwrap returns the kind of failure.
 func (e *Error) Unwrap() error { return e.Err }
 
-// kinds is the one table from SQLite's words to ours.
+// kinds is the one table from SQLite's errors to the kinds above.
 var kinds = map[sqlite3.ErrNo]error{
 	sqlite3.ErrCorrupt:  ErrCorrupt,
 	sqlite3.ErrNotADB:   ErrCorrupt,
@@ -104,8 +104,7 @@ var kinds = map[sqlite3.ErrNo]error{
 	sqlite3.ErrIoErr:    ErrDisk,
 }
 
-// numbers is the same for the system's words, which say more than SQLite's where
-// both are known.
+// numbers is the table for the system's errors, which say more than SQLite's if both are known.
 var numbers = []struct {
 	number syscall.Errno
 	kind   error
@@ -124,20 +123,20 @@ var hints = map[error]string{
 	ErrDisk:     "see the kernel's log with 'dmesg'; jobs run on meanwhile, and a [paths] state on another disk starts empty and finds them",
 }
 
-// explain turns whatever failed into an *Error; the context's errors and the
-// journal's own words stay as they are.
+// explain turns any failure into an *Error; errors of the context and of the journal stay as
+// they are.
 func explain(op, path string, err error) error {
 	var known *Error
 	switch {
 	case err == nil:
 		return nil
 	case errors.As(err, &known):
-		if known.Op == "" { // said below, where neither was known
+		if known.Op == "" { // set below, where it was not known
 			return &Error{Op: op, Path: path, Err: known.Err, Text: known.Text, Hint: hints[known.Err], sort: known.sort}
 		}
 		return err
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded),
-		errors.Is(err, engine.ErrIntentOpen), errors.Is(err, engine.ErrNoIntent):
+		errors.Is(err, journal.ErrIntentOpen), errors.Is(err, journal.ErrNoIntent):
 		return err
 	}
 	if kind := kindOf(err); kind != nil {
@@ -146,8 +145,7 @@ func explain(op, path string, err error) error {
 	return &Error{Op: op, Path: path, Err: err}
 }
 
-// kindOf returns which of the Err values an error of SQLite or of the system is,
-// nil when it is none.
+// kindOf returns which of the Err values an error of SQLite or of the system is, nil if none.
 func kindOf(err error) error {
 	var lite sqlite3.Error
 	isLite := errors.As(err, &lite)
@@ -162,9 +160,9 @@ func kindOf(err error) error {
 	return nil
 }
 
-// suspect is explain for the calls that check a file. A file that does not hold
-// what it must, or that SQLite cannot make sense of, is damaged; only what the
-// system or another program did is not the file's fault.
+// suspect is explain for the calls that check a file. A file without what it must contain, or
+// that SQLite cannot read, is damaged; a failure caused by the system or another program does
+// not blame the file.
 func suspect(op, path, sort string, err error) error {
 	var lite sqlite3.Error
 	if errors.As(err, &lite) && kindOf(err) == nil && !passing[lite.Code] {
@@ -178,7 +176,7 @@ var passing = map[sqlite3.ErrNo]bool{
 	sqlite3.ErrNomem: true, sqlite3.ErrInterrupt: true, sqlite3.ErrAuth: true, sqlite3.ErrProtocol: true, sqlite3.ErrAbort: true,
 }
 
-// constraint reports whether err is the breach of a unique index.
+// constraint reports whether err is a violation of a unique index.
 func constraint(err error) bool {
 	var lite sqlite3.Error
 	return errors.As(err, &lite) && lite.ExtendedCode == sqlite3.ErrConstraintUnique

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 	"github.com/sluice-hpc/sluice/elastic/store/contract"
 )
@@ -27,7 +27,7 @@ func filled(t *testing.T) (path string) {
 func filledIn(t *testing.T, base string) (path string) {
 	t.Helper()
 	s := must(t, filepath.Join(base, "state", "sluice.db"))
-	var jobs []engine.JobRecord
+	var jobs []journal.JobRecord
 	for n := range 200 {
 		jobs = append(jobs, contract.Job(strings.Repeat(string(rune('a'+n%26)), 30)+string(rune('0'+n/26)), elastic.JobID(n+1)))
 	}
@@ -84,7 +84,7 @@ func TestDamagedFileIsSetAside(t *testing.T) {
 			if jobs, err := s.Jobs(t.Context(), time.Time{}); err != nil || len(jobs) != 0 {
 				t.Errorf("%d jobs, %v", len(jobs), err)
 			}
-			if err := s.SaveJobs(t.Context(), []engine.JobRecord{contract.Job("a", 1)}); err != nil {
+			if err := s.SaveJobs(t.Context(), []journal.JobRecord{contract.Job("a", 1)}); err != nil {
 				t.Errorf("the fresh store: %v", err)
 			}
 		})
@@ -109,8 +109,8 @@ func TestDamageTwiceInOneSecond(t *testing.T) {
 	}
 }
 
-// A file that was there before and is gone is a fresh start, said aloud.
-func TestMissingFileIsSaidAloud(t *testing.T) {
+// If a file that existed is missing, an empty store is started, with a notice.
+func TestMissingFileGivesANotice(t *testing.T) {
 	path := filled(t)
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
@@ -124,7 +124,8 @@ func TestMissingFileIsSaidAloud(t *testing.T) {
 	}
 }
 
-// A newer sluice's file says so twice, in its header and in its tally.
+// A newer sluice's file has its schema twice, in its header and in its tally; either is enough
+// to refuse it.
 func TestNewerFileIsRefusedAndKept(t *testing.T) {
 	path := filled(t)
 	steps, err := scripts()
@@ -146,8 +147,8 @@ func TestNewerFileIsRefusedAndKept(t *testing.T) {
 	}
 }
 
-// TestOlderFileIsBroughtUpToDate: what a file of the first schema holds is still there
-// once it has the newest.
+// TestOlderFileIsBroughtUpToDate: what a file of the first schema holds is still there after
+// the migration to the newest.
 func TestOlderFileIsBroughtUpToDate(t *testing.T) {
 	steps, err := scripts()
 	if err != nil {
@@ -212,7 +213,7 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// A person in the sqlite3 shell delays the daemon and cannot hang it.
+// A person with the sqlite3 shell delays the daemon and cannot block it.
 func TestLockedByAnotherProgram(t *testing.T) {
 	path := filled(t)
 	s, _, err := open(t.Context(), path, noon, 20*time.Millisecond)
@@ -221,7 +222,7 @@ func TestLockedByAnotherProgram(t *testing.T) {
 	}
 	t.Cleanup(func() { s.Shutdown() })
 	other := raw(t, path, "BEGIN IMMEDIATE")
-	err = s.SaveJobs(t.Context(), []engine.JobRecord{contract.Job("new", 999)})
+	err = s.SaveJobs(t.Context(), []journal.JobRecord{contract.Job("new", 999)})
 	refused(t, err, ErrBusy, "save jobs", "close the program")
 	if _, err := s.Open(t.Context()); err != nil {
 		t.Errorf("reading beside another writer: %v", err)
@@ -229,12 +230,12 @@ func TestLockedByAnotherProgram(t *testing.T) {
 	if _, err := other.ExecContext(t.Context(), "ROLLBACK"); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.SaveJobs(t.Context(), []engine.JobRecord{contract.Job("new", 999)}); err != nil {
+	if err := s.SaveJobs(t.Context(), []journal.JobRecord{contract.Job("new", 999)}); err != nil {
 		t.Errorf("once it is free: %v", err)
 	}
 }
 
-// The disk fills up: the call fails whole, and the next works once there is room.
+// The disk is full: the call fails as a whole, and the next one works once there is room.
 func TestDiskFull(t *testing.T) {
 	path := filled(t)
 	s := must(t, path)
@@ -248,21 +249,21 @@ func TestDiskFull(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	limit("PRAGMA max_page_count = 1") // the present size is the least it takes
+	limit("PRAGMA max_page_count = 1") // the present size is the smallest limit
 	big := contract.Job("big", 5000)
 	big.Name = strings.Repeat("x", 1<<20)
-	err := s.SaveJobs(t.Context(), []engine.JobRecord{contract.Job("small", 4999), big})
+	err := s.SaveJobs(t.Context(), []journal.JobRecord{contract.Job("small", 4999), big})
 	refused(t, err, ErrFull, "save jobs", "free space")
 	if jobs, err := s.Jobs(t.Context(), time.Time{}); err != nil || len(jobs) != 200 {
 		t.Errorf("after the failure: %d jobs, %v", len(jobs), err)
 	}
 	limit("PRAGMA max_page_count = 1000000")
-	if err := s.SaveJobs(t.Context(), []engine.JobRecord{big}); err != nil {
+	if err := s.SaveJobs(t.Context(), []journal.JobRecord{big}); err != nil {
 		t.Errorf("with room again: %v", err)
 	}
 }
 
-// A damaged page met while running is named, so that the daemon can restart.
+// A damaged page found while running is reported, so that the daemon can restart.
 func TestDamageWhileRunning(t *testing.T) {
 	path := filled(t)
 	s := must(t, path)
@@ -294,8 +295,8 @@ func TestPrune(t *testing.T) {
 		return speed.Sample{Seconds: 1, At: noon.Add(time.Duration(hours) * time.Hour)}
 	}
 	ins, err := s.Intend(ctx, []elastic.Intent{contract.Intent(1), contract.Intent(3)})
-	err = errors.Join(err, s.SaveJobs(ctx, []engine.JobRecord{old, young, alive}),
-		s.SaveSegments(ctx, []engine.Segment{{Token: "old"}, {Token: "alive"}}),
+	err = errors.Join(err, s.SaveJobs(ctx, []journal.JobRecord{old, young, alive}),
+		s.SaveSegments(ctx, []journal.Segment{{Token: "old"}, {Token: "alive"}}),
 		s.AddSamples(ctx, "job:old/epoch", []speed.Sample{at(-3), at(-1)}), s.AddSamples(ctx, "in use", []speed.Sample{at(-3), at(1)}),
 		s.Close(ctx, ins[0], elastic.Lost, nil, noon.Add(-time.Hour)), s.Prune(ctx, noon))
 	if err != nil {
@@ -310,10 +311,10 @@ func TestPrune(t *testing.T) {
 	if err := errors.Join(err1, err2); err != nil || len(gone) != 0 || len(kept) != 1 {
 		t.Errorf("%v %v %v", gone, kept, err)
 	}
-	unheard, err1 := s.Samples(ctx, "job:old/epoch", 9)
-	heard, err2 := s.Samples(ctx, "in use", 9)
-	if err := errors.Join(err1, err2); err != nil || len(unheard) != 0 || len(heard) != 2 {
-		t.Errorf("speeds %v %v, %v", unheard, heard, err)
+	dropped, err1 := s.Samples(ctx, "job:old/epoch", 9)
+	recent, err2 := s.Samples(ctx, "in use", 9)
+	if err := errors.Join(err1, err2); err != nil || len(dropped) != 0 || len(recent) != 2 {
+		t.Errorf("speeds %v %v, %v", dropped, recent, err)
 	}
 	err = errors.Join(s.AddSamples(ctx, "job:young/step", []speed.Sample{at(1)}), s.AddSamples(ctx, "job:alive/pace", []speed.Sample{at(1)}),
 		s.ForgetOwn(ctx, noon.Add(2*time.Hour)))
@@ -322,7 +323,7 @@ func TestPrune(t *testing.T) {
 	if err := errors.Join(err, err1, err2); err != nil || len(ended) != 0 || len(lives) != 1 {
 		t.Errorf("speeds of jobs alone: %v %v, %v", ended, lives, err)
 	}
-	if err := s.Close(ctx, ins[0], elastic.Lost, nil, noon); !errors.Is(err, engine.ErrNoIntent) {
+	if err := s.Close(ctx, ins[0], elastic.Lost, nil, noon); !errors.Is(err, journal.ErrNoIntent) {
 		t.Errorf("a pruned move: %v", err)
 	}
 	if open, err := s.Open(ctx); err != nil || len(open) != 1 {
@@ -330,7 +331,7 @@ func TestPrune(t *testing.T) {
 	}
 }
 
-// raw speaks to the file behind the store's back, on one connection.
+// raw accesses the file without the store, on one connection.
 func raw(t *testing.T, path, statement string) *sql.Conn {
 	t.Helper()
 	db, err := sql.Open("sqlite3", "file:"+path)
@@ -349,7 +350,7 @@ func raw(t *testing.T, path, statement string) *sql.Conn {
 	return conn
 }
 
-// refused checks the kind, the words and the hint of an error.
+// refused checks the kind, the text and the hint of an error.
 func refused(t *testing.T, err, kind error, words ...string) {
 	t.Helper()
 	if !errors.Is(err, kind) {

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// beside are the files SQLite keeps beside the database.
+// beside are the suffixes of the database and of SQLite's files beside it.
 var beside = []string{"", "-wal", "-shm", "-journal"}
 
-// prepareFolder makes the state folder, or checks that nobody else can put
-// files into the one that is there, and closes it to others' eyes.
+// prepareFolder makes the state folder, or checks that no other account can put files into the
+// existing one, and makes it unreadable for others.
 func prepareFolder(dir string) error {
 	if _, err := os.Lstat(dir); errors.Is(err, os.ErrNotExist) {
 		if err := makeFolder(dir); err != nil {
@@ -27,7 +27,7 @@ func prepareFolder(dir string) error {
 		return &Error{Op: "open", Path: dir, Err: ErrForeign, Text: fmt.Sprintf("others may write in the folder (mode %v)", info.Mode().Perm()),
 			Hint: fmt.Sprintf("chmod 700 %s", dir)}
 	}
-	if info.Mode().Perm()&0o077 != 0 { // copies of the database may lie there, too
+	if info.Mode().Perm()&0o077 != 0 { // it may contain copies of the database
 		return explain("close to others", dir, os.Chmod(dir, 0o700))
 	}
 	return nil
@@ -47,8 +47,8 @@ func makeFolder(dir string) error {
 	return syncFolder(above)
 }
 
-// prepareFile creates the database file with mode 0600 before SQLite can make it
-// with another, and checks and tightens the one that is there.
+// prepareFile creates the database file with mode 0600 BEFORE SQLite can create it with
+// another, or checks and tightens the existing one.
 func prepareFile(path string) error {
 	info, err := os.Lstat(path)
 	switch {
@@ -69,9 +69,9 @@ func prepareFile(path string) error {
 	return nil
 }
 
-// quarantine sets a damaged database aside, with the files beside it, under a
-// name that says when and what was wrong, and returns that name. The database
-// goes first: without it, whatever a crash leaves behind is set aside next time.
+// quarantine sets a damaged database aside, with the files beside it, under a name that says
+// when and what was wrong, and returns that name. The database goes first: if it is missing,
+// whatever a crash leaves behind is set aside next time.
 func quarantine(path, sort string, now time.Time) (string, error) {
 	stem := path + ".corrupt-" + now.UTC().Format("20060102T150405Z") + "-" + sort
 	aside := stem
@@ -91,7 +91,7 @@ func quarantine(path, sort string, now time.Time) (string, error) {
 	return aside, syncFolder(filepath.Dir(path))
 }
 
-// anyOf reports whether one of the files is there.
+// anyOf reports whether one of the files exists.
 func anyOf(path string, suffixes []string) (bool, error) {
 	for _, suffix := range suffixes {
 		if _, err := os.Lstat(path + suffix); err == nil {

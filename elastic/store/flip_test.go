@@ -16,12 +16,12 @@ import (
 
 	"github.com/sluice-hpc/sluice/checkpoint/disktest"
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 )
 
 // flip is one change of one byte in one of a store's files.
 type flip struct {
-	file string // "", or what SQLite adds to the name
+	file string // "", or SQLite's suffix
 	at   int
 	mask byte
 }
@@ -30,11 +30,11 @@ func (f flip) String() string {
 	return fmt.Sprintf("sluice.db%s byte %d ^ %#02x", f.file, f.at, f.mask)
 }
 
-// image is a store's files, by what is added to the name.
+// image is a store's files, by suffix.
 type image map[string][]byte
 
-// full makes an image with something of everything in it. Killed, it is as after
-// kill -9: the last transactions are in the log only.
+// full makes an image with something in every table. Killed, it is as after kill -9: the last
+// transactions are only in the log.
 func full(t *testing.T, killed bool) (image, string) {
 	t.Helper()
 	root := disktest.Scratch(t)
@@ -75,8 +75,7 @@ func full(t *testing.T, killed bool) (image, string) {
 	return out, said
 }
 
-// write puts the image's files into a folder that holds nothing else, with one
-// byte flipped.
+// write puts the image's files into an empty folder, with one byte flipped.
 func (m image) write(root string, f flip) error {
 	dir := filepath.Join(root, "state")
 	if err := errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o700)); err != nil {
@@ -94,14 +93,14 @@ func (m image) write(root string, f flip) error {
 	return nil
 }
 
-// verdicts are what may become of a flipped byte.
+// verdicts count the results of flipped bytes.
 type verdicts struct {
 	same, aside, refused atomic.Int64
 	why                  atomic.Value // of the last refusal
 }
 
-// try opens the flipped image. It must say what it said before, or be set aside
-// with a notice, or be refused in words; anything else is a wrong answer.
+// try opens the flipped image. It has to return what it returned before, or be set aside with a
+// notice, or be refused with a message; anything else is a failure.
 func (v *verdicts) try(m image, root, want string, f flip) error {
 	if err := m.write(root, f); err != nil {
 		return err
@@ -156,10 +155,10 @@ func mask(rng *rand.Rand, round int) byte {
 	return byte(1 + rng.IntN(255))
 }
 
-// draw makes flips: every byte of the first page and of the log's and index's
-// headers, and as many again elsewhere, at least one byte in a hundred. A usual
-// run, where count is 0, takes every byte of the headers themselves, every second of
-// the index's, which is there twice, and one in many of the rest.
+// draw makes flips: every byte of the first page and of the log's and index's headers, and as
+// many again elsewhere, at least one byte in a hundred. An ordinary run, with count 0, takes
+// every byte of the headers, every second byte of the index's, which exists twice, and one in
+// many of the rest.
 func draw(m image, count int) []flip {
 	rng := rand.New(rand.NewPCG(3, 4))
 	heads := map[string]int{"": 4096, "-wal": logHeader + frameHeader, "-shm": indexFilled + 8, ".lock": 1 << 10}
@@ -171,7 +170,7 @@ func draw(m image, count int) []flip {
 				if count > 0 || at < 128 && (suffix != "-shm" || at%2 == 0) || at%128 == 1 {
 					head = append(head, flip{file: suffix, at: at})
 				}
-			case suffix == "" || suffix == "-wal": // the index's own table is made anew
+			case suffix == "" || suffix == "-wal": // the index's own table is rebuilt
 				rest = append(rest, flip{file: suffix, at: at})
 			}
 		}
@@ -192,8 +191,8 @@ func draw(m image, count int) []flip {
 	return flips
 }
 
-// Every byte of the header pages and a part of the rest is flipped: of a store
-// that was closed, and of one whose daemon was killed.
+// Every byte of the header pages and a part of the rest is flipped: of a store that was closed,
+// and of one whose daemon was killed.
 func TestFlippedBytes(t *testing.T) {
 	var v verdicts
 	total := 0
@@ -216,8 +215,8 @@ func TestFlippedBytes(t *testing.T) {
 	t.Log("the last refusal:", v.why.Load())
 }
 
-// A flip in an index hides a row from one question and not from another. All of
-// the indexes' pages are tried, which are few.
+// A flip in an index hides a row from one query and not from another. All pages of the indexes,
+// which are few, are tried.
 func TestFlippedIndexes(t *testing.T) {
 	m, want := full(t, false)
 	root := disktest.Scratch(t)
@@ -250,8 +249,8 @@ func TestFlippedIndexes(t *testing.T) {
 	counted(t, "store-index-flips", len(flips))
 }
 
-// A byte that flips while the daemon runs is met when the row is read, and the
-// daemon learns that it must stop.
+// A byte that flips while the daemon runs is noticed when the row is read, and the daemon is
+// told to stop.
 func TestFlipWhileRunning(t *testing.T) {
 	m, _ := full(t, false)
 	root := disktest.Scratch(t)
@@ -272,7 +271,7 @@ func TestFlipWhileRunning(t *testing.T) {
 	}
 }
 
-// What was removed or replaced while it was open takes no more writes.
+// A file that was removed or replaced while it was open is not written to any more.
 func TestFileReplacedWhileRunning(t *testing.T) {
 	m, _ := full(t, false)
 	for name, spoil := range map[string]func(path string) error{
@@ -289,7 +288,7 @@ func TestFileReplacedWhileRunning(t *testing.T) {
 		if err := spoil(s.path); err != nil {
 			t.Fatal(err)
 		}
-		err := s.SaveJobs(never, []engine.JobRecord{{Token: "x"}})
+		err := s.SaveJobs(never, []journal.JobRecord{{Token: "x"}})
 		refused(t, err, ErrCorrupt, "removed or replaced", "restart sluiced")
 		if s.Damage() == nil {
 			t.Errorf("%s: the store does not remember it", name)

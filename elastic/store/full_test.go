@@ -12,10 +12,10 @@ import (
 	"github.com/sluice-hpc/sluice/checkpoint/disktest"
 )
 
-// refusals are what a full, shared, read-only or dying file system answers.
+// refusals are the errors of a full, over-quota, read-only or failing file system.
 var refusals = []unix.Errno{unix.ENOSPC, unix.EDQUOT, unix.EROFS, unix.EIO}
 
-// trouble fails calls: the n-th, and with forever all behind it.
+// trouble fails calls: the n-th, and with forever all after it.
 type trouble struct {
 	sync.Mutex
 	errno   unix.Errno
@@ -43,9 +43,9 @@ func (f *trouble) heal() {
 	f.healed = true
 }
 
-// Every system call that writes fails in turn, once or from then on, in each of
-// four ways. The call on the store says so in words and changes nothing, and
-// works as soon as the trouble is over.
+// Every system call that writes fails in turn, once or from then on, in each of four ways. The
+// store's call returns an error with a message and changes nothing, and works as soon as the
+// failure is over.
 func TestEveryWriteFails(t *testing.T) {
 	total, failed, surfaced := everyWriteFails(t, func(root string) *story { return newStory(root) })
 	if total < 100 {
@@ -56,7 +56,7 @@ func TestEveryWriteFails(t *testing.T) {
 	counted(t, "store-write-failures-surfaced", surfaced)
 }
 
-// The same while a store of an earlier schema is brought up to date.
+// The same during the migration of a store of an earlier schema.
 func TestEveryWriteOfAMigrationFails(t *testing.T) {
 	m, _ := earlier(t, "schema2-killed")
 	total, failed, surfaced := everyWriteFails(t, func(root string) *story {
@@ -72,8 +72,8 @@ func TestEveryWriteOfAMigrationFails(t *testing.T) {
 	counted(t, "store-migration-write-failures-surfaced", surfaced)
 }
 
-// everyWriteFails tells the story that begin begins with one failure each time. A
-// usual run takes one call in seven, in one way each.
+// everyWriteFails plays the story that begin makes with one failure each time. An ordinary run
+// takes one call in seven, in one way each.
 func everyWriteFails(t *testing.T, begin func(root string) *story) (total, failed, surfaced int) {
 	t.Helper()
 	healthy := &trouble{}
@@ -105,8 +105,8 @@ func everyWriteFails(t *testing.T, begin func(root string) *story) (total, faile
 	return healthy.count, failed, surfaced
 }
 
-// tell plays the story and returns how the store stood after every step. With
-// want it looks only where something failed, and behind the last step but one.
+// tell plays the story and returns the contents of the store after every step. With want it
+// looks only after a failure, and after the last step but one.
 func tell(t *testing.T, y *story, want []string, f *trouble) (stood []string) {
 	steps := y.steps()
 	stands := func(n int, when string) string {
@@ -146,7 +146,7 @@ func tell(t *testing.T, y *story, want []string, f *trouble) (stood []string) {
 	return stood
 }
 
-// worded checks that an error is one of ours, with what to do.
+// worded checks that an error is one of the store's, with a hint.
 func worded(t *testing.T, step int, err error) {
 	t.Helper()
 	var e *Error

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 )
 
 const (
@@ -18,15 +18,15 @@ const (
 	selectComplaints    = `SELECT ` + complaintColumns + ` FROM complaints ORDER BY node, gpu, uid`
 )
 
-// SaveHealth replaces what is said against the GPUs of nodes, all or nothing. What
-// stays as it is is not written again: of many words few change at a time.
+// SaveHealth replaces the complaints about the GPUs of nodes, all or nothing. Unchanged ones
+// are not written again: few of many change at a time.
 func (s *Store) SaveHealth(ctx context.Context, h elastic.Health) error {
 	return s.write(ctx, "save the health of GPUs", func(c *change) error {
 		gone, err := c.complaints()
 		if err != nil {
 			return err
 		}
-		for _, x := range engine.NormalHealth(h) {
+		for _, x := range journal.NormalHealth(h) {
 			key := complaintKey{x.Node, x.GPU, x.UID}
 			values := []any{x.Node, x.GPU, x.UID, x.Label, x.Job, x.User, x.Unfit, nanos(x.First), nanos(x.Last), x.Muted, x.Confirmed}
 			sum, err := rowSum("complaints", values)
@@ -55,7 +55,7 @@ type complaintKey struct {
 	uid       uint32
 }
 
-// complaints returns the sum of every complaint that is stored.
+// complaints returns the sum of every stored complaint.
 func (c *change) complaints() (map[complaintKey]int64, error) {
 	rows, err := c.tx.QueryContext(c.ctx, selectComplaintSums)
 	if err != nil {
@@ -74,7 +74,7 @@ func (c *change) complaints() (map[complaintKey]int64, error) {
 	return out, rows.Err()
 }
 
-// Health returns what SaveHealth was given, in order of node, GPU and user.
+// Health returns what SaveHealth stored last, in order of node, GPU and user.
 func (s *Store) Health(ctx context.Context) (elastic.Health, error) {
 	var out elastic.Health
 	err := s.rows(ctx, "read the health of GPUs", "complaints", selectComplaints, func(r row) error {

@@ -8,24 +8,24 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/elastic/store/contract"
 )
 
-// hostile are words that users and nodes may bring: ends of texts and statements,
-// questions that are always true, patterns, and bytes that are no text.
+// hostile is text that users and nodes may supply: ends of strings and statements, conditions
+// that are always true, patterns, and invalid UTF-8.
 var hostile = []string{
 	"honest", `x'; DROP TABLE jobs; --`, `x"; DROP TABLE samples; --`, `' OR '1'='1`, `" OR "1"="1`, `') OR 1=1 --`, `x' UNION SELECT * FROM jobs --`,
 	"%", "_____", "*", `\'`, "''", "`", "[x]", "?", "?1", ":x", "$x", "x/*", "*/", "x\x00'", "\x1b[31m", "a\nb", "\u202e", "\xff'", "ΑΒΓ",
 }
 
-// Words mean nothing to the database, whoever brings them and wherever they stand: each
-// comes back as it was, alone, and nothing of the others' is read, changed or gone.
-func TestWordsAreNoStatements(t *testing.T) {
+// No text has a meaning to the database, whatever its source and column: each is returned
+// unchanged, alone, and no data of others is read, changed or deleted.
+func TestTextIsNoStatement(t *testing.T) {
 	s := must(t, filepath.Join(t.TempDir(), "state", "sluice.db"))
-	var jobs []engine.JobRecord
+	var jobs []journal.JobRecord
 	var moves []elastic.Intent
 	var health elastic.Health
 	for n, word := range hostile {
@@ -40,7 +40,7 @@ func TestWordsAreNoStatements(t *testing.T) {
 	opened, err := s.Intend(t.Context(), moves)
 	err = errors.Join(err, s.SaveJobs(t.Context(), jobs), s.SaveHealth(t.Context(), health))
 	for n, word := range hostile {
-		err = errors.Join(err, s.SaveSegments(t.Context(), []engine.Segment{{Token: word, Restarts: n, Cause: reason.SlurmSaid{Text: word}}}),
+		err = errors.Join(err, s.SaveSegments(t.Context(), []journal.Segment{{Token: word, Restarts: n, Cause: reason.SlurmSaid{Text: word}}}),
 			s.AddSamples(t.Context(), word, []speed.Sample{{Shape: speed.Shape{GPUs: n + 1, Nodes: 1}, Seconds: 1, Units: 1, At: noon}}))
 	}
 	if err != nil {
@@ -66,7 +66,7 @@ func TestWordsAreNoStatements(t *testing.T) {
 		}
 	}
 	got, err := s.Jobs(t.Context(), time.Time{})
-	same := slices.EqualFunc(got, jobs, func(a, b engine.JobRecord) bool {
+	same := slices.EqualFunc(got, jobs, func(a, b journal.JobRecord) bool {
 		return a.Token == b.Token && a.Name == b.Name && a.User == b.User && a.Partition == b.Partition && a.State == b.State && a.ID == b.ID
 	})
 	if err != nil || !same {

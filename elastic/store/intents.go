@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/reason"
 )
 
@@ -25,8 +25,8 @@ const (
 	selectOpen      = `SELECT ` + intentColumns + ` FROM intents WHERE outcome IS NULL ORDER BY id`
 )
 
-// Intend stores new intents, all or none, and gives them ascending IDs that are
-// never given again. engine.ErrIntentOpen when a job has an open one already.
+// Intend stores new intents, all or none, and gives them ascending IDs that are never reused.
+// It returns journal.ErrIntentOpen if a job has an open intent already.
 func (s *Store) Intend(ctx context.Context, ins []elastic.Intent) ([]elastic.Intent, error) {
 	out := make([]elastic.Intent, len(ins))
 	err := s.write(ctx, "record a move", func(c *change) error {
@@ -35,12 +35,12 @@ func (s *Store) Intend(ctx context.Context, ins []elastic.Intent) ([]elastic.Int
 			return err
 		}
 		for i, in := range ins {
-			out[i] = engine.NormalIntent(in)
+			out[i] = journal.NormalIntent(in)
 			t.last++
 			out[i].ID = t.last
 			err = c.put("intents", insertIntent, intentValues(out[i], nil), "")
 			if constraint(err) {
-				return fmt.Errorf("job %d: %w", in.Job, engine.ErrIntentOpen)
+				return fmt.Errorf("job %d: %w", in.Job, journal.ErrIntentOpen)
 			}
 			if err != nil {
 				return err
@@ -54,7 +54,7 @@ func (s *Store) Intend(ctx context.Context, ins []elastic.Intent) ([]elastic.Int
 	return out, nil
 }
 
-// Advance replaces an open intent; engine.ErrNoIntent when there is none.
+// Advance replaces an open intent; it returns journal.ErrNoIntent if there is none.
 func (s *Store) Advance(ctx context.Context, in elastic.Intent) error {
 	return s.write(ctx, "advance a move", func(c *change) error {
 		there, closed, err := c.intent(in)
@@ -68,8 +68,8 @@ func (s *Store) Advance(ctx context.Context, in elastic.Intent) error {
 	})
 }
 
-// Close ends an intent, keeping its last values and how it ended. Closing it
-// again changes nothing.
+// Close ends an intent, and keeps its last values and its outcome. Closing it again changes
+// nothing.
 func (s *Store) Close(ctx context.Context, in elastic.Intent, how elastic.Outcome, why reason.Reason, at time.Time) error {
 	return s.write(ctx, "close a move", func(c *change) error {
 		there, closed, err := c.intent(in)
@@ -83,7 +83,7 @@ func (s *Store) Close(ctx context.Context, in elastic.Intent, how elastic.Outcom
 	})
 }
 
-// intent reports whether an intent of that ID and job is there, and closed.
+// intent reports whether an intent with that ID and job exists, and whether it is closed.
 func (c *change) intent(in elastic.Intent) (there, closed bool, err error) {
 	rows, err := c.tx.QueryContext(c.ctx, selectIntent, in.ID, in.Job)
 	if err != nil {
@@ -102,7 +102,7 @@ func (c *change) intent(in elastic.Intent) (there, closed bool, err error) {
 }
 
 func (c *change) putIntent(in elastic.Intent, end *ending) error {
-	return c.put("intents", updateIntent, intentValues(engine.NormalIntent(in), end), selectIntentSum, in.ID)
+	return c.put("intents", updateIntent, intentValues(journal.NormalIntent(in), end), selectIntentSum, in.ID)
 }
 
 // Open returns the open intents in order of ID.
@@ -126,8 +126,8 @@ func (s *Store) Open(ctx context.Context) ([]elastic.Intent, error) {
 	return out, nil
 }
 
-// newer is the refusal of an open move that a newer sluice wrote; nil for nil. Whatever it is
-// taken for, its next effect would be another's.
+// newer returns the error for an open move that a newer sluice wrote; nil for nil. Treated as
+// any known move, its next effect would be wrong.
 func (s *Store) newer(err error) error {
 	if err == nil {
 		return nil
@@ -136,8 +136,8 @@ func (s *Store) newer(err error) error {
 		Hint: "install the newer sluice again, or let it run until no move is open ('sluice queue' shows none at RS), then stop it"}
 }
 
-// Written returns the highest incarnation that each job's moves have written, open ones
-// and closed.
+// Written returns the highest incarnation that the moves of each job have written, open and
+// closed ones.
 func (s *Store) Written(ctx context.Context) (map[elastic.JobID]int, error) {
 	out := map[elastic.JobID]int{}
 	err := s.rows(ctx, "read written moves", "intents", selectWritten, func(r row) error {
@@ -159,7 +159,7 @@ type ending struct {
 	at  sql.NullInt64
 }
 
-// intentValues lists an intent's columns but the sum.
+// intentValues returns an intent's columns without the sum.
 func intentValues(in elastic.Intent, end *ending) []any {
 	var outcome, why, closed any // NULL while it is open
 	if end != nil {
@@ -172,5 +172,5 @@ func intentValues(in elastic.Intent, end *ending) []any {
 }
 
 func noIntent(in elastic.Intent) error {
-	return fmt.Errorf("job %d, intent %d: %w", in.Job, in.ID, engine.ErrNoIntent)
+	return fmt.Errorf("job %d, intent %d: %w", in.Job, in.ID, journal.ErrNoIntent)
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 )
 
 const (
@@ -13,15 +13,15 @@ const (
 
 	selectJobSum = `SELECT sum FROM jobs WHERE token = ?`
 
-	// An unknown time of submit sorts first, as the zero time does.
+	// An unknown time of submission sorts first, as the zero time does.
 	selectJobs = `SELECT ` + jobColumns + ` FROM jobs WHERE ended IS NULL OR ? IS NULL OR ended > ? ORDER BY submitted, id, token`
 )
 
 // SaveJobs inserts or replaces records by token, all or none.
-func (s *Store) SaveJobs(ctx context.Context, records []engine.JobRecord) error {
+func (s *Store) SaveJobs(ctx context.Context, records []journal.JobRecord) error {
 	return s.write(ctx, "save jobs", func(c *change) error {
 		for _, r := range records {
-			values, err := jobValues(engine.NormalJob(r))
+			values, err := jobValues(journal.NormalJob(r))
 			if err != nil {
 				return err
 			}
@@ -33,12 +33,12 @@ func (s *Store) SaveJobs(ctx context.Context, records []engine.JobRecord) error 
 	})
 }
 
-// Jobs returns the records that have not ended or ended after since, in order of
-// submit, then id.
-func (s *Store) Jobs(ctx context.Context, since time.Time) ([]engine.JobRecord, error) {
-	var out []engine.JobRecord
+// Jobs returns the records of jobs that have not ended or ended after since, in order of
+// submission, then id.
+func (s *Store) Jobs(ctx context.Context, since time.Time) ([]journal.JobRecord, error) {
+	var out []journal.JobRecord
 	err := s.rows(ctx, "read jobs", "jobs", selectJobs, func(row row) error {
-		var r engine.JobRecord
+		var r journal.JobRecord
 		err := row.Scan(&r.Token, &r.ID, &r.Name, &r.User, &r.UID, &r.Partition, document{&r.Tag},
 			instant{&r.Submitted}, instant{&r.FirstRun}, instant{&r.Ended}, &r.State, document{&r.Place},
 			&r.Restarts, &r.Speaks, &r.Deaf, &r.Done, &r.Offset, instant{&r.Moved},
@@ -52,7 +52,7 @@ func (s *Store) Jobs(ctx context.Context, since time.Time) ([]engine.JobRecord, 
 	return out, nil
 }
 
-func jobValues(r engine.JobRecord) ([]any, error) {
+func jobValues(r journal.JobRecord) ([]any, error) {
 	tag, err := encode(r.Tag)
 	if err != nil {
 		return nil, err

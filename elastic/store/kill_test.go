@@ -14,13 +14,13 @@ import (
 
 	"github.com/sluice-hpc/sluice/checkpoint/disktest"
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/elastic/store/contract"
 )
 
-// busyDaemon writes without end: for every number a move, a job and a word on a GPU
-// in transactions of their own. It says the number once all are acknowledged.
+// busyDaemon writes without end: for every number a move, a job and a complaint about a GPU, in
+// separate transactions. It prints the number once all are acknowledged.
 func busyDaemon(path string) int {
 	ctx := context.Background()
 	s, notices, err := Open(ctx, path, noon)
@@ -38,7 +38,7 @@ func busyDaemon(path string) int {
 			err = s.SaveHealth(ctx, elastic.Health{{Sighting: elastic.Sighting{Node: "gpu" + strconv.Itoa(n%5), GPU: strconv.Itoa(n)}}})
 		}
 		if err == nil {
-			err = s.SaveJobs(ctx, []engine.JobRecord{contract.Job(strconv.Itoa(n), elastic.JobID(n))})
+			err = s.SaveJobs(ctx, []journal.JobRecord{contract.Job(strconv.Itoa(n), elastic.JobID(n))})
 		}
 		if err == nil {
 			fmt.Println(n)
@@ -48,8 +48,8 @@ func busyDaemon(path string) int {
 	return 1
 }
 
-// A daemon is killed again and again at any moment: the store opens without a word,
-// holds everything that was acknowledged, and at most one move more.
+// A daemon is killed repeatedly at any moment: the store opens without a notice, and holds
+// everything that was acknowledged and at most one move more.
 func TestKilledAtAnyMoment(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
@@ -80,8 +80,8 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	counted(t, "store-daemon-kills-acknowledged", acknowledged)
 }
 
-// killBusy starts a busy daemon, kills it a while after so many numbers, and returns
-// the last one that it said.
+// killBusy starts a busy daemon, kills it some time after this many numbers, and returns the
+// last number that it printed.
 func killBusy(t *testing.T, program, path string, numbers int, after time.Duration) (last int) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), program)

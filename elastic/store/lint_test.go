@@ -9,14 +9,14 @@ import (
 	"testing"
 )
 
-// asks are the methods that take a statement, and where among their arguments.
+// asks are the methods that take a statement, and the index of that argument.
 var asks = map[string]int{
 	"ExecContext": 1, "QueryContext": 1, "QueryRowContext": 1, "PrepareContext": 1,
 	"Exec": 0, "Query": 0, "QueryRow": 0, "Prepare": 0, "rows": 3, "put": 1, "forget": 1,
 }
 
-// Every statement is a constant, or a script that is embedded: values are bound,
-// never written into the text.
+// Every statement is a constant, or an embedded script: values are bound, never formatted into
+// the text.
 func TestStatementsAreConstant(t *testing.T) {
 	files := token.NewFileSet()
 	paths, err := filepath.Glob("*.go")
@@ -55,9 +55,8 @@ func TestStatementsAreConstant(t *testing.T) {
 	}
 }
 
-// constantText accepts a literal, or a name: of a constant, of a loop over
-// constants (q.text, statement), of an embedded script, or of the parameter
-// through which rows hands one on.
+// constantText accepts a literal or a name: of a constant, of a loop over constants (q.text,
+// statement), of an embedded script, or of the parameter through which rows passes one on.
 func constantText(e ast.Expr) bool {
 	switch e := e.(type) {
 	case *ast.BasicLit:

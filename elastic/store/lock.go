@@ -12,16 +12,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lock is a store's lock: on its folder, which stays where it is when somebody
-// removes a lock file that looks stale, and on a file that says who has it.
-// The kernel drops both with the process, however it ends; the file stays, since
-// removing it would let two processes lock two files of the same name.
+// lock is a store's lock. It is on the folder, which stays even if a person removes a lock file
+// that looks stale, and on a file that says which process has it. The kernel drops both with
+// the process, however it ends. The file stays, since removing it would let two processes lock
+// two files of the same name.
 type lock struct {
 	folder, file *os.File
-	opened       int64 // how often the store was opened before, as the file has it
+	opened       int64 // how often the store was opened before, according to the file
 }
 
-// takeLock makes this process the only daemon on the store in path.
+// takeLock makes this process the only daemon on the store at path.
 func takeLock(path string) (*lock, error) {
 	l := &lock{}
 	var err error
@@ -32,7 +32,7 @@ func takeLock(path string) (*lock, error) {
 		l.folder.Close()
 		return nil, explain("lock", path+".lock", err)
 	}
-	if err := exclusive(l.folder); errors.Is(err, unix.EWOULDBLOCK) { // NFS knows no locks on folders
+	if err := exclusive(l.folder); errors.Is(err, unix.EWOULDBLOCK) { // NFS has no locks on folders
 		defer l.release()
 		pid, _ := l.read()
 		return nil, inUse(path, pid)
@@ -68,8 +68,8 @@ func inUse(path string, pid int) error {
 	return &Error{Op: "open", Path: path, Err: ErrInUse, Text: "by " + who, Hint: hint}
 }
 
-// read returns what the file says: the holder's pid, and how often the store was
-// opened; 0 for what cannot be read.
+// read returns what the file says: the holder's pid, and how often the store was opened; 0 for
+// what cannot be read.
 func (l *lock) read() (pid int, opened int64) {
 	raw, err := io.ReadAll(io.NewSectionReader(l.file, 0, 64))
 	if err != nil {
@@ -85,7 +85,7 @@ func (l *lock) read() (pid int, opened int64) {
 	return pid, opened
 }
 
-// positive reads a number that a person could have counted to, 0 for all else.
+// positive reads a plausible count, 0 for anything else.
 func positive(word string) int64 {
 	n, err := strconv.ParseInt(word, 10, 32)
 	if err != nil || n < 0 {

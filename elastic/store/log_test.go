@@ -156,3 +156,18 @@ func TestWhatTheIndexClaims(t *testing.T) {
 		}
 	}
 }
+
+// TestSameClaim: an index is the same only if nothing in it has moved on.
+func TestSameClaim(t *testing.T) {
+	was := index{frames: 7, filled: 4, salt: salt}
+	for _, c := range []struct {
+		now  index
+		same bool
+	}{
+		{index{7, 4, bytes.Clone(salt)}, true}, {index{8, 4, salt}, false}, {index{7, 5, salt}, false}, {index{8, 5, salt}, false}, {index{7, 4, []byte("otherone")}, false}, {index{7, 4, nil}, false},
+	} {
+		if was.same(c.now) != c.same || c.now.same(was) != c.same {
+			t.Errorf("%+v is the same as %+v: %t", c.now, was, !c.same)
+		}
+	}
+}

@@ -37,8 +37,8 @@ func scripts() ([]string, error) {
 	return out, nil
 }
 
-// migrate brings the schema up to date in one transaction, so that a crash leaves
-// the old one or the new one, and refuses files that are newer or not sluice's.
+// migrate brings the schema up to date in one transaction, so that a crash leaves the old or
+// the new one. It refuses files that are newer or not sluice's.
 func migrate(ctx context.Context, db *sql.DB, path string, steps []string) error {
 	version, err := schema(ctx, db, path)
 	if err != nil {
@@ -55,8 +55,8 @@ func migrate(ctx context.Context, db *sql.DB, path string, steps []string) error
 	return suspect(fmt.Sprintf("migrate to schema %d", len(steps)), path, sortSchema, apply(ctx, db, steps, version))
 }
 
-// schema returns the file's schema version, 0 for an empty file. Since schema 3
-// the store says twice which it has: in the header, and in a row with a sum.
+// schema returns the file's schema version, 0 for an empty file. From schema 3 on it is stored
+// twice: in the header, and in a row with a sum.
 func schema(ctx context.Context, db *sql.DB, path string) (int, error) {
 	var version, application, tables int
 	for _, q := range []struct {
@@ -83,8 +83,8 @@ func schema(ctx context.Context, db *sql.DB, path string) (int, error) {
 	return version, nil
 }
 
-// apply runs the migrations that are missing. A migration that changes what a row
-// holds must also give the rows new sums, as seal does for those that had none.
+// apply runs the missing migrations. A migration that changes the contents of rows MUST also
+// give them new sums, as seal does for rows that had none.
 func apply(ctx context.Context, db *sql.DB, steps []string, from int) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
@@ -92,7 +92,7 @@ func apply(ctx context.Context, db *sql.DB, steps []string, from int) error {
 	}
 	defer tx.Rollback() // after Commit it does nothing
 	summed := from >= firstSummed
-	if summed { // what is damaged gets no new sum
+	if summed { // damaged rows get no new sum
 		if err := verify(ctx, tx, before(from)); err != nil {
 			return err
 		}
@@ -109,7 +109,7 @@ func apply(ctx context.Context, db *sql.DB, steps []string, from int) error {
 			return fmt.Errorf("the migration to schema %d set schema %d", from+n+1, now)
 		}
 	}
-	if summed && from < answersKnown { // a table that is new begins with nothing counted
+	if summed && from < answersKnown { // a new table begins with a tally of zero
 		if err := writeTally(ctx, tx, &tally{of: "answers"}); err != nil {
 			return err
 		}
@@ -131,7 +131,7 @@ func apply(ctx context.Context, db *sql.DB, steps []string, from int) error {
 const (
 	// firstSummed is the first schema whose rows have sums.
 	firstSummed = 3
-	// kindsKnown is the first schema in which speeds have a kind of node.
+	// kindsKnown is the first schema in which samples have a node type.
 	kindsKnown = 4
 	// answersKnown is the first schema with answers.
 	answersKnown = 5
@@ -139,7 +139,7 @@ const (
 	endingsKnown = 6
 )
 
-// before is the tables as an earlier schema with sums has them.
+// before returns the tables as an earlier schema with sums has them.
 func before(schema int) []table {
 	out := slices.Clone(tables)
 	if schema < answersKnown {
@@ -156,7 +156,7 @@ func before(schema int) []table {
 	return out
 }
 
-// resealed lists the tables whose rows hold more than in an earlier schema.
+// resealed lists the tables whose rows have more columns than in an earlier schema.
 func resealed(schema int) []table {
 	if schema < firstSummed {
 		return tables

@@ -15,8 +15,8 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/store/contract"
 )
 
-// firstSchema makes a store as the first release made it, without sums: one job,
-// one run, one speed, an open move 7, and a closed 9 that was pruned since.
+// firstSchema makes a store as the first release made it, without sums: one job, one run, one
+// sample, an open move 7, and a closed move 9 that was pruned.
 func firstSchema(t *testing.T) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "state", "sluice.db")
@@ -48,7 +48,7 @@ func firstSchema(t *testing.T) (path string) {
 	return path
 }
 
-// A store of the first release keeps what it has, and what is added gets sums too.
+// A store of the first release keeps its contents, and what is added gets sums too.
 func TestFirstSchemaGetsSums(t *testing.T) {
 	path := firstSchema(t)
 	ctx := t.Context()

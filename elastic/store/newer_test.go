@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "add the present schema's line to testdata/kinds.txt")
 
-// A store whose schema this sluice knows may still hold a move that it does not: it is
+// A store whose schema this sluice knows may contain a move that it does not know: it is
 // refused before anything is done, and kept.
 func TestMovesOfANewerSluiceAreRefused(t *testing.T) {
 	for name, change := range map[string]func(*elastic.Intent){
@@ -40,7 +40,7 @@ func TestMovesOfANewerSluiceAreRefused(t *testing.T) {
 			_, _, err = Open(t.Context(), path, noon)
 			refused(t, err, ErrNewer, "job 2, move 2", name, "install the newer sluice")
 
-			// The newer one ends it; what is closed is history.
+			// The newer one ends it; closed moves are not interpreted.
 			conn, left := raw(t, path, "SELECT 1"), 0
 			if err := conn.QueryRowContext(t.Context(), "SELECT count(*) FROM intents WHERE outcome IS NULL").Scan(&left); err != nil || left != 2 {
 				t.Fatalf("%d open moves are left, %v: want 2, untouched", left, err)
@@ -68,8 +68,8 @@ func end(t *testing.T, path string, in elastic.Intent) {
 	}
 }
 
-// Which kinds and steps there are, and the schema number, change together: testdata/kinds.txt
-// has a line for each schema. -update adds the line of a new schema and changes no other.
+// The lists of kinds and steps, and the schema number, change together: testdata/kinds.txt has
+// a line for each schema. -update adds the line of a new schema and changes no other.
 func TestKindsAndSchemaChangeTogether(t *testing.T) {
 	const file = "testdata/kinds.txt"
 	steps, err := scripts()

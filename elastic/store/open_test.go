@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -131,4 +132,49 @@ func newerMove(t *testing.T, path string) func() {
 		t.Fatal(err)
 	}
 	return func() { end(t, path, opened[0]) }
+}
+
+var errOutOfReach = errors.New("out of reach")
+
+// TestAFolderBelowOneThatCannotBeListed: the daemon's account needs to list the folder that it
+// makes one in, and none above, as where /home has mode 0711.
+func TestAFolderBelowOneThatCannotBeListed(t *testing.T) {
+	outer := t.TempDir()
+	inner := filepath.Join(outer, "home")
+	if err := errors.Join(os.Chmod(filepath.Dir(outer), 0o711), os.Mkdir(inner, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	const nobody = 65534
+	if os.Geteuid() == 0 {
+		if err := os.Chown(inner, nobody, nobody); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chmod(outer, 0o311); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.Chmod(outer, 0o700) })
+	made := make(chan error)
+	go func() {
+		runtime.LockOSThread() // and never unlocked: the thread ends here
+		if os.Geteuid() == 0 {
+			unix.Setfsuid(nobody) // root may list all folders
+		}
+		if _, err := os.Stat(inner); err != nil {
+			made <- errOutOfReach
+		} else if _, err := os.ReadDir(outer); err == nil {
+			made <- errors.New("the folder above can be listed")
+		} else {
+			made <- prepareFolder(filepath.Join(inner, "a", "state"))
+		}
+	}()
+	switch err := <-made; {
+	case errors.Is(err, errOutOfReach):
+		t.Skip("temporary files lie where other accounts cannot go")
+	case err != nil:
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(filepath.Join(inner, "a", "state")); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("%v, %v", info, err)
+	}
 }

@@ -14,11 +14,11 @@ import (
 
 	"github.com/mattn/go-sqlite3"
 
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 )
 
-// TestKindsOfErrors: what SQLite and the system say is one of few kinds; the system's word
-// counts where both are known, and what is none of them stays what it is.
+// TestKindsOfErrors: every error of SQLite and the system is of one of few kinds; the system's
+// counts if both are known; an error of no kind stays unchanged.
 func TestKindsOfErrors(t *testing.T) {
 	strange := errors.New("strange")
 	for _, c := range []struct{ err, want error }{
@@ -39,7 +39,7 @@ func TestKindsOfErrors(t *testing.T) {
 			t.Errorf("explained twice: %v", again)
 		}
 	}
-	for _, err := range []error{nil, context.Canceled, context.DeadlineExceeded, engine.ErrIntentOpen, engine.ErrNoIntent} {
+	for _, err := range []error{nil, context.Canceled, context.DeadlineExceeded, journal.ErrIntentOpen, journal.ErrNoIntent} {
 		if got := explain("save", "/x", err); got != err {
 			t.Errorf("%v became %v", err, got)
 		}
@@ -61,14 +61,15 @@ func TestKindsOfErrors(t *testing.T) {
 		}
 	}
 	if sortOf(strange) != sortPages || sortOf(&Error{Err: ErrCorrupt}) != sortPages || sortOf(damaged(sortLog, "x")) != sortLog || whatOf(strange) != "strange" || whatOf(damaged(sortLog, "page %d", 3)) != "page 3" {
-		t.Error("what is damaged is not told")
+		t.Error("the kind of damage is missing")
 	}
 	if !constraint(sqlite3.Error{ExtendedCode: sqlite3.ErrConstraintUnique}) || constraint(sqlite3.Error{ExtendedCode: sqlite3.ErrConstraintCheck}) || constraint(strange) {
 		t.Error("a breach of a unique index is not known")
 	}
 }
 
-// TestLockFile: who holds the store, and how often it was opened, as far as it can be read.
+// TestLockFile: the holder of the store, and how often it was opened, as far as the file can be
+// read.
 func TestLockFile(t *testing.T) {
 	for text, want := range map[string][2]int64{
 		"": {}, "123\n": {123, 0}, "123\nopened 7\n": {123, 7}, "123 opened": {123, 0}, "0\nopened 0\n": {}, "-5\nopened -7\n": {}, "x\nopened y\n": {},
@@ -102,7 +103,7 @@ func TestLockFile(t *testing.T) {
 	}
 }
 
-// TestHeaderOfAFile: what SQLite's first 100 bytes may say.
+// TestHeaderOfAFile: valid and invalid values of SQLite's first 100 bytes.
 func TestHeaderOfAFile(t *testing.T) {
 	good := make([]byte, 100)
 	copy(good, "SQLite format 3\x00")
@@ -131,7 +132,7 @@ func TestHeaderOfAFile(t *testing.T) {
 		if err := checkHeader(path); (err == nil) != c.good || err != nil && (!errors.Is(err, ErrCorrupt) || sortOf(err) != sortHeader) {
 			t.Errorf("%s: %v", name, err)
 		}
-		for n, passes := range map[int]bool{0: c.good, 1: true} { // SQLite puts it back from its journal
+		for n, passes := range map[int]bool{0: c.good, 1: true} { // SQLite restores it from its journal
 			if err := os.WriteFile(path+"-journal", make([]byte, n), 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -145,9 +146,9 @@ func TestHeaderOfAFile(t *testing.T) {
 	}
 }
 
-// TestWhoMayReadAndWrite: the folder and the file are the daemon's alone; where others may
-// write, nothing is trusted.
-func TestWhoMayReadAndWrite(t *testing.T) {
+// TestFileModesAreChecked: folder and file are private to the daemon; a folder where others may
+// write is not trusted.
+func TestFileModesAreChecked(t *testing.T) {
 	for _, c := range []struct {
 		folder, file fs.FileMode
 		foreign      bool

@@ -15,19 +15,19 @@ import (
 	"github.com/sluice-hpc/sluice/checkpoint/disktest"
 )
 
-// sector is what a disk writes wholly or not at all.
+// sector is the unit that a disk writes completely or not at all, in bytes.
 const sector = 512
 
-// inode is a file on a disk that may lose power: what is certain, and what was
-// written since the last sync.
+// inode is a file on a disk that may lose power: what is certain, and what was written since
+// the last sync.
 type inode struct {
 	safe  []byte
 	loose []disktest.Call
-	was   [][]byte // of the log's index, which is shared memory: as it was since the last sync
+	was   [][]byte // of the log's index, which is shared memory: its states since the last sync
 }
 
-// entry is a change of a folder that was not synced yet: name is there as that
-// inode from now on, or, with nil, no longer.
+// entry is a change of a folder that was not synced yet: name refers to that inode from now on
+// or, with nil, does not exist any more.
 type entry struct {
 	name string
 	file *inode
@@ -38,15 +38,15 @@ type platter struct {
 	sync.Mutex
 	root   string
 	live   map[string]*inode // as programs see it
-	safe   map[string]*inode // as it is after a power loss, if all of loose is lost
+	safe   map[string]*inode // as after a power loss, if all of loose is lost
 	loose  []entry
 	lost   []loss
 	step   int
 	calls  int
 	rng    *rand.Rand
-	every  int  // outcomes tried at a call
-	thin   bool // tried is nothing lost, as with kill -9, at one call in four, a coin at one in two
-	ignore bool // planted: syncs are lost too
+	every  int  // number of outcomes tried per call
+	thin   bool // tried are: nothing lost, as with kill -9, at one call in four, and random loss at one in two
+	ignore bool // injected fault: syncs are lost too
 	short  bool // the short story, on what hold put there
 }
 
@@ -78,7 +78,7 @@ func (p *platter) hold(t *testing.T, m image) {
 	p.safe = maps.Clone(p.live)
 }
 
-// take notes a call, and what a power loss right before it would leave.
+// take records a call, and what a power loss right before it would leave.
 func (p *platter) take(c disktest.Call) unix.Errno {
 	p.Lock()
 	defer p.Unlock()
@@ -138,8 +138,8 @@ func (p *platter) link(name string, file *inode) {
 	}
 }
 
-// lose returns the n-th outcome of a power loss: 0 keeps everything, as kill -9
-// does, 1 nothing that was not synced, the others toss a coin for every call.
+// lose returns the n-th outcome of a power loss: 0 keeps everything, as kill -9 does; 1 keeps
+// only what was synced; the others decide for every call at random.
 func (p *platter) lose(call string, n int) loss {
 	names := maps.Clone(p.safe)
 	kept := p.rng.IntN(len(p.loose) + 1) // a journaling file system keeps their order
@@ -160,9 +160,9 @@ func (p *platter) lose(call string, n int) loss {
 	return l
 }
 
-// survive returns a file's bytes behind the power loss.
+// survive returns a file's bytes after the power loss.
 func (p *platter) survive(file *inode, n int) []byte {
-	if len(file.was) > 0 { // nobody says when shared memory is written back
+	if len(file.was) > 0 { // it is undefined when shared memory is written back
 		at := len(file.was) - 1
 		if n > 0 {
 			at = p.rng.IntN(len(file.was))
@@ -175,7 +175,7 @@ func (p *platter) survive(file *inode, n int) []byte {
 		switch {
 		case n == 0 || n > 1 && fate == 0:
 			now = done(now, c)
-		case n > 1 && fate == 1 && c.Kind == "write": // torn
+		case n > 1 && fate == 1 && c.Kind == "write": // torn write
 			for at := 0; at < len(c.Data); {
 				size := min(sector-int((c.At+int64(at))%sector), len(c.Data)-at)
 				if p.rng.IntN(2) == 0 {
@@ -188,7 +188,7 @@ func (p *platter) survive(file *inode, n int) []byte {
 	return now
 }
 
-// done returns a file's bytes behind a write or a cut.
+// done returns a file's bytes after a write or a truncation.
 func done(raw []byte, c disktest.Call) []byte {
 	end := int(c.At) + len(c.Data)
 	if c.Kind == "cut" {
@@ -201,8 +201,7 @@ func done(raw []byte, c disktest.Call) []byte {
 	return raw
 }
 
-// record plays the story on a platter and returns how the store stood behind
-// every step.
+// record plays the story on a platter and returns the contents of the store after every step.
 func (p *platter) record(t *testing.T) (stood []string) {
 	t.Helper()
 	w := &disktest.Watch{Root: p.root, Seen: p.take}
@@ -221,7 +220,7 @@ func (p *platter) record(t *testing.T) (stood []string) {
 			if err != nil {
 				t.Error(err)
 			}
-			if y.s == nil { // closed it says what it said
+			if y.s == nil { // closed: same contents as before
 				now = stood[n-1]
 			}
 			stood = append(stood, now)
@@ -230,8 +229,8 @@ func (p *platter) record(t *testing.T) (stood []string) {
 	return stood
 }
 
-// fits reports what is wrong with the store that a power loss left: it must open
-// without a complaint and stand as before the step, or as behind it.
+// fits returns what is wrong with the store that a power loss left: it has to open without a
+// notice, with its contents before or after the step.
 func (l loss) fits(t *testing.T, root string, stood []string) bool {
 	t.Helper()
 	if err := os.RemoveAll(filepath.Join(root, "state")); err != nil {
@@ -254,9 +253,9 @@ func (l loss) fits(t *testing.T, root string, stood []string) bool {
 	return false
 }
 
-// The power goes before every call that writes: what was not synced is there,
-// gone, or torn. No transaction that was acknowledged is missing, none is there
-// by half, and the store opens without a complaint.
+// The power fails before every call that writes: what was not synced is there, gone, or torn.
+// No acknowledged transaction is missing, none is there in part, and the store opens without a
+// notice.
 func TestPowerLoss(t *testing.T) {
 	outcomes := 3
 	if n := campaign(t, 0); n > 0 {
@@ -269,8 +268,8 @@ func TestPowerLoss(t *testing.T) {
 	counted(t, "store-power-losses", len(p.lost))
 }
 
-// The same while a store of an earlier schema is brought up to date, after kill -9
-// and after a clean end.
+// The same during the migration of a store of an earlier schema, after kill -9 and after a
+// clean end.
 func TestPowerLossInAMigration(t *testing.T) {
 	boundaries, losses := 0, 0
 	for _, name := range []string{"schema2-killed", "schema1", "schema2"} {
@@ -278,7 +277,7 @@ func TestPowerLossInAMigration(t *testing.T) {
 		if campaign(t, 0) > 0 {
 			outcomes = 24
 		} else if boundaries > 0 {
-			break // a usual run takes one
+			break // an ordinary run takes one
 		}
 		p := newPlatter(disktest.Scratch(t), outcomes)
 		p.short, p.thin = true, outcomes == 2
@@ -291,8 +290,8 @@ func TestPowerLossInAMigration(t *testing.T) {
 	counted(t, "store-migration-power-losses", losses)
 }
 
-// lossesFit plays the story, opens what every power loss left, and returns at how
-// many calls there was one.
+// lossesFit plays the story, opens what every power loss left, and returns at how many calls
+// there was one.
 func (p *platter) lossesFit(t *testing.T) int {
 	t.Helper()
 	stood := p.record(t)
@@ -306,7 +305,7 @@ func (p *platter) lossesFit(t *testing.T) int {
 	return len(boundaries)
 }
 
-// A disk that forgets what was synced is found out: the test above can fail.
+// A disk that loses synced data is detected: the test above can fail.
 func TestPowerLossIsSeen(t *testing.T) {
 	p := newPlatter(disktest.Scratch(t), 2)
 	p.ignore = true
@@ -319,11 +318,10 @@ func TestPowerLossIsSeen(t *testing.T) {
 	t.Error("no sync was honoured, and nothing was missing")
 }
 
-// Every folder that is made is synced into the one above it before anything is
-// acknowledged.
+// Every new folder is synced into its parent BEFORE anything is acknowledged.
 func TestNewFoldersAreDurable(t *testing.T) {
 	root := disktest.Scratch(t)
-	synced := map[string]bool{} // by folder that was made
+	synced := map[string]bool{} // by new folder
 	w := &disktest.Watch{Root: root, Seen: func(c disktest.Call) unix.Errno {
 		switch c.Kind {
 		case "mkdir":

@@ -18,7 +18,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/store/contract"
 )
 
-// TestMain lets the test program stand in for another sluiced.
+// TestMain lets the test program act as another sluiced.
 func TestMain(m *testing.M) {
 	if path := os.Getenv("STORE_TEST_FILE"); path != "" {
 		if os.Getenv("STORE_TEST_PASS") != "" {
@@ -35,8 +35,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// otherDaemon opens the store, writes an intent, says how that went and waits
-// to be killed.
+// otherDaemon opens the store, writes an intent, prints the result and waits to be killed.
 func otherDaemon(path string) int {
 	ctx := context.Background()
 	s, _, err := Open(ctx, path, noon)
@@ -48,7 +47,7 @@ func otherDaemon(path string) int {
 	return 0
 }
 
-// otherProgram has the file open as a person in the sqlite3 shell has, locked.
+// otherProgram has the file open and locked, as a person with the sqlite3 shell has.
 func otherProgram(path, lock string) int {
 	db, err := sql.Open("sqlite3", "file:"+path)
 	if err == nil {
@@ -60,7 +59,7 @@ func otherProgram(path, lock string) int {
 	return 0
 }
 
-// passerBy opens the file to read it and closes it again, whenever it is sent a line.
+// passerBy opens the file to read it and closes it again, for each line that it is sent.
 func passerBy(path string) int {
 	fmt.Println("opened:", nil)
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
@@ -76,14 +75,14 @@ func passerBy(path string) int {
 	return 0
 }
 
-// process is another program, and what it is told through.
+// process is another program, and its standard input.
 type process struct {
 	*exec.Cmd
 	in io.Writer
 }
 
-// another starts this test program again as a daemon on the store, as the user, and
-// returns it with what it said.
+// another starts this test program as a daemon on the store, as the user, and returns it with
+// what it printed.
 func another(t *testing.T, program, path string, credential *syscall.Credential) (process, string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), program)
@@ -110,8 +109,8 @@ func another(t *testing.T, program, path string, credential *syscall.Credential)
 	return process{cmd, in}, strings.TrimSpace(line)
 }
 
-// A second daemon is told the first one's pid; one that was killed leaves
-// nothing in the way, and its intents are there.
+// A second daemon is told the first one's pid. A killed one blocks nothing, and its intents are
+// there.
 func TestOneDaemonAStore(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state", "sluice.db")
 	self, err := os.Executable()
@@ -142,12 +141,12 @@ func TestOneDaemonAStore(t *testing.T) {
 	}
 }
 
-// A store that may be read and not written is refused in words, not set aside.
+// A store that is readable and not writable is refused with a message, not set aside.
 func TestReadOnly(t *testing.T) {
 	if os.Getuid() != 0 {
-		t.Skip("SKIPPED, read-only store not tested: needs root to become nobody")
+		t.Skip("SKIPPED, read-only store not tested: needs root to become another user")
 	}
-	base := reachable(t) // nobody may not enter go's own folders
+	base := reachable(t) // the other user may not enter go's own folders
 	path := filledIn(t, base)
 	dir := filepath.Dir(path)
 	self, err := os.Executable()
@@ -156,15 +155,15 @@ func TestReadOnly(t *testing.T) {
 	}
 	program := filepath.Join(base, "daemon")
 	copyFile(t, self, program)
-	nobody := &syscall.Credential{Uid: 65534, Gid: 65534}
+	other := &syscall.Credential{Uid: 65534, Gid: 65534}
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	_, said := another(t, program, path, nobody)
+	_, said := another(t, program, path, other)
 	if !strings.Contains(said, ErrReadOnly.Error()) || !strings.Contains(said, "must own") {
 		t.Errorf("folder read-only: %s", said)
 	}
-	// The folder is his, the file is not.
+	// The folder belongs to it, the file does not.
 	if err := os.Chown(dir, 65534, 65534); err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +173,7 @@ func TestReadOnly(t *testing.T) {
 	if err := os.Chmod(path, 0o444); err != nil {
 		t.Fatal(err)
 	}
-	_, said = another(t, program, path, nobody)
+	_, said = another(t, program, path, other)
 	if !strings.Contains(said, ErrReadOnly.Error()) {
 		t.Errorf("file read-only: %s", said)
 	}
@@ -206,7 +205,7 @@ func copyFile(t *testing.T, from, to string) {
 	if err := os.WriteFile(to, raw, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chmod(to, 0o755); err != nil { // whatever the umask is
+	if err := os.Chmod(to, 0o755); err != nil { // independent of the umask
 		t.Fatal(err)
 	}
 }

@@ -13,14 +13,13 @@ const (
 
 	pruneAnswers = `DELETE FROM answers WHERE at < ? RETURNING sum`
 
-	// By way of the index alone, which is read whole: Prune is called once a day.
+	// Through the index only, which is read completely: Prune is called once a day.
 	pruneSamples = `DELETE FROM samples WHERE model IN (SELECT model FROM samples GROUP BY model HAVING max(at) < ?) RETURNING sum`
 )
 
-// Prune forgets jobs that ended before the time, their histories, moves that were
-// closed before it, and the speeds and answers of models and scripts of which nothing was
-// heard since. A job
-// without a model has one of its own, so that every job leaves one behind.
+// Prune deletes jobs that ended before the time, their histories, moves that were closed before
+// it, and the samples and answers of models and scripts without news since. A job without a
+// model has its own series, so that every job leaves one.
 func (s *Store) Prune(ctx context.Context, before time.Time) error {
 	return s.write(ctx, "prune", func(c *change) error {
 		for _, p := range []struct{ of, text string }{
@@ -36,8 +35,8 @@ func (s *Store) Prune(ctx context.Context, before time.Time) error {
 
 const newest = `SELECT max(submitted), max(ended) FROM jobs`
 
-// Newest returns when the newest job in the store was handed in or ended, zero when there
-// is none. It tells a clock that is far ahead from the time that passed.
+// Newest returns when the newest job in the store was submitted or ended, zero if there is
+// none. With it, a clock that is far ahead is distinguished from time that passed.
 func (s *Store) Newest(ctx context.Context) (time.Time, error) {
 	var submitted, ended sql.NullInt64
 	if err := s.db.QueryRowContext(ctx, newest).Scan(&submitted, &ended); err != nil {

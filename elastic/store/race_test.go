@@ -16,8 +16,8 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/store/contract"
 )
 
-// Daemons start on one store at the same moment, again and again: one has it and
-// the others are told so, whoever comes first, also while it is being closed.
+// Daemons start on one store at the same moment, repeatedly: one gets it and the others are
+// told so, in any order, also while it is being closed.
 func TestDaemonsRace(t *testing.T) {
 	const daemons = 5
 	path := newStory(disktest.Scratch(t)).path
@@ -88,8 +88,8 @@ func TestProcessesRace(t *testing.T) {
 	}
 }
 
-// Somebody takes the lock file for stale and removes it while the daemon runs:
-// a second one is refused all the same.
+// A person takes the lock file for stale and removes it while the daemon runs: a second daemon
+// is refused all the same.
 func TestLockFileRemoved(t *testing.T) {
 	path := newStory(disktest.Scratch(t)).path
 	must(t, path)
@@ -100,7 +100,7 @@ func TestLockFileRemoved(t *testing.T) {
 	refused(t, err, ErrInUse, "another sluiced", "one sluiced a store")
 }
 
-// What a lock file says binds nobody: the kernel's lock does.
+// The contents of a lock file have no effect: the kernel's lock decides.
 func TestStaleLockFile(t *testing.T) {
 	for _, says := range []string{"", "1\n", fmt.Sprintf("%d\nopened 1\n", os.Getppid()), "-5 opened -9", "\x00\xff garbage", strings.Repeat("9", 1<<16)} {
 		path := filled(t)
@@ -113,8 +113,8 @@ func TestStaleLockFile(t *testing.T) {
 	}
 }
 
-// Another program holds SQLite's own lock: the daemon waits its time, says so, and
-// does not take the file for damaged.
+// Another program holds SQLite's own lock: the daemon waits for busyFor, reports it, and does
+// not take the file for damaged.
 func TestLockedByAnotherProcess(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
@@ -139,8 +139,8 @@ func TestLockedByAnotherProcess(t *testing.T) {
 	}
 }
 
-// A copy from yesterday is put back: the store says that it is one, and goes on.
-func TestOlderCopyIsSaidAloud(t *testing.T) {
+// A copy from yesterday is restored: a notice says so, and the store works.
+func TestOlderCopyGivesANotice(t *testing.T) {
 	m, want := full(t, false)
 	root := disktest.Scratch(t)
 	path := newStory(root).path
@@ -169,20 +169,20 @@ func TestOlderCopyIsSaidAloud(t *testing.T) {
 	if err := s.Shutdown(); err != nil {
 		t.Fatal(err)
 	}
-	must(t, path) // said once
+	must(t, path) // reported once
 	if left, _ := filepath.Glob(path + ".corrupt-*"); len(left) > 0 {
 		t.Errorf("set aside: %v", left)
 	}
 }
 
-// A count in the lock file that nobody could have come to is none.
+// An implausible count in the lock file is ignored.
 func TestImpossibleCount(t *testing.T) {
 	path := filled(t)
 	for _, says := range []string{"1\nopened 9223372036854775807\n", "1\nopened 99999999999999999999\n", "1\nopened -3\n"} {
 		if err := os.WriteFile(path+".lock", []byte(says), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		s := must(t, path) // without a notice of an older copy
+		s := must(t, path) // without a notice about an older copy
 		if err := s.Shutdown(); err != nil {
 			t.Fatal(err)
 		}

@@ -12,15 +12,14 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/store/contract"
 )
 
-// reads are the ways in which a person looks into the store with another program.
+// reads are ways in which a person reads the store with another program.
 var reads = []string{
 	"SELECT count(*) FROM jobs",
-	"BEGIN; SELECT count(*) FROM jobs", // and goes for lunch
+	"BEGIN; SELECT count(*) FROM jobs", // and stays in the transaction
 }
 
-// A reader beside the daemon, one that was there when it was killed, and one that
-// stays while it comes and goes: nobody is refused, nothing is lost, and nothing is
-// taken for damaged.
+// A reader beside the daemon, one that was there when the daemon was killed, and one that stays
+// over restarts: nothing is refused or lost, and nothing is taken for damaged.
 func TestReadersBesideTheDaemon(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
@@ -58,8 +57,8 @@ func TestReadersBesideTheDaemon(t *testing.T) {
 	}
 }
 
-// The daemon was killed; a person looks, and closes the file again, which folds the
-// log into it and removes it, just while the daemon starts.
+// The daemon was killed. A reader opens the file and closes it again, which folds the log into
+// it and removes the log, just while the daemon starts.
 func TestReaderLeavesAsTheDaemonStarts(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
@@ -79,7 +78,7 @@ func TestReaderLeavesAsTheDaemonStarts(t *testing.T) {
 			t.Fatal(err)
 		}
 		for there := true; there; {
-			if round%3 == 2 { // all of a start, which takes longer
+			if round%3 == 2 { // a whole start, which takes longer
 				now, notices, err := opened(root)
 				if err != nil || len(notices) > 0 || now != want {
 					t.Fatalf("round %d: %v, notices %q\n%s\nwant\n%s", round, err, notices, now, want)
@@ -100,7 +99,7 @@ func TestReaderLeavesAsTheDaemonStarts(t *testing.T) {
 	}
 }
 
-// A statement that runs with every transaction must find its rows by an index.
+// A statement that runs with every transaction must find its rows through an index.
 func TestWritesReadNoWholeTable(t *testing.T) {
 	s := must(t, filepath.Join(t.TempDir(), "state", "sluice.db"))
 	for _, statement := range []string{

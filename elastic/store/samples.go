@@ -6,21 +6,21 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 )
 
 const (
 	insertSample = `INSERT INTO samples (` + sampleColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
-	// Those behind the newest ones of the model.
+	// Samples beyond the newest ones of the model.
 	forgetSamples = `DELETE FROM samples WHERE id IN
 		(SELECT id FROM samples WHERE model = ? ORDER BY at DESC, id DESC LIMIT -1 OFFSET ?) RETURNING sum`
 
 	anySample = `SELECT EXISTS (SELECT 1 FROM samples WHERE model = ?)`
 
-	// Series of an owner behind those with the newest samples. The names are found by one
-	// seek each, whatever the number of their rows.
+	// Series of an owner beyond those with the newest samples. The names are found by one seek
+	// each, whatever the number of their rows.
 	forgetSeries = `WITH RECURSIVE series (model) AS (
 			SELECT min(model) FROM samples WHERE model >= ?1 AND model < ?2
 			UNION ALL
@@ -29,7 +29,7 @@ const (
 			(SELECT model FROM series WHERE model IS NOT NULL
 				ORDER BY (SELECT max(at) FROM samples s WHERE s.model = series.model) DESC, model DESC LIMIT -1 OFFSET ?3) RETURNING sum`
 
-	// Those of jobs that are no model's.
+	// Samples of jobs without a model.
 	forgetOwn = `DELETE FROM samples WHERE model IN
 		(SELECT 'job:' || token || unit FROM jobs, (SELECT '/epoch' AS unit UNION SELECT '/step' UNION SELECT '/pace')
 			WHERE ended < ?) RETURNING sum`
@@ -37,8 +37,8 @@ const (
 	selectSamples = `SELECT ` + sampleColumns + ` FROM samples WHERE model = ? ORDER BY at DESC, id DESC LIMIT ?`
 )
 
-// AddSamples appends samples and forgets what is older than the newest
-// engine.MaxSamples of the model, and of its owner's models what exceeds engine.MaxSeries.
+// AddSamples appends samples and deletes what is older than the newest journal.MaxSamples of the
+// model, and the models of its owner beyond journal.MaxSeries.
 func (s *Store) AddSamples(ctx context.Context, model string, samples []speed.Sample) error {
 	return s.write(ctx, "save speeds", func(c *change) error {
 		t, err := c.tally("samples")
@@ -50,26 +50,26 @@ func (s *Store) AddSamples(ctx context.Context, model string, samples []speed.Sa
 			return err
 		}
 		for _, x := range samples {
-			x = engine.NormalSample(x)
+			x = journal.NormalSample(x)
 			t.last++
 			values := []any{t.last, model, x.GPUs, x.Nodes, x.Seconds, x.Units, order(x.At), x.Kind, x.Split, x.Beside}
 			if err := c.put("samples", insertSample, values, ""); err != nil {
 				return err
 			}
 		}
-		if err := c.forget("samples", forgetSamples, model, engine.MaxSamples); err != nil {
+		if err := c.forget("samples", forgetSamples, model, journal.MaxSamples); err != nil {
 			return err
 		}
-		owner := engine.Owner(model)
+		owner := journal.Owner(model)
 		if known || owner == "" {
 			return nil
 		}
-		behind := strings.TrimSuffix(owner, ":") + ";" // the first name that is no model's of this owner
-		return c.forget("samples", forgetSeries, owner, behind, engine.MaxSeries)
+		behind := strings.TrimSuffix(owner, ":") + ";" // the first name that is not a model of this owner
+		return c.forget("samples", forgetSeries, owner, behind, journal.MaxSeries)
 	})
 }
 
-// ForgetOwn forgets the speeds of jobs without a model that ended before the time: no other
+// ForgetOwn deletes the samples of jobs without a model that ended before the time: no other
 // job learns from them.
 func (s *Store) ForgetOwn(ctx context.Context, before time.Time) error {
 	return s.write(ctx, "forget speeds of ended jobs", func(c *change) error {
@@ -97,7 +97,7 @@ func (s *Store) Samples(ctx context.Context, model string, limit int) ([]speed.S
 	return out, nil
 }
 
-// unknownTime sorts before every time that nanoseconds can hold.
+// unknownTime sorts before every time in nanoseconds.
 const unknownTime = -1 << 63
 
 func order(t time.Time) int64 {

@@ -3,7 +3,7 @@ package store
 import (
 	"context"
 
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/reason"
 )
 
@@ -16,10 +16,10 @@ const (
 )
 
 // SaveSegments inserts or replaces segments by token and restarts, all or none.
-func (s *Store) SaveSegments(ctx context.Context, segments []engine.Segment) error {
+func (s *Store) SaveSegments(ctx context.Context, segments []journal.Segment) error {
 	return s.write(ctx, "save history", func(c *change) error {
 		for _, g := range segments {
-			g = engine.NormalSegment(g)
+			g = journal.NormalSegment(g)
 			values := []any{g.Token, g.Restarts, g.Incarnation, placed(g.Place),
 				nanos(g.Started), nanos(g.Ended), g.DoneFrom, g.DoneTo, g.Seconds, reason.Encode(g.Cause),
 				g.Price.Save, g.Price.Drain, g.Price.Start, g.Price.Load, g.Price.Measured}
@@ -31,12 +31,11 @@ func (s *Store) SaveSegments(ctx context.Context, segments []engine.Segment) err
 	})
 }
 
-// Segments returns the job's segments in order of restarts; none for a job that
-// is not known.
-func (s *Store) Segments(ctx context.Context, token string) ([]engine.Segment, error) {
-	var out []engine.Segment
+// Segments returns the job's segments in order of restarts; none for an unknown job.
+func (s *Store) Segments(ctx context.Context, token string) ([]journal.Segment, error) {
+	var out []journal.Segment
 	err := s.rows(ctx, "read history", "segments", selectSegments, func(r row) error {
-		var g engine.Segment
+		var g journal.Segment
 		err := r.Scan(&g.Token, &g.Restarts, &g.Incarnation, document{&g.Place}, instant{&g.Started}, instant{&g.Ended},
 			&g.DoneFrom, &g.DoneTo, &g.Seconds, because{&g.Cause},
 			&g.Price.Save, &g.Price.Drain, &g.Price.Start, &g.Price.Load, &g.Price.Measured)

@@ -15,13 +15,13 @@ import (
 	"github.com/mattn/go-sqlite3"
 
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/elastic/store/contract"
 )
 
-// failing is SQLite whose n-th statement, row or commit fails, from 0; none below 0.
+// failing is SQLite whose n-th statement, row or commit fails, from 0; none if negative.
 type failing struct {
 	path string
 	at   int
@@ -101,7 +101,7 @@ func (r failingRows) Next(into []driver.Value) error {
 	return r.Rows.Next(into)
 }
 
-// contents is all that is in a store's tables.
+// contents returns everything in a store's tables.
 func contents(t *testing.T, db *sql.DB) string {
 	t.Helper()
 	names, err := db.Query("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
@@ -140,7 +140,7 @@ func contents(t *testing.T, db *sql.DB) string {
 	return out.String()
 }
 
-// calls are the store's own, on one that has something of everything.
+// calls are the store's calls, on a store with something in every table.
 func calls(s *Store) []struct {
 	name string
 	do   func() error
@@ -157,7 +157,9 @@ func calls(s *Store) []struct {
 		return elastic.Complaint{Sighting: elastic.Sighting{Node: node, GPU: "0", UID: 7, Unfit: "XID 79"}, First: noon, Last: noon}
 	}
 	sample := speed.Sample{Shape: speed.Shape{GPUs: 1, Nodes: 1}, Seconds: 1, Units: 1, At: noon}
-	answer := func(uid uint32, at time.Time) engine.Answer { return engine.Answer{UID: uid, Key: "script/x", At: at} }
+	answer := func(uid uint32, at time.Time) journal.Answer {
+		return journal.Answer{UID: uid, Key: "script/x", At: at}
+	}
 	return []struct {
 		name string
 		do   func() error
@@ -170,20 +172,20 @@ func calls(s *Store) []struct {
 		{"Close", func() error { return s.Close(ctx, mine(2), elastic.Done, nil, noon) }},
 		{"Open", func() error { _, err := s.Open(ctx); return err }},
 		{"Written", func() error { _, err := s.Written(ctx); return err }},
-		{"SaveJobs", func() error { return s.SaveJobs(ctx, []engine.JobRecord{contract.Job("a", 1), late}) }},
-		{"SaveJobs again", func() error { return s.SaveJobs(ctx, []engine.JobRecord{late}) }},
+		{"SaveJobs", func() error { return s.SaveJobs(ctx, []journal.JobRecord{contract.Job("a", 1), late}) }},
+		{"SaveJobs again", func() error { return s.SaveJobs(ctx, []journal.JobRecord{late}) }},
 		{"Jobs", func() error { _, err := s.Jobs(ctx, time.Time{}); return err }},
-		{"SaveSegments", func() error { return s.SaveSegments(ctx, []engine.Segment{{Token: "b"}, {Token: "b", Restarts: 1}}) }},
+		{"SaveSegments", func() error { return s.SaveSegments(ctx, []journal.Segment{{Token: "b"}, {Token: "b", Restarts: 1}}) }},
 		{"SaveSegments again", func() error {
-			return s.SaveSegments(ctx, []engine.Segment{{Token: "b", Cause: reason.UserAskedRequeue}})
+			return s.SaveSegments(ctx, []journal.Segment{{Token: "b", Cause: reason.UserAskedRequeue}})
 		}},
 		{"Segments", func() error { _, err := s.Segments(ctx, "b"); return err }},
 		{"SaveHealth", func() error { return s.SaveHealth(ctx, elastic.Health{complaint("n1"), complaint("n2")}) }},
 		{"SaveHealth again", func() error { return s.SaveHealth(ctx, elastic.Health{complaint("n2"), complaint("n3")}) }},
 		{"Health", func() error { _, err := s.Health(ctx); return err }},
-		{"SaveAnswers", func() error { return s.SaveAnswers(ctx, []engine.Answer{answer(7, noon), answer(8, noon)}) }},
+		{"SaveAnswers", func() error { return s.SaveAnswers(ctx, []journal.Answer{answer(7, noon), answer(8, noon)}) }},
 		{"SaveAnswers again", func() error {
-			return s.SaveAnswers(ctx, []engine.Answer{answer(7, noon.Add(1)), answer(8, time.Time{})})
+			return s.SaveAnswers(ctx, []journal.Answer{answer(7, noon.Add(1)), answer(8, time.Time{})})
 		}},
 		{"Answers", func() error { _, err := s.Answers(ctx); return err }},
 		{"AddSamples", func() error { return s.AddSamples(ctx, "user:7/model:m/epoch", []speed.Sample{sample, sample}) }},
@@ -196,8 +198,8 @@ func calls(s *Store) []struct {
 	}
 }
 
-// TestEveryStatementFails: whichever statement of a call fails, or row that it reads, the
-// call says so, and nothing has changed.
+// TestEveryStatementFails: if any statement of a call, or any row that it reads, fails, the
+// call returns an error and has changed nothing.
 func TestEveryStatementFails(t *testing.T) {
 	s := must(t, filepath.Join(t.TempDir(), "state", "sluice.db"))
 	plain, f := s.db, &failing{path: s.path}
@@ -233,9 +235,9 @@ func TestEveryStatementFails(t *testing.T) {
 	}
 }
 
-// TestEveryStatementOfAStartFails: the same of what checks a store and brings it up to date,
-// from nothing and from earlier schemas: it is as it was, or up to date. What tells the
-// schema a second time need not be there. Of the statements for each row some are tried.
+// TestEveryStatementOfAStartFails: the same for what checks a store and migrates it, from an
+// empty file and from earlier schemas: it is unchanged, or up to date. What stores the schema a
+// second time may be missing. Of the statements for each row some are tried.
 func TestEveryStatementOfAStartFails(t *testing.T) {
 	for _, from := range []string{"", "schema2", "schema3", "schema5"} {
 		m, let := image{}, 0
@@ -265,7 +267,7 @@ func TestEveryStatementOfAStartFails(t *testing.T) {
 	}
 }
 
-// failingStart checks a copy of a store, the n-th statement of which fails.
+// failingStart checks a copy of a store, whose n-th statement fails.
 func failingStart(t *testing.T, m image, n int) (what, before, after string, failed error) {
 	t.Helper()
 	root := t.TempDir()

@@ -14,20 +14,20 @@ import (
 
 	_ "github.com/mattn/go-sqlite3" // the driver "sqlite3"
 
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 )
 
 // Store implements these.
 var (
-	_ engine.Journal = (*Store)(nil)
-	_ engine.Samples = (*Store)(nil)
+	_ journal.Journal = (*Store)(nil)
+	_ journal.Samples = (*Store)(nil)
 )
 
-// busyFor is how long a call waits for another program that has the file locked,
-// such as a person with the sqlite3 shell.
+// busyFor is how long a call waits for another program that has the file locked, such as a
+// person's sqlite3 shell.
 const busyFor = 5 * time.Second
 
-// Store is an open journal. It may be used from many goroutines; writes queue.
+// Store is an open journal. It is safe for concurrent use; writes are serialized.
 type Store struct {
 	db     *sql.DB
 	lock   *lock
@@ -36,14 +36,12 @@ type Store struct {
 	damage atomic.Pointer[Error]
 }
 
-// Open opens, or makes, the store in the file path (mode 0600; its folder, which
-// should be the daemon's alone, 0700) and locks it against other daemons until
-// Shutdown. Everything in it is checked first. A damaged file is set aside as
-// PATH.corrupt-TIME-WHAT and an empty one started; now gives that TIME. The
-// notices returned tell of it, of a file that is missing though it was there
-// before, and of an older copy that was put back; they must reach a person.
-// ErrInUse, ErrNewer, ErrForeign, ErrReadOnly, ErrFull, ErrDisk and ErrBusy
-// leave everything as it was.
+// Open opens, or creates, the store in the file path (mode 0600; its folder, which should be
+// private to the daemon, 0700) and locks it against other daemons until Shutdown. It first
+// checks everything in it. A damaged file is set aside as PATH.corrupt-TIME-WHAT and an empty
+// one started; now gives that TIME. The notices report that, a missing file that existed
+// before, and an older copy that was restored; they MUST reach a person. After ErrInUse,
+// ErrNewer, ErrForeign, ErrReadOnly, ErrFull, ErrDisk and ErrBusy everything is unchanged.
 func Open(ctx context.Context, path string, now time.Time) (s *Store, notices []string, err error) {
 	return open(ctx, path, now, busyFor)
 }
@@ -65,7 +63,7 @@ func open(ctx context.Context, path string, now time.Time, busy time.Duration) (
 	return s, notices, nil
 }
 
-// start opens the file, or a new one in its place, and notes that it did.
+// start opens the file, or a new one in its place, and counts the opening.
 func (s *Store) start(ctx context.Context, now time.Time, busy time.Duration) (notices []string, err error) {
 	known := s.lock.opened > 0
 	fresh := false
@@ -100,8 +98,8 @@ func (s *Store) start(ctx context.Context, now time.Time, busy time.Duration) (n
 	return append(notices, notice...), nil
 }
 
-// leftovers reports an ErrCorrupt when a database that was there is gone or
-// empty and SQLite's files beside it are not: they must not meet a new one.
+// leftovers returns an ErrCorrupt if an existing database is gone or empty and SQLite's files
+// beside it are not: they MUST NOT be combined with a new one.
 func leftovers(path string, known bool) error {
 	info, err := os.Lstat(path)
 	gone := errors.Is(err, os.ErrNotExist)
@@ -117,13 +115,13 @@ func leftovers(path string, known bool) error {
 		return explain("open", path, err)
 	case left && gone:
 		err = damaged(sortMissing, "the file is gone, and its write-ahead log is not")
-	case !gone && known: // else the first start failed half way, and SQLite clears up
+	case !gone && known: // else the first start failed half way, and SQLite cleans up
 		err = damaged(sortEmpty, "the file is empty")
 	}
 	return explain("open", path, err)
 }
 
-// replace sets the damaged file aside, starts an empty one and says so.
+// replace sets the damaged file aside, starts an empty one and returns notices.
 func replace(ctx context.Context, path string, now time.Time, busy time.Duration, why error) (*sql.DB, string, error) {
 	aside, err := quarantine(path, sortOf(why), now)
 	if err != nil {
@@ -132,12 +130,12 @@ func replace(ctx context.Context, path string, now time.Time, busy time.Duration
 	db, _, err := openFile(ctx, path, busy)
 	return db, fmt.Sprintf("the store %s was damaged (%s): it is kept as %s and an empty one is started; "+
 		"jobs are found again in Slurm, learned speeds, histories and trust in nodes are lost; nothing has to be done; "+
-		"'sqlite3 %s .recover' shows what can still be read, and once nobody wants that, the file may be removed",
+		"'sqlite3 %s .recover' shows what can still be read, and if that is not needed, the file may be removed",
 		path, whatOf(why), aside, aside), err
 }
 
-// countOpening numbers the times the store was opened, in the store and in the
-// lock's file. A store that counted less is an older copy.
+// countOpening counts the times the store was opened, in the store and in the lock file. A
+// store with a lower count than the lock file is an older copy.
 func (s *Store) countOpening(ctx context.Context, fresh bool) (notices []string, err error) {
 	err = s.write(ctx, "open", func(c *change) error {
 		t, err := c.tally(whole)
@@ -158,7 +156,7 @@ func (s *Store) countOpening(ctx context.Context, fresh bool) (notices []string,
 	return notices, s.lock.write()
 }
 
-// openFile opens, checks and migrates one file; fresh says that it was empty.
+// openFile opens, checks and migrates one file; fresh: it was empty.
 func openFile(ctx context.Context, path string, busy time.Duration) (_ *sql.DB, fresh bool, err error) {
 	if err := prepareFile(path); err != nil {
 		return nil, false, err
@@ -183,7 +181,7 @@ func openFile(ctx context.Context, path string, busy time.Duration) (_ *sql.DB, 
 	return db, info.Size() == 0, nil
 }
 
-// checkAll checks what is there, brings it up to date, and checks the result.
+// checkAll checks the file, migrates it, and checks the result.
 func checkAll(ctx context.Context, db *sql.DB, path string) error {
 	steps, err := scripts()
 	if err != nil {
@@ -198,15 +196,15 @@ func checkAll(ctx context.Context, db *sql.DB, path string) error {
 	return checkRows(ctx, db, path)
 }
 
-// source names the file and how every connection treats it: an intent must be on
-// the disk before its first effect, hence FULL.
+// source returns the data source: the file, and how every connection treats it. An intent MUST
+// be on the disk BEFORE its first effect, hence FULL.
 func source(path string, busy time.Duration) string {
 	options := url.Values{
 		"_journal_mode": {"WAL"},
 		"_synchronous":  {"FULL"},
 		"_busy_timeout": {strconv.FormatInt(busy.Milliseconds(), 10)},
 		"_txlock":       {"immediate"},
-		// There are about so many statements; each is parsed once a connection.
+		// There are about as many statements; each is parsed once per connection.
 		"_stmt_cache_size": {"32"},
 	}
 	return (&url.URL{Scheme: "file", Path: path, RawQuery: options.Encode()}).String()
@@ -215,15 +213,15 @@ func source(path string, busy time.Duration) string {
 // Path returns the database's file.
 func (s *Store) Path() string { return s.path }
 
-// Shutdown folds the write-ahead log into the file, closes it and drops the
-// lock. (Close is the journal's word for ending an intent.)
+// Shutdown folds the write-ahead log into the file, closes it and drops the lock. (Close ends
+// an intent of the journal.)
 func (s *Store) Shutdown() error {
 	err := explain("close", s.path, s.db.Close())
 	return errors.Join(err, explain("unlock", s.path, s.lock.release()))
 }
 
-// Damage returns the first damage that a call met since Open, nil when there was
-// none. A daemon that meets one should stop: Open sets the file aside.
+// Damage returns the first damage that a call found since Open, nil if there was none. A daemon
+// that finds damage should stop: the next Open sets the file aside.
 func (s *Store) Damage() error {
 	if e := s.damage.Load(); e != nil {
 		return e
@@ -231,7 +229,7 @@ func (s *Store) Damage() error {
 	return nil
 }
 
-// explain is the function, and remembers damage.
+// explain is the function, and records damage.
 func (s *Store) explain(op string, err error) error {
 	err = explain(op, s.path, err)
 	var e *Error
@@ -241,8 +239,8 @@ func (s *Store) explain(op string, err error) error {
 	return err
 }
 
-// write runs one change in a transaction that is on the disk when write returns
-// nil, and undone when it does not.
+// write runs one change in a transaction. It is on the disk if write returns nil, and undone
+// otherwise.
 func (s *Store) write(ctx context.Context, op string, do func(*change) error) error {
 	if err := s.same(); err != nil {
 		return s.explain(op, err)
@@ -262,8 +260,8 @@ func (s *Store) write(ctx context.Context, op string, do func(*change) error) er
 	return s.explain(op, tx.Commit())
 }
 
-// same checks that the file is still the one that was opened. Written to a file
-// that was removed or replaced, an intent would be nowhere after a restart.
+// same checks that the file is still the one that was opened. An intent that is written to a
+// removed or replaced file would be lost after a restart.
 func (s *Store) same() error {
 	if s.file == nil { // being opened
 		return nil
@@ -278,8 +276,8 @@ func (s *Store) same() error {
 	return nil
 }
 
-// rows runs a query for whole rows of a table and calls scan for every one, once
-// it was checked.
+// rows runs a query for whole rows of a table and calls scan for each, AFTER its sum was
+// checked.
 func (s *Store) rows(ctx context.Context, op, of, query string, scan func(row) error, args ...any) error {
 	rows, err := s.db.QueryContext(ctx, query, args...)
 	if err != nil {

@@ -11,20 +11,20 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/elastic/store/contract"
 )
 
-// story is what a daemon does to its store, in steps of one transaction each, so
-// that after a crash the store must stand before the step or behind it.
+// story is what a daemon does with its store, in steps of one transaction each. After a crash
+// the store must have its contents before or after the step.
 type story struct {
 	path  string
 	s     *Store
 	moves map[elastic.JobID]elastic.Intent
-	notes []string // what opening said
-	short bool     // only a start, on what is there already
+	notes []string // notices of the opening
+	short bool     // only a start, on existing files
 }
 
 // never is a context that cannot be cancelled; see disktest.Watch.Do.
@@ -34,7 +34,7 @@ func newStory(root string) *story {
 	return &story{path: filepath.Join(root, "state", "sluice.db"), moves: map[elastic.JobID]elastic.Intent{}}
 }
 
-// steps returns the story. A step that fails may be repeated.
+// steps returns the story. A failed step may be repeated.
 func (y *story) steps() []func() error {
 	if y.short {
 		return []func() error{y.open, y.save(1, 3, false), y.health(2, 0), y.shutdown}
@@ -50,8 +50,8 @@ func (y *story) steps() []func() error {
 	}
 }
 
-// open starts a daemon. Its log is folded into the database after a few pages, so
-// that a short story sees that too.
+// open starts a daemon. Its log is folded into the database after a few pages, so that a short
+// story covers that too.
 func (y *story) open() error {
 	s, notes, err := Open(never, y.path, noon)
 	y.notes = append(y.notes, notes...)
@@ -66,7 +66,7 @@ func (y *story) open() error {
 func (y *story) shutdown() error {
 	s := y.s
 	y.s = nil
-	if s == nil { // a second try: only the first could fail
+	if s == nil { // a second try: only the first may fail
 		return nil
 	}
 	return s.Shutdown()
@@ -100,7 +100,7 @@ func (y *story) end(job elastic.JobID) func() error {
 
 func (y *story) save(from, to int, ended bool) func() error {
 	return func() error {
-		var all []engine.JobRecord
+		var all []journal.JobRecord
 		for n := from; n <= to; n++ {
 			r := contract.Job("token"+strconv.Itoa(n), elastic.JobID(n))
 			r.Done = float64(from) / 3
@@ -115,9 +115,9 @@ func (y *story) save(from, to int, ended bool) func() error {
 
 func (y *story) history(job, runs int) func() error {
 	return func() error {
-		var all []engine.Segment
+		var all []journal.Segment
 		for n := range runs {
-			all = append(all, engine.Segment{Token: "token" + strconv.Itoa(job), Restarts: n, Started: noon, DoneTo: float64(n) / 7, Cause: reason.UserAskedRequeue})
+			all = append(all, journal.Segment{Token: "token" + strconv.Itoa(job), Restarts: n, Started: noon, DoneTo: float64(n) / 7, Cause: reason.UserAskedRequeue})
 		}
 		return y.s.SaveSegments(never, all)
 	}
@@ -133,8 +133,8 @@ func (y *story) speeds(model string, count int) func() error {
 	}
 }
 
-// health replaces what is said of GPUs: of so many nodes, by a user who is or is not
-// the one from before.
+// health replaces the complaints about GPUs: of this many nodes, by a user that is or is not
+// the previous one.
 func (y *story) health(count, user int) func() error {
 	return func() error {
 		var all elastic.Health
@@ -148,7 +148,7 @@ func (y *story) health(count, user int) func() error {
 
 func (y *story) prune() error { return y.s.Prune(never, noon) }
 
-// dump is everything the store says, for comparison; "" while it is closed.
+// dump returns everything in the store, for comparison; "" while it is closed.
 func (y *story) dump() (string, error) {
 	if y.s == nil {
 		return "", nil
@@ -191,8 +191,8 @@ func opened(root string) (said string, notices []string, err error) {
 	return said, y.notes, errors.Join(err, y.s.Shutdown())
 }
 
-// campaign is how many mutations to try where enumerating all would take too
-// long: SLUICE_STORE_MUTATIONS, or what fits into every test run.
+// campaign returns how many mutations to try where enumerating all would take too long:
+// SLUICE_STORE_MUTATIONS, or usual.
 func campaign(t *testing.T, usual int) int {
 	t.Helper()
 	n, err := strconv.Atoi(os.Getenv("SLUICE_STORE_MUTATIONS"))
@@ -202,7 +202,7 @@ func campaign(t *testing.T, usual int) int {
 	return n
 }
 
-// counted prints a figure in the form that reports gather.
+// counted prints a figure in the format of reports.
 func counted(t *testing.T, name string, n int) {
 	t.Helper()
 	t.Logf("reliability: %s %d", name, n)

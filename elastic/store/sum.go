@@ -8,9 +8,9 @@ import (
 	"math"
 )
 
-// rowSum returns the sum of one row: of its table's name and of all its values,
-// as they are bound or as they were read, which gives the same. It is 64 bits of
-// SHA-256, so that no pattern of damage goes unseen.
+// rowSum returns the sum of one row: over its table's name and all its values, which are the
+// same when bound and when read. It is 64 bits of SHA-256, so that no pattern of damage goes
+// unnoticed.
 func rowSum(table string, values []any) (int64, error) {
 	raw := piece(nil, 's', table)
 	for _, v := range values {
@@ -27,7 +27,7 @@ func rowSum(table string, values []any) (int64, error) {
 			raw = number(raw, 'i', uint64(v))
 		case float64:
 			if v == 0 {
-				v = 0 // SQLite knows no negative zero
+				v = 0 // SQLite has no negative zero
 			}
 			raw = number(raw, 'f', math.Float64bits(v))
 		case string:
@@ -44,7 +44,7 @@ func number(raw []byte, kind byte, n uint64) []byte {
 	return binary.LittleEndian.AppendUint64(append(raw, kind), n)
 }
 
-// piece appends a text behind its length, so that two neighbours cannot trade bytes.
+// piece appends a text after its length, so that two neighbours cannot exchange bytes.
 func piece(raw []byte, kind byte, text string) []byte {
 	return append(number(raw, kind, uint64(len(text))), text...)
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/sluice-hpc/sluice/checkpoint/disktest"
 )
 
-// Damage that leaves every row sound for itself, and all of SQLite's structures:
-// rows that vanish, come back or trade places.
+// Damage that leaves every row valid by itself, and all of SQLite's structures: rows that
+// vanish, come back or exchange places.
 func TestRowsAreCounted(t *testing.T) {
 	m, _ := full(t, false)
 	for _, spoil := range []string{
@@ -44,7 +44,7 @@ func TestRowsAreCounted(t *testing.T) {
 	}
 }
 
-// The database is gone, and the log that belonged to it is not: the two never meet.
+// The database is gone, and its log is not: the log is never combined with another database.
 func TestLogWithoutItsDatabase(t *testing.T) {
 	m, _ := full(t, true)
 	root := disktest.Scratch(t)
@@ -63,7 +63,7 @@ func TestLogWithoutItsDatabase(t *testing.T) {
 	}
 }
 
-// The log, or its end, is gone, with transactions that were acknowledged.
+// The log, or its end, is gone, with acknowledged transactions.
 func TestLogCutOff(t *testing.T) {
 	for _, left := range []float64{-1, 0, 0.00001, 0.5, 0.999} {
 		m, _ := full(t, true)
@@ -76,7 +76,7 @@ func TestLogCutOff(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			used := logHeader + int(frames.frames)*(frameHeader+4096) // behind it lie frames of an earlier round
+			used := logHeader + int(frames.frames)*(frameHeader+4096) // after it are frames of an earlier round
 			m["-wal"] = m["-wal"][:int(float64(used)*left)]
 		}
 		if err := m.write(root, flip{}); err != nil {
@@ -98,7 +98,7 @@ func readIndexOf(t *testing.T, m image) (index, bool, error) {
 	return readIndex(path)
 }
 
-// A value has one sum, whether it is bound or read, and no other value has it.
+// A value has the same sum when bound and when read, and no other value has it.
 func TestRowSum(t *testing.T) {
 	seen := map[int64]int{}
 	for n, values := range [][]any{

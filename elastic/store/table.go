@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// columns lists a table's columns in the order in which they are summed, the sum
-// last. A row is always read whole, so that it can be checked.
+// columns lists a table's columns in the order in which they are summed, the sum last. A row is
+// always read completely, so that it can be checked.
 const (
 	intentColumns = `id, job, kind, step, incarnation, placed, target, any_nodes, restarts, request,
 		checkpoint, cause, fallbacks, opened, moved, asked_at, saved_at, requeued_at, pending_at, released_at,
@@ -26,9 +26,9 @@ const (
 // table is one of the tables whose rows are summed.
 type table struct {
 	name string
-	text string // reads all of it
-	id   bool   // its first column is an id that is never given twice
-	sums string // writes the sum of one row; the key comes behind it, the first columns
+	text string // SELECT of all columns
+	id   bool   // its first column is an id that is never reused
+	sums string // UPDATE of one row's sum, by its key, which is the first columns
 	keys int
 }
 
@@ -50,7 +50,7 @@ type row struct {
 	sum  int64
 }
 
-// checked reads the present row whole and compares it with its sum.
+// checked reads the present row completely and compares it with its sum.
 func checked(of string, rows *sql.Rows) (row, error) {
 	names, err := rows.Columns()
 	if err != nil {
@@ -73,7 +73,7 @@ func checked(of string, rows *sql.Rows) (row, error) {
 	return row{rows, raw[:last], sum}, nil
 }
 
-// Scan fills what it is given with the row's first columns.
+// Scan stores the row's first columns into its arguments.
 func (r row) Scan(into ...any) error {
 	rest := make([]any, len(r.raw)+1-len(into))
 	for i := range rest {
@@ -82,15 +82,15 @@ func (r row) Scan(into ...any) error {
 	return r.rows.Scan(append(into, rest...)...)
 }
 
-// asBefore is the table as the first schema with sums had it: its columns stood in the
-// order in which they were summed.
+// asBefore returns the table as in the first schema with sums, whose columns were in the order
+// in which they are summed.
 func (t table) asBefore() table {
 	_, rest, _ := strings.Cut(t.text, " FROM ")
 	t.text = "SELECT * FROM " + rest
 	return t
 }
 
-// asBeforeEndings is the table of jobs as it was before their endings were kept.
+// asBeforeEndings returns the table of jobs without their endings.
 func (t table) asBeforeEndings() table {
 	t.text = strings.Replace(t.text, "promised, barred, ending, sum", "promised, sum", 1)
 	return t
@@ -121,7 +121,7 @@ func verify(ctx context.Context, q asker, tables []table) error {
 	return nil
 }
 
-// each calls do with every row of a table, checked.
+// each calls do with every row of a table, AFTER its sum was checked.
 func each(ctx context.Context, q asker, t table, do func(row) error) error {
 	rows, err := q.QueryContext(ctx, t.text)
 	if err != nil {
@@ -140,7 +140,7 @@ func each(ctx context.Context, q asker, t table, do func(row) error) error {
 	return rows.Err()
 }
 
-// seal gives new sums to the rows of tables, or the first ones, and counts them.
+// seal gives the rows of tables new sums, or first ones, and counts them.
 func seal(ctx context.Context, tx *sql.Tx, tables []table, first bool) error {
 	for _, t := range tables {
 		all, err := readRaw(ctx, tx, t)

@@ -7,13 +7,13 @@ import (
 	"fmt"
 )
 
-// tally is what the rows of one table add up to. A row that vanished, came back
-// or was doubled by damage shows here, though every row for itself is sound.
+// tally sums up the rows of one table. A row that vanished, came back or was duplicated by
+// damage changes it, although every row by itself is valid.
 type tally struct {
 	of   string
-	n    int64 // rows; of whole: how often the store was opened
-	mix  int64 // their sums, by exclusive or
-	last int64 // the highest id ever given; of whole: the schema
+	n    int64 // number of rows; of whole: how often the store was opened
+	mix  int64 // XOR of their sums
+	last int64 // highest id ever given; of whole: the schema
 }
 
 // whole is the tally of the store itself.
@@ -34,7 +34,7 @@ type asker interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }
 
-// readTally reads a tally and checks its own sum; there must be one.
+// readTally reads a tally and checks its own sum; it MUST exist.
 func readTally(ctx context.Context, q asker, of string) (*tally, error) {
 	t := tally{}
 	var said int64
@@ -81,9 +81,9 @@ func (c *change) tally(of string) (*tally, error) {
 	return t, err
 }
 
-// put runs a statement that inserts or replaces one row of values, in the order
-// of the table's columns, and the row's sum. old asks for the sum of the row that
-// it replaces, by key, "" where there can be none.
+// put runs a statement that inserts or replaces one row of values, in the order of the table's
+// columns, and the row's sum. old is the query for the sum of the replaced row, by key; "" if
+// there can be none.
 func (c *change) put(of, statement string, values []any, old string, key ...any) error {
 	t, err := c.tally(of)
 	if err != nil {
@@ -105,7 +105,7 @@ func (c *change) put(of, statement string, values []any, old string, key ...any)
 	return nil
 }
 
-// drop takes the sums that a query returns out of the tally.
+// drop removes the sums that a query returns from the tally.
 func (c *change) drop(t *tally, query string, key ...any) error {
 	rows, err := c.tx.QueryContext(c.ctx, query, key...)
 	if err != nil {
@@ -131,7 +131,7 @@ func (c *change) forget(of, statement string, args ...any) error {
 	return c.drop(t, statement, args...)
 }
 
-// settle writes the tallies that were changed.
+// settle writes the changed tallies.
 func (c *change) settle() error {
 	for _, t := range c.tallies {
 		if err := writeTally(c.ctx, c.tx, t); err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// nanos writes a time as the schema wants it: NULL when unknown.
+// nanos returns a time as the schema stores it: NULL if unknown.
 func nanos(t time.Time) sql.NullInt64 {
 	return sql.NullInt64{Int64: t.UnixNano(), Valid: !t.IsZero()}
 }
@@ -30,13 +30,13 @@ func (i instant) Scan(column any) error {
 	return nil
 }
 
-// placed writes a placement: names and numbers, which JSON never refuses.
+// placed returns a placement as JSON: names and numbers, which never fail.
 func placed(p nodes.Placement) string {
 	raw, _ := json.Marshal(p)
 	return string(raw)
 }
 
-// encode writes a tag or an ending. Numbers that are infinite, or none, are an error.
+// encode returns a tag or an ending as JSON. Infinite or NaN numbers are an error.
 func encode(v any) (string, error) {
 	raw, err := json.Marshal(v)
 	return string(raw), err
@@ -54,7 +54,7 @@ func (d document) Scan(column any) error {
 	return json.Unmarshal([]byte(text.String), d.into)
 }
 
-// because reads a reason, which an older sluice wrote as a sentence.
+// because scans a reason; an older sluice stored it as a sentence.
 type because struct{ into *reason.Reason }
 
 // Scan takes a column's value.

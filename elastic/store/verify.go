@@ -11,10 +11,9 @@ import (
 	"sync"
 )
 
-// checkHeader looks at the first bytes of the file, before SQLite does: some of
-// them it would answer with a refusal that says nothing of damage. A file whose
-// very first write was cut short, and that SQLite is about to put back from its
-// rollback journal, is left to it.
+// checkHeader checks the first bytes of the file BEFORE SQLite reads them: for some damage
+// there SQLite's error would not say so. A file whose very first write was cut short, which
+// SQLite is about to restore from its rollback journal, is left to SQLite.
 func checkHeader(path string) error {
 	if info, err := os.Stat(path + "-journal"); err == nil && info.Size() > 0 {
 		return nil
@@ -42,7 +41,7 @@ func checkHeader(path string) error {
 	return nil
 }
 
-// checkPages asks SQLite whether its own structures are sound, indexes included.
+// checkPages asks SQLite whether its own structures are valid, indexes included.
 func checkPages(ctx context.Context, db *sql.DB, path string) error {
 	var verdict, mode string
 	if err := db.QueryRowContext(ctx, "PRAGMA integrity_check(1)").Scan(&verdict); err != nil {
@@ -61,8 +60,8 @@ func checkPages(ctx context.Context, db *sql.DB, path string) error {
 	return nil
 }
 
-// checkRows compares tables and indexes with what the migrations make, and every
-// row with its sum.
+// checkRows compares tables and indexes with the result of the migrations, and every row with
+// its sum.
 func checkRows(ctx context.Context, db *sql.DB, path string) error {
 	want, err := blueprint()
 	if err != nil {
@@ -80,7 +79,7 @@ func checkRows(ctx context.Context, db *sql.DB, path string) error {
 	return suspect("check", path, sortRows, verify(ctx, db, tables))
 }
 
-// blueprint returns the tables and indexes of a fresh store.
+// blueprint returns the tables and indexes of a new store.
 var blueprint = sync.OnceValues(func() (map[string]string, error) {
 	steps, err := scripts()
 	if err != nil {
@@ -91,7 +90,7 @@ var blueprint = sync.OnceValues(func() (map[string]string, error) {
 		return nil, err
 	}
 	defer db.Close()
-	db.SetMaxOpenConns(1) // every connection has a memory of its own
+	db.SetMaxOpenConns(1) // every connection has its own memory
 	ctx := context.Background()
 	if err := apply(ctx, db, steps, 0); err != nil {
 		return nil, fmt.Errorf("the migrations do not run: %w", err)
@@ -99,8 +98,8 @@ var blueprint = sync.OnceValues(func() (map[string]string, error) {
 	return objects(ctx, db)
 })
 
-// objects returns the text of every table and index by kind and name. What an
-// administrator added, an index or statistics, does no harm.
+// objects returns the text of every table and index by kind and name. Additions of an
+// administrator, an index or statistics, are allowed.
 func objects(ctx context.Context, db *sql.DB) (map[string]string, error) {
 	rows, err := db.QueryContext(ctx, "SELECT type || ' ' || name, tbl_name || ': ' || ifnull(sql, '') FROM sqlite_master")
 	if err != nil {

@@ -9,12 +9,11 @@ import (
 	"os"
 )
 
-// SQLite ends its write-ahead log silently at the first frame that does not match
-// its sum. That is right for a write that never finished, and wrong for one that
-// was acknowledged: the store would go back to an older state without a word. The
-// log's index, which a daemon that was killed leaves behind, says how many frames
-// were synced and acknowledged. Here it is held against the log. After a power
-// loss the index may be old or torn; then it claims less, or nothing.
+// SQLite ends its write-ahead log silently at the first frame that does not match its sum. That
+// is right for a write that never finished, and wrong for one that was acknowledged: the store
+// would silently return to an older state. The log's index, which a killed daemon leaves
+// behind, says how many frames were synced and acknowledged. It is compared with the log here.
+// After a power loss the index may be old or torn; then it claims less, or nothing.
 const (
 	indexSize   = 48 // of one of the two copies at its start
 	indexFilled = 96 // offset: frames that are in the database already
@@ -23,16 +22,15 @@ const (
 	walFormat   = 3007000
 )
 
-// index is what matters of the log's index.
+// index is the relevant part of the log's index.
 type index struct {
 	frames, filled uint32
 	salt           []byte
 }
 
-// checkLog reports an ErrCorrupt when the log beside the database lacks something
-// that was acknowledged. Another program that has the file open, and is just being
-// closed, removes first the index and then the log: a verdict counts only while the
-// index says what it said before.
+// checkLog returns an ErrCorrupt if the log beside the database lacks something that was
+// acknowledged. Another program that has the file open, and is just closing it, removes first
+// the index and then the log: so a result counts only if the index is unchanged afterwards.
 func checkLog(path string) error {
 	for {
 		claim, ok, err := readIndex(path + "-shm")
@@ -71,7 +69,7 @@ func (x index) check(path string) error {
 	return explain("check", path, x.holds(f))
 }
 
-// readIndex reads the index; ok is false when it makes no claim to believe.
+// readIndex reads the index; ok is false if it makes no valid claim.
 func readIndex(path string) (x index, ok bool, err error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -120,7 +118,7 @@ func (x index) holds(log io.Reader) error {
 		return damaged(sortLog, "the write-ahead log's header does not match its sum; it had %d pages", x.frames)
 	}
 	if !bytes.Equal(header[16:24], x.salt) {
-		return nil // the index is of an earlier log: it was not written back before a power loss
+		return nil // the index belongs to an earlier log: it was not written back before a power loss
 	}
 	frame := make([]byte, frameHeader+int(size))
 	for n := range x.frames {
@@ -136,7 +134,7 @@ func (x index) holds(log io.Reader) error {
 	return nil
 }
 
-// logSum is SQLite's sum, going on from a and b; raw is a multiple of 8 bytes.
+// logSum is SQLite's checksum, continued from a and b; len(raw) MUST be a multiple of 8.
 func logSum(order binary.ByteOrder, raw []byte, a, b uint32) (uint32, uint32) {
 	for ; len(raw) >= 8; raw = raw[8:] {
 		a += order.Uint32(raw) + b

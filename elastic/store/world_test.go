@@ -16,29 +16,32 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/event"
+	"github.com/sluice-hpc/sluice/elastic/engine/track"
 	"github.com/sluice-hpc/sluice/elastic/policy"
-	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/elastic/store"
+	"github.com/sluice-hpc/sluice/elastic/world"
+	"github.com/sluice-hpc/sluice/elastic/world/records"
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// lives is the real engine with the real store in a simulated cluster. It is
-// stopped again and again, and something happens to its store meanwhile.
+// lives is the real engine with the real store in a simulated cluster. It is stopped
+// repeatedly, and faults happen to its store meanwhile.
 type lives struct {
 	t     *testing.T
-	w     *sim.World
+	w     *world.World
 	rng   *rand.Rand
 	path  string
 	next  time.Time
 	now   *engine.Engine
 	store *store.Store
-	old   [][]byte // copies of the database, for putting back
+	old   [][]byte // copies of the database, to be restored
 	told  []string // what happened
 	said  int      // notices
 }
 
-// misfortunes are what happens to a store between two lives of the daemon.
-var misfortunes = []struct {
+// storeFaults are the faults of a store between two lives of the daemon.
+var storeFaults = []struct {
 	name string
 	do   func(l *lives) error
 }{
@@ -73,8 +76,8 @@ var misfortunes = []struct {
 	}},
 }
 
-// birth opens the store and starts an engine on it.
-func (l *lives) birth() error {
+// startDaemon opens the store and starts an engine on it.
+func (l *lives) startDaemon() error {
 	s, notices, err := store.Open(context.Background(), l.path, l.w.Now())
 	if err != nil {
 		return err
@@ -92,11 +95,13 @@ func (l *lives) birth() error {
 		l.w.Records.Starts(l.w.Now())
 	}
 	l.now = engine.New(engine.Config{
-		Slurm: l.w.Client, Journal: s, Samples: s, Mailbox: l.w.Mail, Policy: p,
-		Limits: elastic.Limits{Cooldown: time.Minute, Payback: 1, Grace: time.Minute, Confirm: 2 * time.Minute, DeafAfter: 2},
-		Price:  elastic.Price{Save: 2 * time.Second, Drain: time.Second, Start: 2 * time.Second, Load: 5 * time.Second},
-		Period: 30 * time.Second, Transition: 500 * time.Millisecond, Backoff: time.Minute,
-		Events: func(e engine.Event) {
+		Seams: engine.Seams{Slurm: l.w.Client, Journal: s, Samples: s, Mailbox: l.w.Mail}, Policy: p,
+		Rules: track.Rules{
+			Limits: elastic.Limits{Cooldown: time.Minute, Payback: 1, Grace: time.Minute, Confirm: 2 * time.Minute, DeafAfter: 2},
+			Price:  elastic.Price{Save: 2 * time.Second, Drain: time.Second, Start: 2 * time.Second, Load: 5 * time.Second},
+			Period: 30 * time.Second, Transition: 500 * time.Millisecond, Backoff: time.Minute,
+		},
+		Events: func(e event.Event) {
 			if l.w.Records != nil {
 				l.w.Records.Event(e)
 			}
@@ -106,8 +111,8 @@ func (l *lives) birth() error {
 	return nil
 }
 
-// death ends the daemon, sometimes in a way that leaves its log behind.
-func (l *lives) death() error {
+// stopDaemon ends the daemon, sometimes in a way that leaves its log behind.
+func (l *lives) stopDaemon() error {
 	var kept [3][]byte
 	kill := l.rng.IntN(2) == 0
 	for i, suffix := range []string{"", "-wal", "-shm"} {
@@ -123,14 +128,14 @@ func (l *lives) death() error {
 			}
 		}
 	}
-	m := misfortunes[l.rng.IntN(len(misfortunes))]
+	m := storeFaults[l.rng.IntN(len(storeFaults))]
 	l.told = append(l.told, fmt.Sprintf("%8.1f %s (log left behind: %t)", l.w.Now().Sub(began).Seconds(), m.name, kill))
 	return m.do(l)
 }
 
 func (l *lives) Cycle(ctx context.Context, now time.Time) (time.Time, error) {
 	if now.After(l.next) {
-		if err := errors.Join(l.death(), l.birth()); err != nil {
+		if err := errors.Join(l.stopDaemon(), l.startDaemon()); err != nil {
 			l.t.Fatalf("%v\n%s", err, strings.Join(l.told, "\n"))
 		}
 	}
@@ -141,23 +146,23 @@ func (l *lives) Stirred() bool { return l.now.Stirred() }
 
 var began = time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC)
 
-// Whatever happens to the store between two lives of the daemon, no job runs
-// twice, none is lost, no step is trained twice, and all of them end.
-func TestMisfortunesOfTheStore(t *testing.T) {
+// Whatever fault the store has between two lives of the daemon: no job runs twice, none is
+// lost, no step is trained twice, and all of them end.
+func TestFaultsOfTheStore(t *testing.T) {
 	seeds := 10
 	if n, err := strconv.Atoi(os.Getenv("SLUICE_STORE_MUTATIONS")); err == nil {
 		seeds = max(seeds, n/100)
 	}
 	happened, said := 0, 0
 	for seed := range seeds {
-		w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: uint64(seed), Nodes: fake.Grid(3, 4)}})
+		w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{Seed: uint64(seed), Nodes: fake.Grid(3, 4)}})
 		l := &lives{t: t, w: w, rng: rand.New(rand.NewPCG(uint64(seed), 9)), path: filepath.Join(inMemory(t), "state", "sluice.db")}
 		for n := range 3 {
 			w.At(time.Duration(l.rng.Int64N(int64(4*time.Minute))), func() {
-				w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 1, Max: 4 + 4*n, Total: 20}, Model: sim.Amdahl(60, 0.05)})
+				w.Submit(world.Job{User: "alice", Spec: elastic.Spec{Min: 1, Max: 4 + 4*n, Total: 20}, Model: world.Amdahl(60, 0.05)})
 			})
 		}
-		if err := l.birth(); err != nil {
+		if err := l.startDaemon(); err != nil {
 			t.Fatal(err)
 		}
 		over := func() bool { return w.Now().Sub(began) > 30*time.Minute && w.Over() }
@@ -165,7 +170,7 @@ func TestMisfortunesOfTheStore(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.Advance(10 * time.Second)
-		bad := slices.DeleteFunc(w.Check(), unheard)
+		bad := slices.DeleteFunc(w.Check(), endedUnseen)
 		for _, job := range w.Trainers() {
 			if !job.Ended() || job.Done() < job.Job.Spec.Total {
 				bad = append(bad, fmt.Sprintf("job %d stands at %g of %g units", job.ID(), job.Done(), job.Job.Spec.Total))
@@ -182,17 +187,17 @@ func TestMisfortunesOfTheStore(t *testing.T) {
 	t.Logf("reliability: store-misfortunes %d", happened)
 	t.Logf("reliability: store-misfortunes-said-aloud %d", said)
 	if happened < seeds || said == 0 {
-		t.Errorf("%d misfortunes in %d seeds, %d notices", happened, seeds, said)
+		t.Errorf("%d faults in %d seeds, %d notices", happened, seeds, said)
 	}
 }
 
-// unheard: a job that ended between the loss of the store and the next look at
-// Slurm is nobody's any more. It ended well, which is checked, and that is all.
-func unheard(bad string) bool {
-	return strings.Contains(bad, "ended as COMPLETED, and sluiced said nothing about it")
+// endedUnseen: a job that ended between the loss of the store and the next observation of Slurm is
+// unknown to the new daemon. Only its successful end is checked.
+func endedUnseen(bad string) bool {
+	return strings.Contains(bad, "ended as COMPLETED, and sluiced did not log it")
 }
 
-// inMemory returns a folder that is removed with the test, in memory if it can be.
+// inMemory returns a folder that is removed with the test, in memory if possible.
 func inMemory(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "store-test-")

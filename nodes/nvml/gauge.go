@@ -8,7 +8,7 @@ import (
 
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
 
-	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/nodes"
 )
 
 // ErrNothing: there is no driver, no library, or no GPU of the job's here.
@@ -226,7 +226,7 @@ func (d *device) note(code int) bool {
 
 // Recall adopts the critical errors that an earlier Gauge of the same run read. The
 // driver reports each once: without this a later Gauge would report the GPU as fit.
-func (g *Gauge) Recall(read []checkpoint.Device) {
+func (g *Gauge) Recall(read []nodes.Device) {
 	for _, r := range read {
 		for _, d := range g.devices {
 			if d.index != r.Index || !r.MIG && r.UUID != "" && d.uuid != "" && r.UUID != d.uuid {
@@ -266,8 +266,8 @@ func (d *device) look(now time.Time) {
 }
 
 // Read returns the present state of the GPUs, or slices.
-func (g *Gauge) Read() []checkpoint.Device {
-	var out []checkpoint.Device
+func (g *Gauge) Read() []nodes.Device {
+	var out []nodes.Device
 	for _, d := range g.devices {
 		out = append(out, d.read()...)
 	}

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/nodes"
 	"github.com/sluice-hpc/sluice/nodes/nvml"
 )
 
@@ -145,7 +146,7 @@ func TestRecall(t *testing.T) {
 	slice := dgx()
 	slice.gpus[1].cut("MIG-1")
 	cut := open(t, slice, "MIG-1")
-	cut.Recall([]checkpoint.Device{{Index: 1, UUID: "MIG-2", MIG: true, XIDs: []int{119}}})
+	cut.Recall([]nodes.Device{{Index: 1, UUID: "MIG-2", MIG: true, XIDs: []int{119}}})
 	if got := cut.Read()[0]; got.Unfit == "" {
 		t.Errorf("a slice is as well as its GPU: %+v", got)
 	}
@@ -375,7 +376,7 @@ func TestSlices(t *testing.T) {
 
 // checkSlice: a slice has memory and a name of its own, its GPU's health, and no
 // utilisation.
-func checkSlice(t *testing.T, d checkpoint.Device) {
+func checkSlice(t *testing.T, d nodes.Device) {
 	t.Helper()
 	if d.Utilisation != -1 || d.Memory != 5<<30 || d.Watts != 0 || !strings.Contains(d.Name, "1g.5gb") || (d.Index == 4) != (d.Unfit != "") {
 		t.Errorf("slice %+v", d)

@@ -8,12 +8,12 @@ import (
 
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
 
-	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/nodes"
 )
 
 // read returns the device, or the job's slices of it, which share its health.
-func (d *device) read() []checkpoint.Device {
-	whole := checkpoint.Device{Index: d.index, UUID: d.uuid, Name: d.name, Utilisation: -1, XIDs: slices.Clone(d.xids)}
+func (d *device) read() []nodes.Device {
+	whole := nodes.Device{Index: d.index, UUID: d.uuid, Name: d.name, Utilisation: -1, XIDs: slices.Clone(d.xids)}
 	state := State{Lost: d.lost, XIDs: d.xids}
 	if d.handle != nil {
 		state = d.state()
@@ -23,9 +23,9 @@ func (d *device) read() []checkpoint.Device {
 	}
 	whole.Uncorrected, whole.Unfit = state.Uncorrected, Unfit(state)
 	if len(d.slices) == 0 {
-		return []checkpoint.Device{whole}
+		return []nodes.Device{whole}
 	}
-	out := make([]checkpoint.Device, len(d.slices))
+	out := make([]nodes.Device, len(d.slices))
 	for i, s := range d.slices {
 		out[i] = whole
 		out[i].MIG, out[i].UUID, out[i].Name = true, s.uuid, s.name

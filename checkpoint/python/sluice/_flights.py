@@ -3,16 +3,40 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional
+from typing import Any, Callable, Dict, List, Mapping, Optional, Protocol
 
-from . import _files, _write
-
-if TYPE_CHECKING:
-    from ._job import Job, Open
+from . import _files, _ranks, _write
 
 # One file's work: writes it unless stop is set, calls note with bytes written, and
 # returns the files' sums by full path.
 Work = Callable[[threading.Event, Callable[[int, bool], None]], Dict[str, _write.Sum]]
+
+
+class Open:
+    """A checkpoint between save_dir() and commit()."""
+
+    def __init__(self, path: str, sequence: int, background: bool) -> None:
+        self.path = path
+        self.sequence = sequence  # 0: what is written there is thrown away
+        self.background = background
+        self.sums: Dict[str, _write.Sum] = {}  # of what was written, by full path
+        self.work: List[Work] = []  # what is still to be written ...
+        self.size = 0  # ... in bytes
+
+
+class Owner(Protocol):
+    """What flights need of the job that they belong to."""
+
+    agreement: _ranks.Agreement
+    last: str  # folder of the newest checkpoint known to be committed
+
+    def first(self) -> bool: ...
+
+    def pending(self) -> str: ...
+
+    def entries(self, path: str, sums: Mapping[str, _write.Sum]) -> List[Dict[str, Any]]: ...
+
+    def warn(self, what: str, error: object) -> None: ...
 
 
 class Flight:
@@ -100,7 +124,7 @@ class Flights:
     """The one checkpoint of a job that may be in flight. Its callers are
     collective: every rank calls the same in the same order."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: Owner) -> None:
         self._job = job
         self.now: Optional[Flight] = None
         self.highest = 0  # sequence of any so far: on other ranks threads may write there still

@@ -22,18 +22,6 @@ LEAVE = 1800.0  # seconds
 FAIL = 5.0  # seconds
 
 
-class Open:
-    """A checkpoint between save_dir() and commit()."""
-
-    def __init__(self, path: str, sequence: int, background: bool) -> None:
-        self.path = path
-        self.sequence = sequence  # 0: what is written there is thrown away
-        self.background = background
-        self.sums: Dict[str, _write.Sum] = {}  # of what was written, by full path
-        self.work: List[_flights.Work] = []  # what is still to be written ...
-        self.size = 0  # ... in bytes
-
-
 class Job:
     """One process's part in a job; inactive outside of sluice.
 
@@ -73,7 +61,7 @@ class Job:
         self.last = ""  # folder of the newest checkpoint known to be committed
         self.before: Optional[int] = None  # size of the run before, once knows_before
         self.knows_before = False
-        self.open: Optional[Open] = None
+        self.open: Optional[_flights.Open] = None
         self.flights = _flights.Flights(self)
         self.asking = _asking.Asking(self.agreement, self.flights, self._wanted, steady)
         self.saving = 0.0  # when the checkpoint being written was opened
@@ -163,7 +151,7 @@ class Job:
     def save_dir(self, background: bool = False) -> pathlib.Path:
         """Open the next checkpoint; in the background unless sluice waits for it."""
         if not self.active:
-            self.open = Open(_scratch(), 0, background)
+            self.open = _flights.Open(_scratch(), 0, background)
             return pathlib.Path(self.open.path)
         self.saving = self.clock()
         self.asking.arrive()
@@ -179,7 +167,7 @@ class Job:
         name = self.agreement.from_first(answer).decode()
         if not name:
             return self._no_folder(problem)
-        self.open = Open(os.path.join(self.checkpoints, name), int(name), background and not self.asked)
+        self.open = _flights.Open(os.path.join(self.checkpoints, name), int(name), background and not self.asked)
         return pathlib.Path(self.open.path)
 
     def _no_folder(self, problem: Optional[OSError]) -> pathlib.Path:
@@ -187,7 +175,7 @@ class Job:
         if problem is not None:
             self.warn("making room for a checkpoint; training goes on without it", problem)
             self._save_failed()
-        self.open = Open(_scratch(), 0, False)
+        self.open = _flights.Open(_scratch(), 0, False)
         return pathlib.Path(self.open.path)
 
     def _save_failed(self) -> None:
@@ -236,7 +224,7 @@ class Job:
         if metric:
             self.report(epoch, step, metric=metric)
 
-    def _manifest(self, opened: Open, step: float, epoch: float, metric: Optional[Mapping[str, float]]) -> Dict[str, Any]:
+    def _manifest(self, opened: _flights.Open, step: float, epoch: float, metric: Optional[Mapping[str, float]]) -> Dict[str, Any]:
         manifest: Dict[str, Any] = {
             "version": _files.VERSION, "job": self.id, "token": os.path.basename(os.path.normpath(self.folder)),
             "restarts": self.restarts, "sequence": opened.sequence, "step": int(step), "epoch": float(epoch),
@@ -246,7 +234,7 @@ class Job:
             manifest["metric"] = _progress.numbers(metric)
         return manifest
 
-    def _close(self, opened: Open, manifest: Dict[str, Any], pause: bool) -> bool:
+    def _close(self, opened: _flights.Open, manifest: Dict[str, Any], pause: bool) -> bool:
         answer, problem = b"", None
         if self.first():
             try:

@@ -7,15 +7,27 @@ measured; without it nothing here does anything.
 import os
 import sys
 import time
-from typing import TYPE_CHECKING, Callable, Mapping, Tuple
+from typing import Callable, Mapping, Protocol, Tuple
 
-from . import _files, _ranks
-
-if TYPE_CHECKING:
-    from ._job import Job
+from . import _files, _progress, _ranks
 
 LINES = 5  # lines a run's measured steps are told in
 LONGEST = 10.0  # seconds of steps that one line sums up, about
+
+
+class Owner(Protocol):
+    """What the pace needs of the job that is measured."""
+
+    active: bool
+    clock: Callable[[], float]  # Unix time in seconds
+    folder: str
+    nodes: int
+    progress: _progress.Progress
+    restarts: int
+
+    def gpus(self) -> int: ...
+
+    def warn(self, what: str, error: object) -> None: ...
 
 
 class Pace:
@@ -28,7 +40,7 @@ class Pace:
         self.seen = 0  # steps of the warm-up, or since the last line
         self.since = None  # when the steps of the next line began
 
-    def step(self, job: "Job") -> None:
+    def step(self, job: Owner) -> None:
         """Take note that a step has ended, while some are left to measure. The program's
         first is warm-up, always: its start is unknown."""
         if not job.active or _ranks.rank() != 0:
@@ -54,7 +66,7 @@ class Pace:
             cuda.synchronize()
         return self.clock()
 
-    def _tell(self, job: "Job", seconds: float) -> None:
+    def _tell(self, job: Owner, seconds: float) -> None:
         if not seconds > 0:
             return
         entry = {"time": job.clock(), "restarts": job.restarts, "event": "pace", "done": job.progress.done,

@@ -9,7 +9,6 @@ from unittest import mock
 from .fixture import JobCase
 
 from sluice import _files, _flights, _write
-from sluice._job import Open
 
 
 class Ranks:
@@ -135,7 +134,7 @@ class All(JobCase):
     def begin(self, rank=0, ranks=2, error=None, work=(), size=10, manifest=None):
         self.job_ = Ranks(rank, ranks)
         self.flights = _flights.Flights(self.job_)
-        opened = Open(os.path.join(self.folder, "00000007"), 7, True)
+        opened = _flights.Open(os.path.join(self.folder, "00000007"), 7, True)
         os.makedirs(opened.path, exist_ok=True)
         opened.work, opened.size = list(work), size
         self.answer = self.flights.begin(opened, {"step": 3} if manifest is None else manifest, error)
@@ -148,7 +147,7 @@ class All(JobCase):
         flight = self.begin(work=[lambda stop, note: {"a": _write.Sum(1, "x", (1, 2))}])
         flight.join()
         self.assertEqual((self.answer, self.flights.highest, flight.total, os.listdir(flight.path)), (True, 7, 10, []))
-        opened = Open(flight.path, 3, True)
+        opened = _flights.Open(flight.path, 3, True)
         self.flights.begin(opened, {}, None)
         self.flights.now.join()
         self.assertEqual(self.flights.highest, 7)

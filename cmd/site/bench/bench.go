@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sluice-hpc/sluice/cmd/site"
@@ -19,14 +20,18 @@ type Options struct {
 	Bin     string // directory of sluice and sluiced
 	Root    string // tree of another Slurm release; "" = this machine's
 	Resizes int    // dead times to measure; 0 = 20
-	// OnlyResizes leaves out all other figures: the resizes alone take 2 min.
-	OnlyResizes bool
-	Figures     io.Writer // "figure: NAME VALUE UNIT  # how", nothing else
-	Story       io.Writer // messages about the run
+	// Only are the names of the figures to measure (Names); empty = all. If it contains
+	// resizes, Slurm's own requeue of a job, which takes minutes, is not measured.
+	Only    []string
+	Figures io.Writer // "figure: NAME VALUE UNIT  # how", nothing else
+	Story   io.Writer // messages about the run
 }
 
 // Run measures all figures on its own site.
 func Run(ctx context.Context, o Options) (err error) {
+	if err := known(o.Only); err != nil {
+		return err
+	}
 	if o.Resizes == 0 {
 		o.Resizes = 20
 	}
@@ -51,13 +56,42 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err := b.Start(ctx); err != nil {
 		return err
 	}
-	figures := []func(context.Context) error{b.submits, b.deadTime, b.arrival, b.rpcs}
-	if o.OnlyResizes {
-		figures = figures[1:2]
-	}
-	for _, measure := range figures {
-		if err := measure(ctx); err != nil {
+	for _, f := range figures {
+		if len(o.Only) > 0 && !slices.Contains(o.Only, f.name) {
+			continue
+		}
+		if err := f.measure(b, ctx); err != nil {
 			return fmt.Errorf("%w\nsluiced's last words:\n%s", err, b.Tail(15))
+		}
+	}
+	return nil
+}
+
+// figures are the figures that can be measured, in order.
+var figures = []struct {
+	name    string
+	measure func(*bench, context.Context) error
+}{
+	{"submit", (*bench).submits},
+	{"resizes", (*bench).deadTime},
+	{"arrivals", (*bench).arrival},
+	{"rpcs", (*bench).rpcs},
+	{"queue", (*bench).queue},
+}
+
+// Names returns the names of all figures.
+func Names() (out []string) {
+	for _, f := range figures {
+		out = append(out, f.name)
+	}
+	return out
+}
+
+// known returns an error if a name is not the name of a figure.
+func known(names []string) error {
+	for _, name := range names {
+		if !slices.Contains(Names(), name) {
+			return fmt.Errorf("no figure %q: there are %s", name, strings.Join(Names(), ", "))
 		}
 	}
 	return nil

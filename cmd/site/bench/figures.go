@@ -90,7 +90,7 @@ func (b *bench) deadTime(ctx context.Context) error {
 		b.tell("resize %d of %d: %.2f s from commit to first line, %.2f s of it from release, %d passes asked for", i+1, b.o.Resizes, d, r.toRunning(lines), r.passes)
 	}
 	b.restarts(dead, starts, passes)
-	if b.o.OnlyResizes {
+	if len(b.o.Only) > 0 {
 		return nil
 	}
 	own, err := b.ownRequeue(ctx, id, first)
@@ -195,35 +195,6 @@ func (b *bench) ownRequeue(ctx context.Context, id int64, first string) (float64
 		return 0, err
 	}
 	return took, b.Start(ctx)
-}
-
-// submits times sluice submit and bare sbatch of the same script in turn.
-func (b *bench) submits(ctx context.Context) error {
-	path, _, err := b.script("submit")
-	if err != nil {
-		return err
-	}
-	var ours, theirs, ratio []float64
-	for range 21 {
-		s, err := b.timed(func() (int64, error) { return b.Submit(ctx, "", "--hold", "--gpus=1", path) })
-		if err != nil {
-			return err
-		}
-		t, err := b.timed(func() (int64, error) { return b.Sbatch(ctx, "", "--hold", "--requeue", path) })
-		if err != nil {
-			return err
-		}
-		ours, theirs, ratio = append(ours, s), append(theirs, t), append(ratio, s/t)
-	}
-	b.figure("submit_over_sbatch", median(ratio), "times", "sluice submit / sbatch of the same script in turn, median of %d pairs (%.0f ms / %.0f ms); wanted 1.5 at most",
-		len(ratio), 1000*median(ours), 1000*median(theirs))
-	return b.clear(ctx)
-}
-
-func (b *bench) timed(submit func() (int64, error)) (float64, error) {
-	start := time.Now()
-	_, err := submit()
-	return time.Since(start).Seconds(), err
 }
 
 // clear cancels all jobs and waits until the queue is empty.

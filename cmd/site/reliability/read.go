@@ -88,7 +88,7 @@ func readFile(path string) (*record, error) {
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s: no regular file: %w", path, fs.ErrInvalid)
+		return nil, fmt.Errorf("%s: not a regular file: %w", path, fs.ErrInvalid)
 	}
 	r, err := read(io.LimitReader(f, mostBytes))
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
-// open is a munge whose credentials anybody can read.
+// open is a munge whose credentials every account can read.
 type open struct{}
 
 func (open) Seal(_ context.Context, payload []byte, _ uint32) (string, error) {
@@ -28,17 +28,17 @@ func (open) Open(context.Context, string, uint32) (munge.Credential, error) {
 	return munge.Credential{}, munge.ErrMissing
 }
 
-// A request that sluiced says it has not read is tried again, be it an order, and so is one
-// that was cut off before it was sent; one that may have been read only where it orders
-// nothing. Each try is for a connection of its own.
+// A request that sluiced says it has not read is tried again, orders included; so is one whose
+// connection was closed before it was sent. One that may have been read is tried again only if
+// it changes nothing. Each try uses its own connection.
 func TestTriedAgain(t *testing.T) {
 	tooMany := wire.MarkPlain + `{"error":{"code":"too_many","message":"many ask"}}`
 	for name, c := range map[string]struct {
-		hello      bool   // it greets before it hangs up
-		answer     string // of each but the last
-		bad        int    // how often, before it answers well
-		get, order int    // letters read, in the end
-		refused    error  // of the order; of the question where that is refused, too
+		hello      bool   // it greets before it closes the connection
+		answer     string // answer of each try but the last
+		bad        int    // number of failures before the first success
+		get, order int    // number of letters read in the end
+		refused    error  // error of the order; for the question only if it is refused too
 		both       bool
 	}{
 		"has no time":            {hello: true, answer: tooMany, bad: 5, get: 6, order: 6},
@@ -65,9 +65,9 @@ func TestTriedAgain(t *testing.T) {
 							return
 						}
 						if n < c.bad {
-							brush(conn, c.hello, c.answer, &letters)
+							refuse(conn, c.hello, c.answer, &letters)
 						} else {
-							oblige(t, conn, &letters)
+							answerEmpty(t, conn, &letters)
 						}
 					}
 				}()
@@ -92,8 +92,8 @@ func TestTriedAgain(t *testing.T) {
 	}
 }
 
-// brush turns a connection away: it reads the letter, where it greets, and answers that.
-func brush(conn net.Conn, hello bool, answer string, letters *atomic.Int64) {
+// refuse refuses a connection with that answer. It reads the letter first if it greets.
+func refuse(conn net.Conn, hello bool, answer string, letters *atomic.Int64) {
 	defer conn.Close()
 	if !hello {
 		return
@@ -105,8 +105,8 @@ func brush(conn net.Conn, hello bool, answer string, letters *atomic.Int64) {
 	}
 }
 
-// oblige answers a letter with an empty object.
-func oblige(t *testing.T, conn net.Conn, letters *atomic.Int64) {
+// answerEmpty answers a letter with an empty object.
+func answerEmpty(t *testing.T, conn net.Conn, letters *atomic.Int64) {
 	defer conn.Close()
 	nonce := wire.NewNonce()
 	io.WriteString(conn, wire.Greeting+nonce+"\n")

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,38 +18,40 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
-// The client's deadlines. Reads come from memory; what concerns one job may wait
-// for a cycle that finds it; Plan and Direct wait for Slurm.
+// Deadlines of the client. Reads are answered from memory; requests about one job may wait for
+// a cycle that finds it; Plan and Direct wait for Slurm.
 const (
 	quick   = 2 * time.Second
 	patient = 5 * time.Second
 	slow    = 45 * time.Second
 )
 
-// maxAnswer bounds what a client reads: some 20 000 jobs.
+// maxAnswer bounds the size of an answer: some 20 000 jobs.
 const maxAnswer = 64 << 20
 
-// Client speaks to a sluiced. The zero value is not useful; see Dial. It may be
-// used from many goroutines.
+// bytesOfJob is how long a job is in a report at least, about.
+const bytesOfJob = 384
+
+// Client talks to a sluiced. Its zero value is not usable; see Dial. It is safe for concurrent
+// use.
 type Client struct {
 	path   string // or HOST:PORT
 	remote bool
 	carry  carrier
 }
 
-// carrier does one exchange: it returns the status and the body of the answer.
+// carrier does one exchange and returns the status and the body of the answer.
 type carrier func(ctx context.Context, method, path string, body []byte) (status int, answer []byte, err error)
 
-// Where is the socket, or the address over TCP, that the client speaks to.
+// Where returns the path of the socket, or the TCP address, of the daemon.
 func (c *Client) Where() string { return c.path }
 
-// Dial returns a client for the socket. Nothing is connected until the first
-// call. Every call has a deadline of its own: 2 s for reads and events, 5 s about
-// one job, 45 s where the daemon asks Slurm first (Plan, Direct). All errors are
-// *wire.Error.
+// Dial returns a client for the socket. It connects on the first call. Every call has its own
+// deadline: 2 s for reads and events, 5 s for requests about one job, 45 s where the daemon
+// asks Slurm first (Plan, Direct). All errors are *wire.Error.
 func Dial(path string) *Client { return &Client{path: path, carry: socket(path).exchange} }
 
-// Status asks how the daemon is.
+// Status returns the state of the daemon.
 func (c *Client) Status(ctx context.Context) (wire.Status, error) {
 	var out wire.Status
 	err := c.call(ctx, quick, get, "/v1/status", nil, &out)
@@ -62,7 +65,15 @@ func (c *Client) Report(ctx context.Context) (wire.Report, error) {
 	return out, err
 }
 
-// Explain returns one job and the sizes it could have.
+// Present is Report without the jobs that have ended. A sluiced that is older than the client
+// may have them in it.
+func (c *Client) Present(ctx context.Context) (wire.Report, error) {
+	var out wire.Report
+	err := c.call(ctx, quick, get, "/v1/report?ended=false", nil, &out)
+	return out, err
+}
+
+// Explain returns one job and the sizes that it could have.
 func (c *Client) Explain(ctx context.Context, job elastic.JobID) (wire.Explanation, error) {
 	var out wire.Explanation
 	err := c.call(ctx, patient, get, jobPath(job, "explain"), nil, &out)
@@ -76,8 +87,8 @@ func (c *Client) History(ctx context.Context, job elastic.JobID) (wire.History, 
 	return out, err
 }
 
-// Speeds returns what is known of the speed of a model: of the caller's own jobs, or, with
-// a user's number, of that user's; nil is the caller.
+// Speeds returns the learned throughput of a model: for the caller's own jobs, or for those of
+// the user uid. A nil uid is the caller.
 func (c *Client) Speeds(ctx context.Context, model string, uid *uint32) (wire.Speeds, error) {
 	query := url.Values{"model": {model}}
 	if uid != nil {
@@ -88,31 +99,30 @@ func (c *Client) Speeds(ctx context.Context, model string, uid *uint32) (wire.Sp
 	return out, err
 }
 
-// Plan returns what the next cycle would do. Nothing is done.
+// Plan returns what the next cycle would do. It changes nothing.
 func (c *Client) Plan(ctx context.Context) (wire.Plan, error) {
 	var out wire.Plan
 	err := c.call(ctx, slow, get, "/v1/plan", nil, &out)
 	return out, err
 }
 
-// Direct gives an order about a job of the caller's, or, as an operator, about
-// anybody's.
+// Direct gives an order about a job of the caller or, for operators, of any user.
 func (c *Client) Direct(ctx context.Context, job elastic.JobID, change wire.Change) error {
 	return c.call(ctx, slow, post, jobPath(job, "direct"), change, nil)
 }
 
-// Trust lets a node be used whatever jobs said of its GPUs. Operators only.
+// Trust allows a node to be used again, whatever jobs reported of its GPUs. Operators only.
 func (c *Client) Trust(ctx context.Context, node string) error {
 	return c.call(ctx, slow, post, "/v1/nodes/"+url.PathEscape(node)+"/trust", nil, nil)
 }
 
-// Event wakes the daemon's cycle. The job may be 0.
+// Event wakes the daemon for a cycle. job may be 0.
 func (c *Client) Event(ctx context.Context, job elastic.JobID, kind string) error {
 	return c.call(ctx, quick, post, "/v1/event", wire.Event{JobID: int64(job), Kind: kind}, nil)
 }
 
-// Nudge is Event for callers in a hurry: it hands the event over and does not
-// wait for the answer, but over TCP. ErrNoDaemon when nobody listens.
+// Nudge is Event for callers that cannot wait: it sends the event and, except over TCP, does
+// not wait for the answer. It returns ErrNoDaemon if no daemon listens.
 func (c *Client) Nudge(job elastic.JobID, kind string) error {
 	if c.remote {
 		return c.Event(context.Background(), job, kind)
@@ -131,7 +141,7 @@ func jobPath(job elastic.JobID, verb string) string {
 	return "/v1/jobs/" + strconv.FormatInt(int64(job), 10) + "/" + verb
 }
 
-// call does one exchange: in is the body, out takes the answer; both may be nil.
+// call does one exchange: in is the body, out receives the answer; both may be nil.
 func (c *Client) call(ctx context.Context, limit time.Duration, method, path string, in, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -149,8 +159,8 @@ func (c *Client) call(ctx context.Context, limit time.Duration, method, path str
 	return c.read(status, answer, out)
 }
 
-// read takes the answer apart: an Error, a version this client does not know,
-// or the value itself.
+// read decodes the answer: an Error, a version that this client does not know, or the value
+// itself.
 func (c *Client) read(status int, raw []byte, out any) error {
 	if len(raw) > maxAnswer {
 		return wire.Fail(wire.Internal, "", "the daemon on %s answered more than %d bytes", c.path, maxAnswer)
@@ -158,27 +168,40 @@ func (c *Client) read(status int, raw []byte, out any) error {
 	if status != 200 {
 		var failed wire.Failed
 		if json.Unmarshal(raw, &failed) != nil || failed.Error == nil || failed.Error.Code == "" {
-			return wire.Fail(wire.Internal, "is it sluiced that listens there?", "%s answered with HTTP status %d", c.path, status)
+			return wire.Fail(wire.Internal, "is that process sluiced?", "%s answered with HTTP status %d", c.path, status)
 		}
 		return failed.Error
 	}
 	if out == nil {
 		return nil
 	}
-	var version struct {
-		Version int `json:"version"`
-	}
-	if err := json.Unmarshal(raw, &version); err == nil && version.Version > wire.Version {
+	if version := versionOf(raw); version > wire.Version {
 		return wire.Fail(wire.BadRequest, "use the sluice that was installed with the daemon",
-			"the daemon on %s speaks version %d, this program %d", c.path, version.Version, wire.Version)
+			"the daemon on %s speaks version %d, this program %d", c.path, version, wire.Version)
+	}
+	if report, is := out.(*wire.Report); is { // room at once: jobs are a KB each to move
+		report.Jobs = make([]wire.Job, 0, len(raw)/bytesOfJob)
 	}
 	if err := json.Unmarshal(raw, out); err != nil {
-		return wire.Fail(wire.Internal, "is it sluiced that listens there?", "%s answered garbage: %v", c.path, err)
+		return wire.Fail(wire.Internal, "is that process sluiced?", "%s sent an invalid answer: %v", c.path, err)
 	}
 	return nil
 }
 
-// unreachable names the socket and what to type.
+// versionOf is the version that an answer says it has; 0 = none. sluiced writes it first,
+// and answers are long: the rest is not read for it where it is there.
+func versionOf(raw []byte) int {
+	var version struct {
+		Version int `json:"version"`
+	}
+	if first, _, ok := bytes.Cut(raw, []byte(",")); ok && json.Unmarshal(append(bytes.Clone(first), '}'), &version) == nil && version.Version > 0 {
+		return version.Version
+	}
+	_ = json.Unmarshal(raw, &version) // what is no JSON has none
+	return version.Version
+}
+
+// unreachable returns an error that names the socket and what to type.
 func (c *Client) unreachable(err error) error {
 	const hint = "see 'systemctl status sluiced', or start your own with 'sluiced --user'"
 	var known *wire.Error
@@ -186,11 +209,11 @@ func (c *Client) unreachable(err error) error {
 	case errors.As(err, &known):
 		return known
 	case c.remote && refused(err):
-		return wire.Fail(wire.NoDaemon, "see 'systemctl status sluiced' on its host, and [remote] address", "no sluiced: nobody listens on %s", c.path)
+		return wire.Fail(wire.NoDaemon, "see 'systemctl status sluiced' on its host, and [remote] address", "no sluiced: no process listens on %s", c.path)
 	case errors.Is(err, os.ErrNotExist):
 		return wire.Fail(wire.NoDaemon, hint, "no sluiced: there is no socket %s", c.path)
 	case refused(err):
-		return wire.Fail(wire.NoDaemon, hint, "no sluiced: nobody listens on %s", c.path)
+		return wire.Fail(wire.NoDaemon, hint, "no sluiced: no process listens on %s", c.path)
 	case errors.Is(err, os.ErrPermission):
 		return wire.Fail(wire.Denied, "is it another user's sluiced? see [paths] socket, or set SLUICE_CONF", "may not open the socket %s", c.path)
 	case errors.Is(err, context.Canceled):
@@ -203,7 +226,7 @@ func (c *Client) unreachable(err error) error {
 	return wire.Fail(wire.NoDaemon, hint, "no answer on %s: %s", c.path, cause(err))
 }
 
-// cause drops what was put around an error.
+// cause unwraps an error to its innermost.
 func cause(err error) string {
 	for {
 		next := errors.Unwrap(err)
@@ -214,5 +237,5 @@ func cause(err error) string {
 	}
 }
 
-// refused reports whether nobody listens at an address that exists.
+// refused reports whether no process listens at an address that exists.
 func refused(err error) bool { return errors.Is(err, syscall.ECONNREFUSED) }

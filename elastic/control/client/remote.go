@@ -24,31 +24,32 @@ type Remote struct {
 	Address string // "HOST:PORT", as in [remote] address
 	Daemon  uint32 // uid of sluiced's account, the same on all nodes
 	Munge   wire.Munge
-	// Dialer connects; its zero value does. One with a LocalAddr comes from that address.
+	// Dialer makes the connections. Its zero value works; one with a LocalAddr connects from
+	// that address.
 	Dialer net.Dialer
 }
 
-// DialRemote is Dial over TCP. Each call asks munge for a credential that only
-// the daemon's account can read, and takes an answer from nobody else.
+// DialRemote is Dial over TCP. Each call asks munge for a credential that only the daemon's
+// account can read, and accepts an answer from that account only.
 func DialRemote(r Remote) *Client {
 	return &Client{path: r.Address, remote: true, carry: (&sealed{remote: r}).carry}
 }
 
-// sealed carries requests in credentials.
+// sealed sends requests in credentials.
 type sealed struct {
 	remote Remote
 }
 
-// How often a request is tried. sluiced cuts off whom it waits for when it has no seat
-// left, and sends away unread what it has no time for: those are tried for 2 s or so. One
-// that may have been read is tried again only where it asks and orders nothing.
+// How often a request is tried. When all its connections are in use, sluiced closes one that it
+// waits for, and refuses unread what it has no time for. Such requests are retried for about 2
+// s. A request that may have been read is retried only if it is a read.
 const (
 	attempts, attemptsRead = 60, 3
-	// againLater is by how much the longest pause before the next try grows with each.
+	// the longest pause before a try grows by this much with each try
 	againLater = 2 * time.Millisecond
 )
 
-// again reports whether the n-th try of a request is not its last.
+// again reports whether a request is tried again after its n-th try.
 func again(err error, n int, method string, sent bool) bool {
 	var said *wire.Error
 	switch {
@@ -62,11 +63,11 @@ func again(err error, n int, method string, sent bool) bool {
 	return !sent || method == get && n < attemptsRead
 }
 
-// errUnread: sluiced says that it has not read the request. It says so in plain text:
-// somebody in between can have an order given twice, which comes to the same as once.
+// errUnread: sluiced says that it has not read the request. It says so in plain text, so an
+// attacker in the network can cause an order to be sent twice; orders are idempotent.
 var errUnread = errors.New("not read")
 
-// carry does one exchange on a connection of its own.
+// carry does one exchange, with retries, each on its own connection.
 func (s *sealed) carry(ctx context.Context, method, path string, body []byte) (int, []byte, error) {
 	l := wire.Letter{Method: method, Path: path, Body: body, Key: make([]byte, wire.KeyBytes)}
 	if len(body) > wire.MaxBody {
@@ -85,14 +86,14 @@ func (s *sealed) carry(ctx context.Context, method, path string, body []byte) (i
 	}
 }
 
-// cutOff reports whether the connection was there and then was not.
+// cutOff reports whether an established connection was closed by the other side.
 func cutOff(err error) bool {
 	var operation *net.OpError
 	return errors.Is(err, io.EOF) || errors.As(err, &operation) && operation.Op != "dial"
 }
 
-// exchange says the letter on a new connection and reads the answer. sent is
-// whether the daemon may have read the letter.
+// exchange sends the letter on a new connection and reads the answer. sent: the daemon may have
+// read the letter.
 func (s *sealed) exchange(ctx context.Context, l wire.Letter) (status int, body []byte, sent bool, err error) {
 	conn, err := s.remote.Dialer.DialContext(ctx, "tcp", s.remote.Address)
 	if err != nil {
@@ -101,7 +102,7 @@ func (s *sealed) exchange(ctx context.Context, l wire.Letter) (status int, body 
 	defer conn.Close()
 	unhook := context.AfterFunc(ctx, func() { conn.Close() })
 	defer unhook()
-	in := bufio.NewReaderSize(conn, wire.MaxGreeting) // what is behind the greeting may be here with it
+	in := bufio.NewReaderSize(conn, wire.MaxGreeting) // the bytes after the greeting may arrive with it
 	if l.Nonce, err = s.greeted(in); err != nil {
 		return 0, nil, false, orTimeout(ctx, err)
 	}
@@ -117,14 +118,14 @@ func (s *sealed) exchange(ctx context.Context, l wire.Letter) (status int, body 
 		return 0, nil, false, orTimeout(ctx, err)
 	}
 	raw, err := io.ReadAll(io.LimitReader(in, maxAnswer+wire.MaxPlain))
-	if err != nil && !bytes.HasPrefix(raw, []byte(wire.MarkPlain)) { // one who is sent away is cut off after it is told
+	if err != nil && !bytes.HasPrefix(raw, []byte(wire.MarkPlain)) { // a connection that is refused is closed after the refusal was written
 		return 0, nil, true, orTimeout(ctx, err)
 	}
 	status, body, err = s.understand(l, raw)
 	return status, body, true, err
 }
 
-// orTimeout tells one's own hanging up from the other's.
+// orTimeout returns the error of ctx if that is why the connection was closed.
 func orTimeout(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -142,8 +143,8 @@ func (s *sealed) greeted(in *bufio.Reader) (string, error) {
 		return "", err
 	}
 	first := string(raw)
-	if first == wire.MarkPlain { // sent away at the door
-		return "", errors.Join(wire.Fail(wire.TooMany, "try again in a moment", "%s: %v", s.remote.Address, wire.ErrCrowdedOut), errUnread)
+	if first == wire.MarkPlain { // refused before the greeting
+		return "", errors.Join(wire.Fail(wire.TooMany, "try again in a moment", "%s: %v", s.remote.Address, wire.ErrTooManyWait), errUnread)
 	}
 	nonce, ok := strings.CutPrefix(strings.TrimSuffix(first, "\n"), wire.Greeting)
 	if raw, err := hex.DecodeString(nonce); !ok || err != nil || len(raw) != wire.NonceBytes {
@@ -154,18 +155,18 @@ func (s *sealed) greeted(in *bufio.Reader) (string, error) {
 
 func unsealable(err error) error {
 	if errors.Is(err, munge.ErrMissing) {
-		return wire.Fail(wire.NoDaemon, "ask your administrators; over TCP sluice needs munge", "this node's munge does not say who you are: %v", err)
+		return wire.Fail(wire.NoDaemon, "ask your administrators; over TCP sluice needs munge", "this node's munge does not identify you: %v", err)
 	}
 	return err
 }
 
-// understand takes an answer apart. A sealed one is the daemon's; what comes in
-// plain text may be anybody's, and is a reason to fail and no more.
+// understand decodes an answer. A sealed one comes from the daemon. One in plain text may come
+// from any host in the network: it only ever makes the call fail.
 func (s *sealed) understand(l wire.Letter, raw []byte) (int, []byte, error) {
 	if body, ok := bytes.CutPrefix(raw, []byte(wire.MarkSealed)); ok {
 		status, body, err := wire.Unseal(l.Key, l.Nonce, body)
 		if err != nil {
-			return 0, nil, wire.Fail(wire.Internal, "is it sluiced that listens there?", "%s: %v", s.remote.Address, err)
+			return 0, nil, wire.Fail(wire.Internal, "is that process sluiced?", "%s: %v", s.remote.Address, err)
 		}
 		return status, body, nil
 	}
@@ -175,7 +176,7 @@ func (s *sealed) understand(l wire.Letter, raw []byte) (int, []byte, error) {
 		return 0, nil, io.EOF
 	}
 	if !ok || len(body) > wire.MaxPlain || json.Unmarshal(body, &said) != nil || said.Error == nil {
-		return 0, nil, wire.Fail(wire.Internal, "is it sluiced that listens there?", "%s answered garbage", s.remote.Address)
+		return 0, nil, wire.Fail(wire.Internal, "is that process sluiced?", "%s sent an invalid answer", s.remote.Address)
 	}
 	code := said.Error.Code
 	if code != wire.Denied && code != wire.TooMany {
@@ -188,7 +189,7 @@ func (s *sealed) understand(l wire.Letter, raw []byte) (int, []byte, error) {
 	return 0, nil, err
 }
 
-// printable keeps a stranger's words from the terminal's ear.
+// printable removes control characters from text of an unknown sender.
 func printable(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
@@ -202,7 +203,7 @@ func printable(s string) string {
 	return s
 }
 
-// pause waits for so long, or until ctx ends.
+// pause waits for d, or until ctx ends.
 func pause(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

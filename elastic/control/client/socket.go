@@ -2,6 +2,7 @@ package client
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -18,9 +19,9 @@ const (
 	post = "POST"
 )
 
-// socket is the path of a daemon's socket. Its exchanges are HTTP/1.0, a connection each:
-// an answer ends where the daemon hangs up. net/http would do the same, and with TLS and
-// HTTP/2 be a quarter of a program that every job starts twice.
+// socket is the path of a daemon's socket. Each exchange is HTTP/1.0 on its own connection; an
+// answer ends when the daemon closes it. net/http would do the same, but with TLS and HTTP/2 it
+// is a quarter of a program that every job starts twice.
 type socket string
 
 // exchange does one exchange.
@@ -40,7 +41,7 @@ func (path socket) exchange(ctx context.Context, method, target string, body []b
 	_, wrote := fmt.Fprintf(conn, "%s %s HTTP/1.0\r\nHost: sluiced\r\n%s\r\n%s", method, target, kind, body)
 	status, answer, err := readAnswer(bufio.NewReader(conn))
 	switch {
-	case err == nil: // it may answer before it has read all
+	case err == nil: // it may answer before it has read everything
 		return status, answer, nil
 	case ctx.Err() != nil:
 		return 0, nil, ctx.Err()
@@ -50,7 +51,7 @@ func (path socket) exchange(ctx context.Context, method, target string, body []b
 	return 0, nil, err
 }
 
-// maxHead bounds the first line and the header of an answer, in bytes.
+// maxHead bounds the status line and the header of an answer, in bytes.
 const maxHead = 16 << 10
 
 // readAnswer reads an answer up to its end.
@@ -74,14 +75,17 @@ func readAnswer(from *bufio.Reader) (status int, body []byte, err error) {
 			}
 		}
 	}
-	body, err = io.ReadAll(io.LimitReader(from, maxAnswer+1))
-	if err == nil && len(body) < min(length, maxAnswer) {
+	var all bytes.Buffer
+	all.Grow(min(max(length, 0), maxAnswer) + bytes.MinRead)
+	_, err = all.ReadFrom(io.LimitReader(from, maxAnswer+1))
+	if err == nil && all.Len() < min(length, maxAnswer) {
 		err = io.ErrUnexpectedEOF
 	}
-	return status, body, err
+	return status, all.Bytes(), err
 }
 
-// readLine reads a line without its end, of at most as many bytes as there is room for.
+// readLine reads a line without its end, of at most *room bytes, and subtracts its length from
+// room.
 func readLine(from *bufio.Reader, room *int) (string, error) {
 	raw, err := from.ReadSlice('\n')
 	if *room -= len(raw); err == bufio.ErrBufferFull || *room < 0 {
@@ -107,5 +111,5 @@ func statusOf(line string) (int, error) {
 }
 
 func notHTTP() error {
-	return wire.Fail(wire.Internal, "is it sluiced that listens there?", "what answers does not speak HTTP")
+	return wire.Fail(wire.Internal, "is that process sluiced?", "what answers does not speak HTTP")
 }

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// An answer is taken whole or not at all: one that was cut off, has no end to its header or
-// is not HTTP is an error.
+// An answer is returned whole or not at all: one that is cut off, has an endless header or is
+// not HTTP is an error.
 func TestReadAnswer(t *testing.T) {
 	for text, want := range map[string]string{
 		"HTTP/1.0 200 OK\r\nContent-Type: application/json\r\n\r\n{}": "{}",
@@ -34,8 +34,8 @@ func TestReadAnswer(t *testing.T) {
 	}
 }
 
-// FuzzReadAnswer: whatever answers, there is an answer or an error, and no more of it than was
-// sent.
+// FuzzReadAnswer: any input gives an answer or an error, and the answer's body is part of the
+// input.
 func FuzzReadAnswer(f *testing.F) {
 	for _, text := range []string{"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\n{}", "HTTP/1.1 204 No Content\n\n", "HTTP/1.0 200 OK\r\ncontent-length: 99999999999999999999\r\n\r\n", "\r\n", "SSH-2.0\r\n"} {
 		f.Add(text)

@@ -10,9 +10,8 @@ import (
 	"time"
 )
 
-// Munged starts a real munged with a key of its own and returns its socket, which
-// every user may connect to. It stops with the test, which is skipped where munge
-// is not installed.
+// Munged starts a real munged with its own key and returns its socket, open to every user. It
+// stops with the test. The test is skipped if munge is not installed.
 func Munged(t testing.TB) string {
 	t.Helper()
 	program := "/usr/sbin/munged"

@@ -7,6 +7,8 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+	"github.com/sluice-hpc/sluice/elastic/engine/publish"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/nodes"
@@ -15,7 +17,7 @@ import (
 // Now is when the canned report was made.
 var Now = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 
-// The users of the canned report. Ann is the one who asks, by convention.
+// The users of the canned report. By convention ann is the caller.
 const (
 	AnnUID = 1001
 	BobUID = 1002
@@ -26,22 +28,22 @@ const (
 	Growing  elastic.JobID = 41 // ann's, 2 GPUs, asked for a checkpoint on its way to 4
 	Steady   elastic.JobID = 42 // bob's, 4 GPUs on two nodes, counts steps
 	Waiting  elastic.JobID = 43 // ann's, no GPU yet
-	OnHold   elastic.JobID = 44 // ann's, held by her own order, pinned to 2
+	OnHold   elastic.JobID = 44 // ann's, held by her order, pinned to 2
 	Deaf     elastic.JobID = 45 // bob's, has never answered a request
 	Finished elastic.JobID = 40 // ann's
 	Failed   elastic.JobID = 39 // bob's
 )
 
 // Report returns a fresh canned report.
-func Report() *engine.Report {
-	return &engine.Report{
+func Report() *publish.Report {
+	return &publish.Report{
 		At: Now, Took: 180 * time.Millisecond, Next: Now.Add(30 * time.Second), Policy: "knapsack",
 		Nodes: []nodes.Node{
 			node("gpu1", 4, 4, true, ""),
 			node("gpu2", 4, 3, true, ""),
-			motley("gpu3", false, "DRAIN"),
+			twoTypes("gpu3", false, "DRAIN"),
 		},
-		Jobs:    []engine.JobReport{growing(), steady(), waiting(), onHold(), deaf(), finished(), failed()},
+		Jobs:    []publish.JobReport{growing(), steady(), waiting(), onHold(), deaf(), finished(), failed()},
 		Demands: []elastic.Demand{{ID: 90, Partition: "gpu", Nodes: 1, GPUs: 2}},
 	}
 }
@@ -51,15 +53,15 @@ func node(name string, gpus, used int, usable bool, state string) nodes.Node {
 		CPUs: 64, CPUsUsed: 16 * used, MemoryMB: 515_000, MemUsedMB: int64(100_000 * used)}
 }
 
-// motley is a node with GPUs of two types, of which one is used.
-func motley(name string, usable bool, state string) nodes.Node {
+// twoTypes returns a node with GPUs of two types, of which one is used.
+func twoTypes(name string, usable bool, state string) nodes.Node {
 	n := node(name, 4, 1, usable, state)
 	n.Type, n.Types = "h100+l4", []nodes.OfType{{Type: "h100", GPUs: 3, Used: 1}, {Type: "l4", GPUs: 1}}
 	return n
 }
 
-// curve is of a job that takes one unit in seconds on one GPU and scales well;
-// it was measured on one and two.
+// curve returns the curve of a job that takes this many seconds per unit on 1 GPU and scales
+// well. It was measured on 1 and 2 GPUs.
 func curve(seconds float64) *speed.Curve {
 	sample := func(gpus, on int, s float64) speed.Sample {
 		return speed.Sample{Shape: speed.Shape{GPUs: gpus, Nodes: on}, Seconds: s, Units: 1, At: Now.Add(-time.Hour)}
@@ -67,15 +69,21 @@ func curve(seconds float64) *speed.Curve {
 	return speed.Fit([]speed.Sample{sample(1, 1, seconds), sample(2, 1, seconds/1.9)}, Now)
 }
 
-// job makes a live job's report; what differs is set by the callers.
-func job(id elastic.JobID, name, user string, uid uint32, phase elastic.Phase, place nodes.Placement) engine.JobReport {
+// job returns a live job's report; the callers set the rest.
+func job(id elastic.JobID, name, user string, uid uint32, phase elastic.Phase, place nodes.Placement) publish.JobReport {
 	token := strings.Repeat("0", 30) + string(rune('0'+id/10)) + string(rune('0'+id%10))
 	spec := elastic.Spec{Token: token, Min: 1, Max: 8, Total: 10, Unit: elastic.Epochs, Model: "resnet50"}
 	state := map[elastic.Phase]string{elastic.Running: "RUNNING", elastic.Held: "PENDING", elastic.Queued: "PENDING"}[phase]
 	price := elastic.Price{Save: 4 * time.Second, Drain: time.Second, Start: 2 * time.Second, Load: 5 * time.Second, Measured: 2}
 	submitted := Now.Add(-2*time.Hour + time.Duration(id)*time.Minute)
-	rec := engine.JobRecord{Token: token, ID: id, Name: name, User: user, UID: uid, Partition: "gpu", Tag: elastic.Tag{Spec: spec},
-		Submitted: submitted, State: state, Place: place, Price: price}
+	rec := journal.JobRecord{
+		Token:    token,
+		Identity: journal.Identity{ID: id, Name: name, User: user, UID: uid, Partition: "gpu"},
+		Tag:      elastic.Tag{Spec: spec},
+		Life:     journal.Life{Submitted: submitted, State: state},
+		LastRun:  journal.LastRun{Place: place},
+		Price:    price,
+	}
 	j := elastic.Job{ID: id, Name: name, User: user, UID: uid, Partition: "gpu", Spec: spec, Phase: phase, State: state,
 		Place: place, Submitted: submitted, Price: price}
 	if phase == elastic.Running {
@@ -83,16 +91,16 @@ func job(id elastic.JobID, name, user string, uid uint32, phase elastic.Phase, p
 		j.Started, j.Restarts, j.Incarnation, j.Speaks = submitted.Add(20*time.Minute), 1, 2, true
 		j.Heartbeat, j.TimeLeft, j.Curve = Now.Add(-3*time.Second), 90*time.Minute, curve(60)
 	}
-	return engine.JobReport{Record: rec, Job: &j, Target: place}
+	return publish.JobReport{Record: rec, Job: &j, Decided: publish.Decided{Target: place}}
 }
 
-// progress sets what the job has done, in both places that know.
-func progress(jr *engine.JobReport, done float64, eta time.Duration) {
+// progress sets what the job has done, in both places that hold it.
+func progress(jr *publish.JobReport, done float64, eta time.Duration) {
 	jr.Record.Done, jr.Job.Done = done, done
 	jr.ETA = Now.Add(eta)
 }
 
-func growing() engine.JobReport {
+func growing() publish.JobReport {
 	place := nodes.Placement{{Node: "gpu1", GPUs: 2}}
 	jr := job(Growing, "resnet", "ann", AnnUID, elastic.Running, place)
 	progress(&jr, 3.5, 206*time.Second)
@@ -107,7 +115,7 @@ func growing() engine.JobReport {
 
 var keepsFour = reason.Keeps{GPUs: 4, Because: reason.NextSize{Next: 8, Idle: 1}}
 
-func steady() engine.JobReport {
+func steady() publish.JobReport {
 	jr := job(Steady, "llama-7b-finetune", "bob", BobUID, elastic.Running, nodes.Placement{{Node: "gpu1", GPUs: 2}, {Node: "gpu2", GPUs: 2}})
 	spec := &jr.Record.Tag.Spec
 	spec.Min, spec.Max, spec.Sizes, spec.Total, spec.Unit, spec.Model = 2, 0, []int{2, 4, 8}, 200_000, elastic.Steps, "llama"
@@ -117,7 +125,7 @@ func steady() engine.JobReport {
 	return jr
 }
 
-func waiting() engine.JobReport {
+func waiting() publish.JobReport {
 	jr := job(Waiting, "bert\x1b[31m", "ann", AnnUID, elastic.Held, nil)
 	jr.Record.Tag.Spec.Min, jr.Job.Spec.Min = 2, 2
 	jr.Job.Reason = "JobHeldUser"
@@ -125,7 +133,7 @@ func waiting() engine.JobReport {
 	return jr
 }
 
-func onHold() engine.JobReport {
+func onHold() publish.JobReport {
 	jr := job(OnHold, "vit", "ann", AnnUID, elastic.Held, nil)
 	jr.Record.Tag.Directive = elastic.Directive{Pin: 2, Hold: true}
 	jr.Record.Tag.Comment = "paper draft"
@@ -134,7 +142,7 @@ func onHold() engine.JobReport {
 	return jr
 }
 
-func deaf() engine.JobReport {
+func deaf() publish.JobReport {
 	jr := job(Deaf, "legacy", "bob", BobUID, elastic.Running, nodes.Placement{{Node: "gpu2", GPUs: 1}})
 	jr.Record.Speaks, jr.Job.Speaks, jr.Record.Deaf, jr.Job.Deaf = false, false, 3, 3
 	jr.Record.Tag.Spec.Total, jr.Job.Spec.Total, jr.Job.Curve = 0, 0, nil
@@ -144,18 +152,18 @@ func deaf() engine.JobReport {
 	return jr
 }
 
-func ended(jr engine.JobReport, state string, ago time.Duration, done float64) engine.JobReport {
+func ended(jr publish.JobReport, state string, ago time.Duration, done float64) publish.JobReport {
 	jr.Ended, jr.Job, jr.Target = true, &elastic.Job{}, nil
 	jr.Record.State, jr.Record.Ended, jr.Record.Done, jr.Record.FirstRun = state, Now.Add(-ago), done, jr.Record.Submitted.Add(time.Minute)
 	return jr
 }
 
-func finished() engine.JobReport {
+func finished() publish.JobReport {
 	jr := job(Finished, "cifar", "ann", AnnUID, elastic.Held, nodes.Placement{{Node: "gpu2", GPUs: 4}})
 	return ended(jr, "COMPLETED", 20*time.Minute, 10)
 }
 
-func failed() engine.JobReport {
+func failed() publish.JobReport {
 	jr := job(Failed, "oops", "bob", BobUID, elastic.Held, nodes.Placement{{Node: "gpu3", GPUs: 1}})
 	jr = ended(jr, "FAILED", 50*time.Minute, 0.25)
 	jr.Last = reason.MoveClosed{Kind: "start", Target: jr.Record.Place, Outcome: "ended", Because: reason.JobEnded{State: "FAILED"}}
@@ -163,10 +171,10 @@ func failed() engine.JobReport {
 }
 
 // Segments returns the canned history of Growing.
-func Segments() []engine.Segment {
+func Segments() []journal.Segment {
 	token := growing().Record.Token
 	price := growing().Record.Price
-	return []engine.Segment{
+	return []journal.Segment{
 		{Token: token, Restarts: 0, Incarnation: 1, Place: nodes.Placement{{Node: "gpu1", GPUs: 1}}, Started: Now.Add(-78 * time.Minute),
 			Ended: Now.Add(-31 * time.Minute), DoneFrom: 0, DoneTo: 2, Seconds: 60, Cause: reason.StartsAtMinimum{GPUs: 1}},
 		{Token: token, Restarts: 1, Incarnation: 2, Place: nodes.Placement{{Node: "gpu1", GPUs: 2}}, Started: Now.Add(-30 * time.Minute),
@@ -174,11 +182,11 @@ func Segments() []engine.Segment {
 	}
 }
 
-// Plan returns the canned plan: Waiting starts, Steady would shrink but rests, and the rest
-// stays.
+// Plan returns the canned plan: Waiting starts, Steady would shrink but is still resting after
+// a resize, and the other jobs stay.
 func Plan() engine.Forecast {
 	target, less := nodes.Placement{{Node: "gpu2", GPUs: 2}}, nodes.Placement{{Node: "gpu1", GPUs: 2}}
-	steady := Report().Jobs[slices.IndexFunc(Report().Jobs, func(jr engine.JobReport) bool { return jr.Record.ID == Steady })]
+	steady := Report().Jobs[slices.IndexFunc(Report().Jobs, func(jr publish.JobReport) bool { return jr.Record.ID == Steady })]
 	return engine.Forecast{At: Now.Add(30 * time.Second), Plan: elastic.Plan{
 		Open: []elastic.Intent{{Job: Waiting, Kind: elastic.Start, Step: elastic.Requeued, To: 1, Target: target, Cause: reason.StartsAtMinimum{GPUs: 2}}},
 		Reasons: []elastic.JobReason{

@@ -11,13 +11,15 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/control"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+	"github.com/sluice-hpc/sluice/elastic/engine/publish"
 )
 
-// Service is a control.Service over canned values. Once it is served, its fields
-// are changed through Set only.
+// Service is a control.Service with canned values. Once it is served, its fields MUST be
+// changed through Set only.
 type Service struct {
-	Last   *engine.Report // nil: no cycle yet
-	Err    error          // what Plan, Direct and Segments fail with
+	Last   *publish.Report // nil: no cycle yet
+	Err    error           // error of Plan, Direct and Segments
 	Refuse func(elastic.JobID, wire.Change) error
 
 	mu    sync.Mutex
@@ -26,29 +28,29 @@ type Service struct {
 
 // New returns a service over the canned report.
 func New() *Service {
-	Speeds() // BEFORE a request asks: on a busy machine making them takes longer than a client waits
+	Speeds() // MUST run BEFORE a request: on a busy machine it takes longer than a client waits
 	return &Service{Last: Report()}
 }
 
 var _ control.Service = (*Service)(nil)
 
-// Asked returns what the service was asked to do, in order: "wake" or
-// "direct 1001 41 pin to 4 GPUs" or "trust 0 gpu1" (by that uid).
+// Asked returns the calls of the service in order: "wake", "direct 1001 41 pin to 4 GPUs" or
+// "trust 0 gpu1" (with the caller's uid).
 func (s *Service) Asked() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]string(nil), s.asked...)
 }
 
-// Set changes the service while it is served. A report that was published must
-// not be changed: publish another.
+// Set changes the service while it is served. A published report MUST NOT be changed: publish a
+// new one.
 func (s *Service) Set(change func(*Service)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	change(s)
 }
 
-// fault returns what a method fails with.
+// fault returns the error of the methods.
 func (s *Service) fault() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -62,7 +64,7 @@ func (s *Service) note(format string, args ...any) {
 }
 
 // Report returns Last.
-func (s *Service) Report() *engine.Report {
+func (s *Service) Report() *publish.Report {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.Last
@@ -71,7 +73,7 @@ func (s *Service) Report() *engine.Report {
 // Plan returns the canned plan.
 func (s *Service) Plan(context.Context) (engine.Forecast, error) { return Plan(), s.fault() }
 
-// Direct notes the order.
+// Direct records the order.
 func (s *Service) Direct(_ context.Context, c control.Caller, job elastic.JobID, change wire.Change) error {
 	s.note("direct %d %d %s", c.UID, job, change)
 	s.mu.Lock()
@@ -82,21 +84,21 @@ func (s *Service) Direct(_ context.Context, c control.Caller, job elastic.JobID,
 	return s.Err
 }
 
-// Trust notes the order.
+// Trust records the order.
 func (s *Service) Trust(_ context.Context, c control.Caller, node string) error {
 	s.note("trust %d %s", c.UID, node)
 	return s.fault()
 }
 
-// Segments returns the canned history to the job it belongs to.
-func (s *Service) Segments(_ context.Context, token string) ([]engine.Segment, error) {
+// Segments returns the canned history for the token of its job.
+func (s *Service) Segments(_ context.Context, token string) ([]journal.Segment, error) {
 	if all := Segments(); token == all[0].Token {
 		return all, s.fault()
 	}
 	return nil, s.fault()
 }
 
-// Speeds returns the canned speeds of Model to ann, and nothing of others.
+// Speeds returns the canned speeds of Model for ann, and none for others.
 func (s *Service) Speeds(_ context.Context, uid uint32, model string) (engine.Speeds, error) {
 	if err := s.fault(); err != nil || model != Model || !s.anns(uid) {
 		return engine.Speeds{}, err
@@ -104,10 +106,10 @@ func (s *Service) Speeds(_ context.Context, uid uint32, model string) (engine.Sp
 	return Speeds(), nil
 }
 
-// anns reports whether a user is the one of Growing: whoever plays ann.
+// anns reports whether the uid is that of Growing's user.
 func (s *Service) anns(uid uint32) bool {
 	r := s.Report()
-	return r != nil && slices.ContainsFunc(r.Jobs, func(jr engine.JobReport) bool { return jr.Record.ID == Growing && jr.Record.UID == uid })
+	return r != nil && slices.ContainsFunc(r.Jobs, func(jr publish.JobReport) bool { return jr.Record.ID == Growing && jr.Record.UID == uid })
 }
 
 // Refresh does nothing: the canned report is fresh.
@@ -116,5 +118,5 @@ func (s *Service) Refresh(context.Context) {}
 // Meet finds no job.
 func (s *Service) Meet(context.Context, elastic.JobID) {}
 
-// Wake notes the call.
+// Wake records the call.
 func (s *Service) Wake() { s.note("wake") }

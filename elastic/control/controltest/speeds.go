@@ -6,16 +6,17 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 )
 
-// Model is what ann trains, timed in ten shapes.
+// Model is the model that ann trains, timed in ten shapes.
 const Model = "resnet50"
 
-// Speeds returns what is known of ann's Model, settled: crossing nodes makes it
-// slower by a quarter, which a curve does not foresee.
+// Speeds returns the throughput of ann's Model, well measured: spanning nodes makes it slower
+// by a quarter, which a curve alone does not predict.
 var Speeds = sync.OnceValue(func() engine.Speeds {
-	store := new(engine.Memory)
+	store := new(journal.Memory)
 	var all []speed.Sample
 	for _, shape := range []speed.Shape{{GPUs: 1, Nodes: 1}, {GPUs: 2, Nodes: 1}, {GPUs: 4, Nodes: 1}, {GPUs: 6, Nodes: 1}, {GPUs: 8, Nodes: 1},
 		{GPUs: 2, Nodes: 2}, {GPUs: 4, Nodes: 2}, {GPUs: 8, Nodes: 2}, {GPUs: 12, Nodes: 2}, {GPUs: 16, Nodes: 2}} {
@@ -31,7 +32,7 @@ var Speeds = sync.OnceValue(func() engine.Speeds {
 	if err := store.AddSamples(ctx, "user:1001/model:"+Model+"/epoch", all); err != nil {
 		panic(err) // memory does not fail
 	}
-	s, err := engine.New(engine.Config{Samples: store}).Speeds(ctx, AnnUID, Model, Now)
+	s, err := engine.New(engine.Config{Seams: engine.Seams{Samples: store}}).Speeds(ctx, AnnUID, Model, Now)
 	if err != nil {
 		panic(err)
 	}

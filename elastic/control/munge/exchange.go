@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// usual are the places where munge's packages have munged's socket, the likeliest first.
+// usual are the paths where munge's packages put munged's socket, the most common first.
 var usual = []string{
 	"/run/munge/munge.socket.2", "/var/run/munge/munge.socket.2",
 	"/usr/local/var/run/munge/munge.socket.2", "/opt/munge/var/run/munge/munge.socket.2",
@@ -22,18 +22,18 @@ var usual = []string{
 const (
 	// maxPath is the longest path of a socket, in bytes (sockaddr_un).
 	maxPath = 107
-	// within is the deadline of one exchange, tries and all.
+	// within is the deadline of one exchange, with all its tries.
 	within = 3 * time.Second
-	// tries is how often a request is sent that munged may not have answered because it
-	// was restarted.
+	// tries is how often a request is sent if munged, because it was restarted, may not have
+	// answered it.
 	tries = 3
-	// knocks and knockAgain bound the wait for a munged whose queue is full, or whose
-	// socket is there but nothing listens on it yet: 1 s in all.
+	// knocks and knockAgain bound the wait for a munged whose queue is full, or that does not
+	// listen on its socket yet: 1 s in all.
 	knocks     = 14
 	knockAgain = 10 * time.Millisecond
 )
 
-// where returns munged's socket.
+// where returns the path of munged's socket.
 func (t *Tool) where() (string, error) {
 	for _, path := range t.sockets {
 		if info, err := os.Stat(path); err == nil && info.Mode().Type() == fs.ModeSocket {
@@ -59,7 +59,7 @@ func (t *Tool) ask(ctx context.Context, k kind, body []byte) ([]byte, error) {
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
 		case bounded.Err() != nil:
-			return nil, fmt.Errorf("%w: munged at %s has not answered in %v; is it well?", ErrMissing, path, within)
+			return nil, fmt.Errorf("%w: munged at %s has not answered in %v; is it running?", ErrMissing, path, within)
 		case errors.Is(err, ErrMissing), errors.Is(err, ErrRefused):
 			return nil, err
 		case try+1 == tries:
@@ -68,11 +68,11 @@ func (t *Tool) ask(ctx context.Context, k kind, body []byte) ([]byte, error) {
 	}
 }
 
-// silent is why munged gave no answer. One of another protocol hangs up on what it does
-// not understand.
+// silent returns why munged gave no answer. A munged with another protocol version closes the
+// connection.
 func silent(path string, err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) {
-		return fmt.Errorf("%w: munged at %s hangs up without an answer; %w", ErrMissing, path, errForeign)
+		return fmt.Errorf("%w: munged at %s closed the connection without an answer; %w", ErrMissing, path, errForeign)
 	}
 	return fmt.Errorf("%w: munged at %s: %w", ErrMissing, path, err)
 }
@@ -104,7 +104,8 @@ func once(ctx context.Context, path string, request []byte, want kind) ([]byte, 
 	return body, nil
 }
 
-// knock connects, in the caller's thread: the kernel tells munged who that is.
+// knock connects in the caller's thread: munged gets the identity of that thread from the
+// kernel.
 func knock(ctx context.Context, path string) (net.Conn, error) {
 	var dialer net.Dialer
 	for n := time.Duration(1); ; n++ {

@@ -2,8 +2,7 @@ package munge
 
 import "encoding/binary"
 
-// fields takes a body apart, field after field. What would be beyond its end is zero,
-// and from then on everything is.
+// fields decodes a body field by field. Beyond the end of the body every field is zero.
 type fields struct {
 	rest  []byte
 	short bool // something was beyond the end
@@ -39,5 +38,5 @@ func (f *fields) piece() []byte { return f.take(uint64(f.byte())) }
 // block reads a length of four bytes and as many bytes.
 func (f *fields) block() []byte { return f.take(uint64(f.number())) }
 
-// whole reports whether the body ended where its last field did.
+// whole reports whether the body ended with the last field.
 func (f *fields) whole() bool { return !f.short && len(f.rest) == 0 }

@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// recorded are bodies of a real munged 0.5.15, of decode answers: to a good credential, the
-// same once more, and a forged one.
+// recorded are bodies of decode answers of a real munged 0.5.15: for a valid credential, the
+// same again, and a forged one.
 var recorded = []string{
 	"0000040500000000003c047f0000016b0589a36b0589a3000000000000000000000000ffffffff000000026869",
 	"11145265706c617965642063726564656e7469616c00040500000000003c047f0000016b0589a36b0589a3000000000000000000000000ffffffff000000026869",
@@ -50,17 +50,17 @@ func build(code byte, words string, cipher byte, address []byte, uid, gid, reade
 	out = append(out, cipher, 5, 0, 0)
 	out = binary.BigEndian.AppendUint32(out, 60)
 	out = append(append(out, byte(len(address))), address...)
-	for _, n := range []uint32{1, 2, uid, gid, reader, anybody, uint32(len(payload))} {
+	for _, n := range []uint32{1, 2, uid, gid, reader, anyID, uint32(len(payload))} {
 		out = binary.BigEndian.AppendUint32(out, n)
 	}
 	return append(out, payload...)
 }
 
-// Whatever munged answers, nothing panics, and what is taken is what stands there.
+// Whatever munged answers, nothing panics, and an accepted answer has the fields of its body.
 func FuzzOpened(f *testing.F) {
 	f.Add(build(0, "", cipherAES128, []byte{10, 0, 0, 2}, 1001, 7, 500, "hi"))
 	f.Add(build(17, "Replayed credential\x00", cipherAES128, []byte{10, 0, 0, 2}, 1001, 7, 500, "hi"))
-	f.Add(build(18, "Unauthorized credential for client UID=0 GID=0\x00", 0, nil, anybody, anybody, anybody, ""))
+	f.Add(build(18, "Unauthorized credential for client UID=0 GID=0\x00", 0, nil, anyID, anyID, anyID, ""))
 	f.Add([]byte{})
 	for _, text := range recorded {
 		raw, err := hex.DecodeString(text)
@@ -116,7 +116,7 @@ func FuzzHeader(f *testing.F) {
 	})
 }
 
-// shown demands that an error may be shown on a terminal.
+// shown checks that an error is safe to show on a terminal.
 func shown(t *testing.T, err error) {
 	t.Helper()
 	if text := err.Error(); len(text) > 400 || !utf8.ValidString(text) || strings.ContainsAny(text, "\x1b\n\r") {

@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// What can go wrong, to test for with errors.Is.
+// Errors to test for with errors.Is.
 var (
-	// ErrMissing: munged does not answer, or not in a way that is understood.
+	// ErrMissing: munged does not answer, or its answer is not understood.
 	ErrMissing = errors.New("no munge")
-	// ErrRefused: the credential is not one that counts here: forged, expired,
-	// replayed, meant for another account, or readable to all.
+	// ErrRefused: the credential is not accepted here: forged, expired, replayed, addressed to
+	// another account, or readable by all.
 	ErrRefused = errors.New("credential refused")
 )
 
@@ -23,26 +23,26 @@ const (
 	MaxPayload = 32 << 10
 	// MaxCredential is the longest credential that Open looks at, in bytes.
 	MaxCredential = 48 << 10
-	// Life is how long a credential can be read. Two clocks may differ by as much.
+	// Life is how long a credential can be read. It is also how far two clocks may differ.
 	Life = time.Minute
 )
 
-// Credential is what munged says of one.
+// Credential is a credential as munged describes it.
 type Credential struct {
-	UID, GID uint32 // of the user it was made by
-	// Host is the address of the node it was made on, "" when not told. munged
-	// vouches for it, no name service was asked.
+	UID, GID uint32 // of the user that made it
+	// Host is the address of the node where it was made, "" if not known. munged vouches for
+	// it; no name service was asked.
 	Host    string
 	Payload []byte
 }
 
-// Tool asks the munged of this machine. It may be used from many goroutines.
+// Tool asks the munged of this machine. It is safe for concurrent use.
 type Tool struct {
-	sockets []string // the first that exists is munged's
+	sockets []string // paths to try; the first that exists is munged's
 }
 
-// New returns a Tool over the munged that listens on the socket; "" is where munge's
-// packages have it. munged need not run yet.
+// New returns a Tool for the munged that listens on the socket; "" means the usual paths of
+// munge's packages. munged need not run yet.
 func New(socket string) (*Tool, error) {
 	if socket == "" {
 		return &Tool{sockets: usual}, nil
@@ -53,13 +53,13 @@ func New(socket string) (*Tool, error) {
 	return &Tool{sockets: []string{socket}}, nil
 }
 
-// Seal returns a credential of the calling process's user that only the user
-// reader can open, for as long as Life. The payload is encrypted.
+// Seal returns a credential of the calling process's user that only the user reader can open,
+// for as long as Life. The payload is encrypted and has at most MaxPayload bytes.
 func (t *Tool) Seal(ctx context.Context, payload []byte, reader uint32) (string, error) {
 	if len(payload) > MaxPayload {
 		return "", fmt.Errorf("%w: %d bytes are more than a credential holds (%d)", ErrRefused, len(payload), MaxPayload)
 	}
-	if reader == anybody {
+	if reader == anyID {
 		return "", fmt.Errorf("%w: uid %d stands for all users", ErrRefused, reader)
 	}
 	body, err := t.ask(ctx, encodeRequest, sealing(payload, reader))
@@ -76,12 +76,12 @@ func (t *Tool) Seal(ctx context.Context, payload []byte, reader uint32) (string,
 	return credential, nil
 }
 
-// Open asks munged whether the credential is good, has not been read before and
-// was made, encrypted, for the user reader alone, and returns whose it is and
-// what is in it. It must run as reader. A bad one is ErrRefused.
+// Open asks munged whether the credential is valid, not read before, and encrypted for the user
+// reader alone. It returns the credential's user and payload. The process MUST run as reader. A
+// credential that is not accepted is ErrRefused.
 func (t *Tool) Open(ctx context.Context, credential string, reader uint32) (Credential, error) {
 	if !WellFormed(credential) {
-		return Credential{}, fmt.Errorf("%w: it has not the form of one", ErrRefused)
+		return Credential{}, fmt.Errorf("%w: it is malformed", ErrRefused)
 	}
 	body, err := t.ask(ctx, decodeRequest, opening(credential))
 	if err != nil {
@@ -93,14 +93,14 @@ func (t *Tool) Open(ctx context.Context, credential string, reader uint32) (Cred
 		return Credential{}, err
 	case o.cipher == cipherNone:
 		return Credential{}, fmt.Errorf("%w: it is not encrypted", ErrRefused)
-	case o.reader == anybody || o.reader != reader:
+	case o.reader == anyID || o.reader != reader:
 		return Credential{}, fmt.Errorf("%w: it is not made for uid %d alone", ErrRefused, reader)
 	}
 	return o.Credential, nil
 }
 
-// WellFormed reports whether the text has the form of a credential. It costs
-// next to nothing, where Open costs a question to munged.
+// WellFormed reports whether the text has the form of a credential. It needs no exchange with
+// munged.
 func WellFormed(credential string) bool {
 	if len(credential) > MaxCredential {
 		return false
@@ -118,7 +118,7 @@ func WellFormed(credential string) bool {
 	return true
 }
 
-// base64Byte are the bytes of which a credential is made.
+// base64Byte are the bytes that a credential may contain.
 var base64Byte = func() (is [256]bool) {
 	for _, c := range []byte("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=") {
 		is[c] = true

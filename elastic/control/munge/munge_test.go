@@ -29,7 +29,7 @@ func real(t *testing.T) (*munge.Tool, string) {
 	return tool, socket
 }
 
-// Against a real munged: what goes in comes out, once, to whom it is for.
+// With a real munged: a payload comes out unchanged, once, and only for its reader.
 func TestRealMunge(t *testing.T) {
 	tool, _ := real(t)
 	for _, payload := range []string{"", "hello", "a\n\nb: c\n\n", string(bytes.Repeat([]byte{0, 255, '\n'}, 5000)), strings.Repeat("x", munge.MaxPayload)} {
@@ -53,7 +53,7 @@ func TestRealMunge(t *testing.T) {
 	}
 }
 
-// Munged learns from the kernel who asks: another user's credential is that user's.
+// Munged learns from the kernel which account asks: another user's credential is that user's.
 func TestIdentity(t *testing.T) {
 	if me() != 0 {
 		t.Skip("SKIPPED, other users not tested: needs root to become them")
@@ -75,7 +75,7 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
-// What libmunge's own programs write is read, and they read what is written here.
+// libmunge's own programs and this package read each other's credentials.
 func TestProgramsOfMunge(t *testing.T) {
 	tool, socket := real(t)
 	credential, err := tool.Seal(t.Context(), []byte("from here"), me())
@@ -103,7 +103,7 @@ func TestProgramsOfMunge(t *testing.T) {
 	}
 }
 
-// sealed is a credential of the program munge.
+// sealed returns a credential made by the program munge.
 func sealed(t *testing.T, socket string, args ...string) string {
 	t.Helper()
 	out, err := exec.Command("/usr/bin/munge", append([]string{"--socket=" + socket}, args...)...).Output()
@@ -121,14 +121,14 @@ func TestWhatMungeRefuses(t *testing.T) {
 	good := make(mine, "--cipher=aes128")
 	flipped := []byte(good)
 	flipped[len(flipped)-20] ^= 1
-	other, _ := real(t) // another realm's
+	other, _ := real(t) // of another realm
 	foreign, err := other.Seal(t.Context(), nil, me())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct{ credential, want string }{
-		"for everybody":     {make("--cipher=aes128"), "not made for"},
-		"for somebody else": {make("--restrict-uid=4242", "--cipher=aes128"), "nauthorized"},
+		"for all users":     {make("--cipher=aes128"), "not made for"},
+		"for another user":  {make("--restrict-uid=4242", "--cipher=aes128"), "nauthorized"},
 		"in the clear":      {make(mine, "--cipher=none"), "not encrypted"},
 		"another key":       {foreign, "Invalid"},
 		"no credential":     {"MUNGE:AAAA:", "credential"},
@@ -152,7 +152,7 @@ func TestWhatMungeRefuses(t *testing.T) {
 	}
 }
 
-// Of forged credentials cut off at any length none is taken for a munged that is away,
+// A forged credential cut off at any length is not taken for a munged that does not answer,
 // which would be logged each time.
 func TestForgedOfEachLength(t *testing.T) {
 	t.Parallel()
@@ -173,7 +173,7 @@ func TestForgedOfEachLength(t *testing.T) {
 	}
 }
 
-// A munged is asked by many at a time, more than its queue holds.
+// Many goroutines ask munged at once, more than its queue holds.
 func TestManyAtATime(t *testing.T) {
 	tool, _ := real(t)
 	var all sync.WaitGroup

@@ -15,8 +15,8 @@ import (
 
 const form = "MUNGE:AAAA:"
 
-// as is a tool over a munged that does that with its n-th connection, from 1, once it has
-// read the header of a request.
+// as returns a tool for a munged that calls do for its n-th connection, from 1, after reading
+// the header of a request.
 func as(t *testing.T, do func(n int, c net.Conn, header []byte)) *Tool {
 	t.Helper()
 	socket := filepath.Join(t.TempDir(), "s")
@@ -52,12 +52,12 @@ func body(c net.Conn, header []byte) {
 	_, _ = io.CopyN(io.Discard, c, int64(binary.BigEndian.Uint32(header[7:])))
 }
 
-// answers is one that reads a request whole and answers these bytes.
+// answers returns a tool for a munged that reads a request and answers with these bytes.
 func answers(t *testing.T, raw []byte) *Tool {
 	return as(t, func(_ int, c net.Conn, header []byte) { body(c, header); _, _ = c.Write(raw) })
 }
 
-func TestStrangeMunged(t *testing.T) {
+func TestUnexpectedMunged(t *testing.T) {
 	t.Parallel()
 	good := build(0, "", cipherAES128, []byte{10, 0, 0, 2}, 1001, 7, 500, "hi")
 	header := func(change func([]byte)) []byte { m := message(decodeAnswer, 0, good); change(m); return m }
@@ -72,21 +72,21 @@ func TestStrangeMunged(t *testing.T) {
 		"another service":      {[]byte("HTTP/1.1 400 Bad Request\r\n"), ErrMissing, "what answers is not munged"},
 		"another type":         {header(func(m []byte) { m[5] = 3 }), ErrMissing, "message of type 3"},
 		"far too long":         {header(func(m []byte) { m[8] = 0xff }), ErrRefused, "more than"},
-		"longer than said":     {header(func(m []byte) { m[10]-- }), ErrMissing, "not the form"},
+		"longer than said":     {header(func(m []byte) { m[10]-- }), ErrMissing, "malformed"},
 		"cut short":            {of(good)[:40], ErrMissing, "unexpected EOF"},
 		"header cut short":     {of(good)[:5], ErrMissing, "unexpected EOF"},
-		"nothing":              {nil, ErrMissing, "hangs up without an answer; sluice speaks version 4"},
-		"empty body":           {of(nil), ErrMissing, "not the form"},
-		"a byte too many":      {of(append(good[:len(good):len(good)], 0)), ErrMissing, "not the form"},
-		"a strange address":    {of(build(0, "", cipherAES128, []byte{1, 2, 3}, 1001, 7, 500, "hi")), ErrMissing, "not the form"},
+		"nothing":              {nil, ErrMissing, "closed the connection without an answer; sluice speaks version 4"},
+		"empty body":           {of(nil), ErrMissing, "malformed"},
+		"a byte too many":      {of(append(good[:len(good):len(good)], 0)), ErrMissing, "malformed"},
+		"a strange address":    {of(build(0, "", cipherAES128, []byte{1, 2, 3}, 1001, 7, 500, "hi")), ErrMissing, "malformed"},
 		"for another":          {of(build(0, "", cipherAES128, nil, 1001, 7, 501, "hi")), ErrRefused, "not made for uid 500"},
-		"for all":              {of(build(0, "", cipherAES128, nil, 1001, 7, anybody, "hi")), ErrRefused, "not made for uid 500"},
+		"for all":              {of(build(0, "", cipherAES128, nil, 1001, 7, anyID, "hi")), ErrRefused, "not made for uid 500"},
 		"in the clear":         {of(build(0, "", cipherNone, nil, 1001, 7, 500, "hi")), ErrRefused, "not encrypted"},
 		"expired":              {of(build(15, "", cipherAES128, nil, 1001, 7, 500, "hi")), ErrRefused, "Expired credential"},
 		"replayed":             {of(build(17, "Replayed credential\x00", cipherAES128, nil, 1001, 7, 500, "hi")), ErrRefused, "Replayed credential"},
 		"an error to come":     {of(build(99, "", cipherAES128, nil, 1001, 7, 500, "hi")), ErrRefused, "Unknown error"},
 		"escapes":              {of(build(14, "a\x1b[31mb\xff", cipherAES128, nil, 1001, 7, 500, "")), ErrRefused, "a?[31mb?"},
-		"forged, ends early":   {of(build(1, "Failed to decrypt credential\x00", 0, nil, anybody, anybody, anybody, "")), ErrRefused, "Failed to decrypt"},
+		"forged, ends early":   {of(build(1, "Failed to decrypt credential\x00", 0, nil, anyID, anyID, anyID, "")), ErrRefused, "Failed to decrypt"},
 		"munged has no memory": {of(build(5, "", 0, nil, 0, 0, 0, "")), ErrMissing, "Out of memory"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -102,12 +102,12 @@ func TestStrangeMunged(t *testing.T) {
 	}
 }
 
-func TestStrangeSeal(t *testing.T) {
+func TestUnexpectedSeal(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ body, words string }{
 		"no credential":   {"\x00\x00\x00\x00\x00\x03no\x00", "no credential"},
 		"an error":        {"\x0a\x03no\x00\x00\x00\x00\x00", "munged: no"},
-		"a byte too many": {"\x00\x00\x00\x00\x00\x0cMUNGE:AAAA:\x00\x00", "not the form"},
+		"a byte too many": {"\x00\x00\x00\x00\x00\x0cMUNGE:AAAA:\x00\x00", "malformed"},
 	} {
 		_, err := answers(t, message(encodeAnswer, 0, []byte(c.body))).Seal(t.Context(), nil, 500)
 		if !errors.Is(err, ErrMissing) || !strings.Contains(err.Error(), c.words) {
@@ -116,8 +116,8 @@ func TestStrangeSeal(t *testing.T) {
 	}
 }
 
-// A munged that is restarted in the middle of an exchange is asked again, and is told so:
-// else the credential would be a replay to it.
+// A request is sent again when munged is restarted during the exchange, marked as a retry: else
+// munged would take the credential for a replay.
 func TestAskedAgain(t *testing.T) {
 	t.Parallel()
 	var retries atomic.Int64
@@ -136,8 +136,8 @@ func TestAskedAgain(t *testing.T) {
 	}
 }
 
-// One who does not answer is waited for no longer than the deadline, and a caller who
-// leaves waits for nothing.
+// A munged that does not answer is waited for until the deadline; a cancelled call does not
+// wait.
 func TestHanging(t *testing.T) {
 	t.Parallel()
 	tool := as(t, func(_ int, c net.Conn, _ []byte) { _, _ = io.Copy(io.Discard, c) })
@@ -163,20 +163,20 @@ func TestNoMunged(t *testing.T) {
 		t.Errorf("too long a path: %v", err)
 	}
 	dir := t.TempDir()
-	tool, err := New(filepath.Join(dir, "nobody"))
+	tool, err := New(filepath.Join(dir, "none"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := tool.Seal(t.Context(), nil, 0); !errors.Is(err, ErrMissing) || !strings.Contains(err.Error(), "is munged running?") {
 		t.Errorf("no socket: %v", err)
 	}
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(dir, "nobody"), Net: "unix"})
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(dir, "none"), Net: "unix"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	l.SetUnlinkOnClose(false)
 	l.Close() // as a munged that was killed
 	if _, err := tool.Seal(t.Context(), nil, 0); !errors.Is(err, ErrMissing) || !strings.Contains(err.Error(), "connection refused; is it running?") {
-		t.Errorf("a socket that nobody listens on: %v", err)
+		t.Errorf("a socket without a listener: %v", err)
 	}
 }

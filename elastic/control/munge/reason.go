@@ -2,7 +2,7 @@ package munge
 
 import "bytes"
 
-// reasons are the errors of munged by their number (munge.h), in the words of libmunge.
+// reasons are munged's errors by number (munge.h), in libmunge's words.
 var reasons = [...]string{
 	1: "Internal error", 2: "Invalid argument", 3: "Exceeded maximum message length", 4: "Buffer overflow",
 	5: "Out of memory", 6: "Socket communication error", 7: "Socket timeout",
@@ -11,8 +11,8 @@ var reasons = [...]string{
 	14: "Invalid credential", 15: "Expired credential", 16: "Rewound credential", 17: "Replayed credential", 18: "Unauthorized credential",
 }
 
-// cause tells what munged says of itself from what it says of the credential. Its
-// "internal error" is among the latter: a forged credential that ends early has it.
+// cause separates munged's errors about itself from those about the credential. Its "internal
+// error" is of the latter kind: a truncated forged credential gets it.
 func cause(code byte) error {
 	switch code {
 	case 5, 6, 7:
@@ -21,7 +21,7 @@ func cause(code byte) error {
 	return ErrRefused
 }
 
-// complaint is why munged refuses, in its own words where it has any.
+// complaint returns why munged refuses, in its own words if it gave any.
 func complaint(code byte, said []byte) string {
 	said, _, _ = bytes.Cut(said, []byte{0})
 	switch {
@@ -33,7 +33,7 @@ func complaint(code byte, said []byte) string {
 	return "Unknown error"
 }
 
-// words keeps what may be shown: printable, and not long.
+// words returns the text cut to a safe length, with printable characters only.
 func words(said []byte) string {
 	out := bytes.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {

@@ -25,7 +25,8 @@ const (
 	protocol = 4
 	// headerBytes is the length of a header.
 	headerBytes = 11
-	// maxAnswer bounds the body of an answer: a credential, or a payload, and the rest.
+	// maxAnswer bounds the body of an answer, in bytes: a credential or payload, and the other
+	// fields.
 	maxAnswer = MaxCredential + 1<<10
 )
 
@@ -43,12 +44,12 @@ const (
 	cipherNone, cipherAES128 = 0, 4
 	macDefault               = 1
 	zipNone                  = 0
-	// anybody as the reader's uid or gid is no restriction.
-	anybody = 0xFFFFFFFF
+	// anyID as the reader's uid or gid means no restriction.
+	anyID = 0xFFFFFFFF
 )
 
-// message is a request with its header. retry is how often it was sent before, which
-// munged wants to know: the credential that it has decoded for a lost answer is no replay.
+// message returns a request with its header. retry is how often it was sent before; munged
+// needs it, so that a credential it decoded for a lost answer is not a replay.
 func message(k kind, retry byte, body []byte) []byte {
 	out := make([]byte, 0, headerBytes+len(body))
 	out = binary.BigEndian.AppendUint32(out, magic)
@@ -57,25 +58,25 @@ func message(k kind, retry byte, body []byte) []byte {
 	return append(out, body...)
 }
 
-// sealing is the body of an encode request.
+// sealing returns the body of an encode request.
 func sealing(payload []byte, reader uint32) []byte {
 	out := []byte{cipherAES128, macDefault, zipNone, 0}
-	for _, n := range []uint32{uint32(Life.Seconds()), reader, anybody, uint32(len(payload))} {
+	for _, n := range []uint32{uint32(Life.Seconds()), reader, anyID, uint32(len(payload))} {
 		out = binary.BigEndian.AppendUint32(out, n)
 	}
 	return append(out, payload...)
 }
 
-// opening is the body of a decode request.
+// opening returns the body of a decode request.
 func opening(credential string) []byte {
 	out := binary.BigEndian.AppendUint32(nil, uint32(len(credential)+1))
 	return append(append(out, credential...), 0)
 }
 
-// errForeign: the other side speaks another protocol.
+// errForeign: the other side uses another protocol.
 var errForeign = errors.New("sluice speaks version 4 of munged's protocol, that of munge 0.5")
 
-// bodyLength reads the header of an answer of that kind.
+// bodyLength returns the length of the body from the header of an answer of that kind.
 func bodyLength(header [headerBytes]byte, want kind) (int, error) {
 	length := binary.BigEndian.Uint32(header[7:])
 	switch {
@@ -98,7 +99,7 @@ func parseSealed(body []byte) (string, error) {
 	credential := f.block()
 	switch {
 	case !f.whole():
-		return "", fmt.Errorf("%w: munged's answer of %d bytes has not the form of one", ErrMissing, len(body))
+		return "", fmt.Errorf("%w: munged's answer of %d bytes is malformed", ErrMissing, len(body))
 	case code != 0:
 		return "", fmt.Errorf("%w: munged: %s", ErrMissing, complaint(code, words))
 	}
@@ -109,11 +110,11 @@ func parseSealed(body []byte) (string, error) {
 type opened struct {
 	Credential
 	cipher byte
-	reader uint32 // uid that can read it, or anybody
+	reader uint32 // uid that can read it, or anyID
 }
 
-// parseOpened reads the body of a decoded answer. Where munged refuses the credential
-// nothing else of it counts.
+// parseOpened decodes the body of a decode answer. If munged refused the credential its other
+// fields do not count.
 func parseOpened(body []byte) (opened, error) {
 	f := fields{rest: body}
 	code, words := f.byte(), f.piece()
@@ -125,10 +126,10 @@ func parseOpened(body []byte) (opened, error) {
 	address := f.piece()
 	f.take(8) // times
 	o.UID, o.GID, o.reader = f.number(), f.number(), f.number()
-	f.take(4) // the gid that can read it: one more condition, which munged has checked
+	f.take(4) // gid that can read it, a further condition that munged has checked
 	o.Payload = f.block()
 	if !f.whole() || len(address) != 0 && len(address) != 4 {
-		return opened{}, fmt.Errorf("%w: munged's answer of %d bytes has not the form of one", ErrMissing, len(body))
+		return opened{}, fmt.Errorf("%w: munged's answer of %d bytes is malformed", ErrMissing, len(body))
 	}
 	if code != 0 {
 		return opened{}, fmt.Errorf("%w: %s", cause(code), complaint(code, words))

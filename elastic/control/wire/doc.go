@@ -1,5 +1,4 @@
-// Package wire is what sluiced and its clients say to each other: the JSON of requests
-// and answers, the codes of errors, and the letters in which both travel over TCP. It
-// has types and no behaviour but their checks, so that a client links neither engine
-// nor policies.
+// Package wire is the protocol between sluiced and its clients: the JSON of requests and
+// answers, the codes of errors, and the letters that carry both over TCP. It has types and
+// their validation only, so that a client links neither the engine nor the policies.
 package wire

@@ -5,19 +5,19 @@ import (
 	"fmt"
 )
 
-// Code says for machines what went wrong. Codes never change their meaning.
+// Code is the kind of a failure, for programs. The meaning of a code never changes.
 type Code string
 
-// The codes.
+// The codes of failures.
 const (
-	BadRequest  Code = "bad_request" // the request makes no sense
-	Denied      Code = "denied"      // the caller may not do this
+	BadRequest  Code = "bad_request" // the request is not valid
+	Denied      Code = "denied"      // the caller has no permission
 	NotFound    Code = "not_found"   // no such job, or none the caller may see
 	Conflict    Code = "conflict"    // the job's state does not allow it
 	TooMany     Code = "too_many"    // over the caller's limit; try again
 	Unavailable Code = "unavailable" // no cycle yet, or Slurm does not answer
-	Internal    Code = "internal"    // a fault of sluice; see its log
-	// NoDaemon comes from the client alone: nobody answers on the socket.
+	Internal    Code = "internal"    // an error in sluice; see its log
+	// NoDaemon comes from the client only: no daemon answers on the socket.
 	NoDaemon Code = "no_daemon"
 )
 
@@ -33,8 +33,8 @@ var (
 	ErrNoDaemon    = errors.New("no daemon")
 )
 
-// meaning is the one table of codes: the sentinel and the HTTP status of each. The numbers
-// stand here because net/http would be a quarter of the client.
+// meaning is the one table of codes: the sentinel and the HTTP status of each. The statuses are
+// numbers because linking net/http would add a quarter to the client.
 var meaning = map[Code]struct {
 	err    error
 	status int
@@ -49,14 +49,14 @@ var meaning = map[Code]struct {
 	NoDaemon:    {ErrNoDaemon, 503},
 }
 
-// Error is a failed request as both sides see it.
+// Error is a failed request, as sent and as received.
 type Error struct {
 	Code    Code   `json:"code"`
 	Message string `json:"message"`        // one sentence for people
 	Hint    string `json:"hint,omitempty"` // what to type next
 }
 
-// Error is the message and the hint.
+// Error returns the message and the hint.
 func (e *Error) Error() string {
 	if e.Hint == "" {
 		return e.Message
@@ -64,8 +64,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s (%s)", e.Message, e.Hint)
 }
 
-// Unwrap returns the sentinel of the code; ErrInternal for codes that this
-// version does not know.
+// Unwrap returns the sentinel of the code; ErrInternal for unknown codes.
 func (e *Error) Unwrap() error {
 	if m, ok := meaning[e.Code]; ok {
 		return m.err
@@ -81,7 +80,7 @@ func (e *Error) Status() int {
 	return 500
 }
 
-// Fail makes an Error from a code, a hint and a formatted message.
+// Fail returns an Error with a code, a hint and a formatted message.
 func Fail(code Code, hint, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...), Hint: hint}
 }
@@ -91,5 +90,5 @@ type Failed struct {
 	Error *Error `json:"error"`
 }
 
-// ErrCrowdedOut: others came after, more than may wait. Nothing was read.
-var ErrCrowdedOut = errors.New("many ask from this node at once")
+// ErrTooManyWait: too many later callers wait. The request was not read.
+var ErrTooManyWait = errors.New("many ask from this node at once")

@@ -15,26 +15,26 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/control/munge"
 )
 
-// Munge is what the API over TCP needs of munge; munge.Tool is one. Errors are
+// Munge is what the API over TCP needs of munge; munge.Tool implements it. Its errors are
 // munge.ErrMissing or munge.ErrRefused.
 type Munge interface {
-	// Seal makes a credential of the calling user that only reader can open.
+	// Seal returns a credential of the calling user that only reader can open.
 	Seal(ctx context.Context, payload []byte, reader uint32) (string, error)
 	// Open reads a credential that was made for reader alone.
 	Open(ctx context.Context, credential string, reader uint32) (munge.Credential, error)
 }
 
-// The exchange over TCP, one a connection:
+// The exchange over TCP, one per connection:
 //
 //	server: "sluiced 1 " nonce "\n"          16 random bytes in hex, for this connection only
 //	client: munge credential "\n"            whose payload is a letter
 //	server: "sealed\n" nonce ciphertext      AES-256-GCM under the letter's key, or
 //	        "plain\n" {"error":{...}}        before the letter could be read
 //
-// The letter holds the whole request and this connection's nonce: nothing of it
-// can be changed, and a letter that is sent again, to this daemon, another or one
-// that was restarted, has the wrong nonce. Only the daemon's account can read the
-// letter, so an answer under its key comes from the daemon and is for the caller.
+// The letter holds the whole request and the connection's nonce. So no part of it can be
+// changed, and a letter sent again, to this daemon, another one or a restarted one, has the
+// wrong nonce. Only the daemon's account can read the letter, so an answer encrypted with its
+// key comes from the daemon and is meant for the caller.
 const (
 	Greeting    = "sluiced 1 "
 	MarkSealed  = "sealed\n"
@@ -51,7 +51,7 @@ const (
 	MaxHeader = 8 << 10
 )
 
-// Letter is a request as it travels in a credential.
+// Letter is a request as a credential carries it.
 type Letter struct {
 	Nonce  string `json:"nonce"`
 	Key    []byte `json:"key"`
@@ -60,18 +60,18 @@ type Letter struct {
 	Body   []byte `json:"body,omitempty"`
 }
 
-// NewNonce returns what a connection's letter has to hold.
+// NewNonce returns the random number that the letter of a connection has to contain.
 func NewNonce() string {
 	var raw [NonceBytes]byte
 	_, _ = rand.Read(raw[:]) // never fails
 	return hex.EncodeToString(raw[:])
 }
 
-// ReadLetter takes a credential's payload apart.
+// ReadLetter decodes a credential's payload. It fails if the nonce is not the connection's.
 func ReadLetter(payload []byte, nonce string) (Letter, error) {
 	var l Letter
 	if err := json.Unmarshal(payload, &l); err != nil {
-		return Letter{}, errors.New("what is in the credential is no request to sluiced")
+		return Letter{}, errors.New("the credential does not contain a request to sluiced")
 	}
 	switch {
 	case l.Nonce != nonce:
@@ -79,12 +79,12 @@ func ReadLetter(payload []byte, nonce string) (Letter, error) {
 	case len(l.Key) != KeyBytes:
 		return Letter{}, errors.New("the request has no key for the answer")
 	case l.Method != "GET" && l.Method != "POST", !strings.HasPrefix(l.Path, "/v1/"), len(l.Path) > MaxHeader, len(l.Body) > MaxBody:
-		return Letter{}, errors.New("the request is none of sluiced's")
+		return Letter{}, errors.New("sluiced has no such request")
 	}
 	return l, nil
 }
 
-// Seal encrypts an answer; nonce is the connection's.
+// Seal encrypts an answer with the letter's key; nonce is the connection's.
 func Seal(key []byte, nonce string, status int, body []byte) ([]byte, error) {
 	aead, err := newAEAD(key)
 	if err != nil {
@@ -96,7 +96,7 @@ func Seal(key []byte, nonce string, status int, body []byte) ([]byte, error) {
 	return aead.Seal(out, out, page, []byte(nonce)), nil
 }
 
-// Unseal reads an answer.
+// Unseal decrypts an answer. It fails if the answer was changed or is for another connection.
 func Unseal(key []byte, nonce string, sealed []byte) (int, []byte, error) {
 	aead, err := newAEAD(key)
 	if err != nil {

@@ -14,24 +14,24 @@ const (
 	Pin     Order = "pin"     // keep the job at exactly GPUs
 	Unpin   Order = "unpin"   // sluice decides the size again
 	Hold    Order = "hold"    // do not start the job (again) until released
-	Release Order = "release" // take a hold back
+	Release Order = "release" // end a hold
 	Save    Order = "save"    // save now, once, and train on
 	Requeue Order = "requeue" // save now, stop, and wait again
 )
 
-// Once reports whether the order is carried out once, rather than to stand.
+// Once reports whether the order is carried out once, rather than kept as a setting.
 func (o Order) Once() bool { return o == Save || o == Requeue }
 
 // Change is one order about one job.
 type Change struct {
 	Order Order `json:"order"`
 	GPUs  int   `json:"gpus,omitempty"` // with Pin only: at least 1
-	// Incarnation, unless 0, is that of the run which gives the order: one that was
-	// replaced, as of the last report, gives none any more.
+	// Incarnation, unless 0, is the incarnation of the run that gives the order. An order of a
+	// run that was replaced, as of the last report, is refused.
 	Incarnation int `json:"incarnation,omitempty"`
 }
 
-// Validate reports what is wrong with the change by itself, without the job.
+// Validate reports what is wrong with the change alone, without regard to the job.
 func (c Change) Validate() error {
 	if c.Incarnation < 0 {
 		return fmt.Errorf("incarnation %d: want at least 1, or 0 for whichever", c.Incarnation)
@@ -69,7 +69,7 @@ func (c Change) Apply(d elastic.Directive) elastic.Directive {
 	return d
 }
 
-// String is the change as a person would say it: "pin to 4 GPUs".
+// String returns the change for people: "pin to 4 GPUs".
 func (c Change) String() string {
 	if c.Order == Pin {
 		return fmt.Sprintf("pin to %d GPUs", c.GPUs)

@@ -7,13 +7,13 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// Version is the version of the types below. Fields are only ever added;
-// a change of meaning raises it, and the client refuses a higher one.
+// Version is the version of the types below. Fields are only added. A change of meaning raises
+// the version, and the client refuses a higher one.
 const Version = 1
 
-// Times are RFC 3339 and left out when unknown; durations are in seconds.
+// Times are RFC 3339 and left out if unknown; durations are in seconds.
 
-// Status is the daemon in a few words.
+// Status is the state of the daemon.
 type Status struct {
 	Version  int       `json:"version"`
 	Program  string    `json:"program"` // sluiced's own version
@@ -28,28 +28,29 @@ type Status struct {
 	Next     time.Time `json:"next,omitzero"`
 	Blind    string    `json:"blind,omitempty"` // why Slurm cannot be seen
 	BlindFor float64   `json:"blind_seconds,omitempty"`
-	Jobs     int       `json:"jobs"`  // not ended
-	Moves    int       `json:"moves"` // in transition now
+	Jobs     int       `json:"jobs"`  // number of jobs that have not ended
+	Moves    int       `json:"moves"` // number of moves under way
 	GPUs     int       `json:"gpus"`
 	GPUsFree int       `json:"gpus_free"`
-	// What the daemon says of itself; the kernel knows the rest.
+	// What the daemon reports of itself; the rest is known to the kernel.
 	Goroutines int    `json:"goroutines,omitempty"`
-	Cycles     uint64 `json:"cycles,omitempty"`     // begun since Started
-	Live       uint64 `json:"live_bytes,omitempty"` // of memory that were in use at the last collection of garbage
-	// Overdue is by how much the next cycle is late: the one under way hangs, most likely in
-	// the disk of the daemon's store. 0 = it is not.
+	Cycles     uint64 `json:"cycles,omitempty"`     // cycles begun since Started
+	Live       uint64 `json:"live_bytes,omitempty"` // memory in use at the last garbage collection
+	// Overdue is by how many seconds the next cycle is late: the one under way hangs, most
+	// likely on the disk of the daemon's store. 0 = not late.
 	Overdue float64 `json:"overdue_seconds,omitempty"`
-	// Unread is how many jobs' folders have not answered for long, the first since UnreadSince.
+	// Unread is how many jobs' folders have not answered for long, the first of them since
+	// UnreadSince.
 	Unread      int       `json:"unread,omitempty"`
 	UnreadSince time.Time `json:"unread_since,omitzero"`
-	// Learned speeds that wait to be stored, and those dropped because too many did.
+	// Learned speeds that wait to be stored, and those dropped because too many waited.
 	SpeedsWaiting int    `json:"speeds_waiting,omitempty"`
 	SpeedsDropped uint64 `json:"speeds_dropped,omitempty"`
-	// Troubles are what keeps the daemon from its work until a person does something.
+	// Troubles are what keeps the daemon from working until a person repairs it.
 	Troubles []Trouble `json:"troubles,omitempty"`
 }
 
-// Trouble is one thing that only an administrator can mend.
+// Trouble is a condition that only an administrator can repair.
 type Trouble struct {
 	Code string `json:"code"` // "rights" or "outbox"
 	Text string `json:"text"` // what is wrong
@@ -74,18 +75,19 @@ type Report struct {
 type Node struct {
 	Name       string   `json:"name"`
 	Partitions []string `json:"partitions"`
-	Type       string   `json:"gpu_type,omitempty"`  // of several all, joined by +
-	Types      []OfType `json:"gpu_types,omitempty"` // where it has several
+	Type       string   `json:"gpu_type,omitempty"`  // all types joined by +, if there are several
+	Types      []OfType `json:"gpu_types,omitempty"` // set if there are several types
 	GPUs       int      `json:"gpus"`
 	Used       int      `json:"gpus_used"`    // by jobs of any kind
 	Elastic    int      `json:"gpus_elastic"` // of these, by sluice's jobs
-	Free       int      `json:"gpus_free"`    // nobody's, and usable
+	Free       int      `json:"gpus_free"`    // unused and usable
 	Usable     bool     `json:"usable"`
-	// Why is why not, and State its first word: Slurm's, or UNFIT or RETURNED.
+	// Why is why it is not usable, and State its first word: Slurm's state, or UNFIT or
+	// RETURNED.
 	Why       string    `json:"why,omitempty"`
 	State     string    `json:"state,omitempty"`
-	Note      string    `json:"note,omitempty"` // what an administrator said, or what is wrong with its GPUs
-	Until     time.Time `json:"until,omitzero"` // of RETURNED
+	Note      string    `json:"note,omitempty"` // an administrator's comment, or what is wrong with its GPUs
+	Until     time.Time `json:"until,omitzero"` // end of the state RETURNED
 	CPUs      int       `json:"cpus"`
 	CPUsUsed  int       `json:"cpus_used"`
 	MemoryMB  int64     `json:"memory_mb"`
@@ -99,16 +101,16 @@ type OfType struct {
 	Type string `json:"type"`
 	GPUs int    `json:"gpus"`
 	Used int    `json:"used"` // by jobs of any kind
-	Free int    `json:"free"` // nobody's, and usable
+	Free int    `json:"free"` // unused and usable
 }
 
-// Health is what running jobs said against a node's GPUs; absent when nothing.
+// Health is what running jobs reported against a node's GPUs; absent if nothing.
 type Health struct {
-	Excluded bool      `json:"excluded"` // nothing new is placed on the node
+	Excluded bool      `json:"excluded"` // no new job is placed on the node
 	Why      string    `json:"why"`
-	Note     string    `json:"note,omitempty"` // why it changes nothing
-	Jobs     []int64   `json:"jobs"`           // that said so and the caller may see
-	Until    time.Time `json:"until,omitzero"` // used again then; absent = once a job says it is well
+	Note     string    `json:"note,omitempty"` // why the reports have no effect
+	Jobs     []int64   `json:"jobs"`           // jobs that reported it and that the caller may see
+	Until    time.Time `json:"until,omitzero"` // when it is used again; absent = once a job reports it well
 }
 
 // Demand is an ordinary Slurm job that waits for GPUs.
@@ -128,59 +130,59 @@ type Job struct {
 	UID       uint32 `json:"uid"`
 	Partition string `json:"partition"`
 
-	State string `json:"state"` // Slurm's word
+	State string `json:"state"` // Slurm's state
 	// ST is squeue's compact code of the state; RS while sluice moves the job.
 	ST    string `json:"st"`
 	Ended bool   `json:"ended"`
 
-	GPUs    int             `json:"gpus"` // now
+	GPUs    int             `json:"gpus"` // GPUs that it has now
 	Min     int             `json:"gpus_min"`
 	Max     int             `json:"gpus_max"` // 0 = no bound known
 	Place   nodes.Placement `json:"place"`
-	Target  nodes.Placement `json:"target"` // where the plan wants it
+	Target  nodes.Placement `json:"target"` // its place according to the plan
 	Pinned  int             `json:"pinned,omitempty"`
-	OnHold  bool            `json:"on_hold,omitempty"` // by order of its user
+	OnHold  bool            `json:"on_hold,omitempty"` // held by order of its user
 	Step    int             `json:"gpu_step,omitempty"`
 	Sizes   []int           `json:"gpu_sizes,omitempty"`
 	Uneven  bool            `json:"allow_uneven,omitempty"`
-	Types   []string        `json:"gpu_types,omitempty"` // that it accepts; absent = any
+	Types   []string        `json:"gpu_types,omitempty"` // GPU types that it accepts; absent = any
 	Model   string          `json:"model,omitempty"`
 	Comment string          `json:"comment,omitempty"`
-	Array   *Array          `json:"array,omitempty"` // absent of a job that is part of none
+	Array   *Array          `json:"array,omitempty"` // absent if it is part of none
 
 	Done    float64   `json:"done"`
-	Total   float64   `json:"total,omitempty"` // 0 = the user did not say
+	Total   float64   `json:"total,omitempty"` // declared work in units; 0 = not declared
 	Unit    string    `json:"unit"`            // "epoch" or "step"
 	Seconds float64   `json:"seconds_per_unit,omitempty"`
 	Source  string    `json:"speed_source,omitempty"` // measured, fitted or prior
 	ETA     time.Time `json:"eta,omitzero"`
-	// Deadline is when its user wants it to have ended. Promised: it will have, whoever
-	// comes after it; Ends is when, or the earliest it could; zero = not in sight.
+	// Deadline is when its user wants it to have ended. Promised: it is admitted, that is, it
+	// will end by then whatever jobs come later. Ends is when it will end, or the earliest it
+	// could; zero = not known.
 	Deadline time.Time `json:"deadline,omitzero"`
 	Soft     bool      `json:"deadline_soft,omitempty"`
 	Promised bool      `json:"deadline_promised,omitempty"`
 	Ends     time.Time `json:"ends,omitzero"`
-	// Due is "promised", "unknown_speed", "unmet", "passed", or "" where nothing was decided.
+	// Due is "promised", "unknown_speed", "unmet", "passed", or "" if nothing was decided.
 	Due string `json:"due,omitempty"`
-	// Busy is the mean share of time with work on its GPUs, lately, from 0 to 1;
-	// absent when not known.
+	// Busy is the recent mean utilisation of its GPUs, from 0 to 1; absent if not known.
 	Busy *float64 `json:"gpus_busy,omitempty"`
-	MIG  bool     `json:"mig,omitempty"` // its GPUs are slices, of a fixed number
+	MIG  bool     `json:"mig,omitempty"` // its GPUs are MIG slices, of a fixed number
 
 	Reason string `json:"reason"` // why this size, why now, what it waits for
-	// Why is the same as a code with arguments (elastic/say/REASONS.md).
+	// Why is the same reason as a code with arguments (elastic/say/REASONS.md).
 	Why reason.Value `json:"why,omitzero"`
-	// SlurmReason is Slurm's own word: Resources, Priority, BeginTime ...
+	// SlurmReason is Slurm's reason: Resources, Priority, BeginTime ...
 	SlurmReason string       `json:"slurm_reason,omitempty"`
-	Move        *Move        `json:"move,omitempty"` // the open one
+	Move        *Move        `json:"move,omitempty"` // the open move
 	Last        string       `json:"last_move,omitempty"`
 	LastWhy     reason.Value `json:"last_move_why,omitzero"`
 	Problems    []string     `json:"problems,omitempty"`
 	Ending      *Ending      `json:"ending,omitempty"` // once the job has ended
-	// LastWords are there once the job has ended and did not end well.
+	// LastWords are set once the job has ended without success.
 	LastWords *LastWords `json:"last_words,omitempty"`
 
-	Speaks      bool  `json:"speaks"` // has shown that it answers requests
+	Speaks      bool  `json:"speaks"` // it has answered a checkpoint request before
 	Deaf        int   `json:"deaf,omitempty"`
 	Incarnation int   `json:"incarnation"`
 	Restarts    int   `json:"restarts"`
@@ -188,34 +190,34 @@ type Job struct {
 
 	Submitted  time.Time `json:"submitted,omitzero"`
 	FirstRun   time.Time `json:"first_run,omitzero"`
-	Started    time.Time `json:"started,omitzero"` // the present run
+	Started    time.Time `json:"started,omitzero"` // start of the present run
 	Moved      time.Time `json:"moved,omitzero"`
 	EndedAt    time.Time `json:"ended_at,omitzero"`
 	TimeLeft   float64   `json:"time_left_seconds,omitempty"`
 	Heartbeat  time.Time `json:"heartbeat,omitzero"`
-	Quiet      time.Time `json:"quiet_since,omitzero"` // nothing has been heard of it since, for long
-	RetryAt    time.Time `json:"retry_at,omitzero"`    // when its script, which failed, is started again
+	Quiet      time.Time `json:"quiet_since,omitzero"` // since when the job has written nothing, if that is long
+	RetryAt    time.Time `json:"retry_at,omitzero"`    // when its failed script is started again
 	Checkpoint string    `json:"checkpoint,omitempty"` // the last one verified on request
-	Resumed    string    `json:"resumed,omitempty"`    // the one this run started from
-	Saved      *Saved    `json:"saved,omitempty"`      // the last one asked for
-	// SavesEvery is the time between checkpoints by time, SaveCost how long one blocks the
-	// program; 0 = none is made, not known.
+	Resumed    string    `json:"resumed,omitempty"`    // the checkpoint that this run started from
+	Saved      *Saved    `json:"saved,omitempty"`      // the last save that was asked for
+	// SavesEvery is the interval of checkpoints, SaveCost how long one blocks the program, in
+	// seconds; 0 = none is made, or not known.
 	SavesEvery float64 `json:"saves_every_seconds,omitempty"`
 	SaveCost   float64 `json:"save_cost_seconds,omitempty"`
 	// Stretch is how many times its declared work the job is expected to take, learned from
-	// StretchJobs ended jobs of its user; 0 = it is taken at its word. Overruns: it trains
-	// on past its declared end, and how long it will is not known.
+	// StretchJobs ended jobs of its user; 0 = its declared work is used. Overruns: it trains on
+	// beyond its declared end, and its length is not known.
 	Stretch     float64 `json:"stretch,omitempty"`
 	StretchJobs int     `json:"stretch_jobs,omitempty"`
 	Overruns    bool    `json:"overruns,omitempty"`
 }
 
-// Array is a job's part in a job array.
+// Array is a job's place in a job array.
 type Array struct {
-	JobID int64 `json:"job_id"`          // the array's: that of its first job
+	JobID int64 `json:"job_id"`          // id of the array: that of its first job
 	Index int   `json:"task_id"`         // SLURM_ARRAY_TASK_ID
-	Count int   `json:"tasks"`           // in all
-	Limit int   `json:"limit,omitempty"` // of these may run at once; 0 = any number
+	Count int   `json:"tasks"`           // number of tasks in all
+	Limit int   `json:"limit,omitempty"` // number of tasks that may run at once; 0 = any number
 }
 
 // Saved is a verified checkpoint that was asked for.
@@ -227,7 +229,7 @@ type Saved struct {
 	At         time.Time `json:"at,omitzero"`
 }
 
-// LastWords are why a job did not end well, and what it printed last.
+// LastWords are why a job ended without success, and the last lines it printed.
 type LastWords struct {
 	Why   string   `json:"why"`
 	Lines []string `json:"lines,omitempty"` // at most 20
@@ -235,9 +237,9 @@ type LastWords struct {
 
 // Ending is how a job ended; its Reason says so in English.
 type Ending struct {
-	// How is "completed", "failed" with Code, "killed" by Signal, "no_output": Output could
-	// not be opened, "not_launched", "cancelled", "time_limit", "out_of_memory",
-	// "node_failed", "preempted", "slurm_deadline" or "forgotten": Slurm knows no more.
+	// How is "completed", "failed" with Code, "killed" by Signal, "no_output": Output could not
+	// be opened, "not_launched", "cancelled", "time_limit", "out_of_memory", "node_failed",
+	// "preempted", "slurm_deadline" or "forgotten": Slurm has no record of it any more.
 	How    string `json:"how"`
 	Code   int    `json:"exit_code"`
 	Signal string `json:"signal,omitempty"`
@@ -245,19 +247,19 @@ type Ending struct {
 	Output string `json:"output,omitempty"`
 }
 
-// Price is what a move costs a job, in seconds.
+// Price is the cost of a resize for a job, in seconds.
 type Price struct {
 	Save     float64 `json:"save"`
 	Drain    float64 `json:"drain"`
 	Start    float64 `json:"start"`
 	Load     float64 `json:"load"`
 	Total    float64 `json:"total"`
-	Measured int     `json:"measured"` // moves averaged over; 0 = the site's defaults
+	Measured int     `json:"measured"` // number of moves averaged over; 0 = the site's defaults
 }
 
-// Move is a start, a resize or a stop on its way.
+// Move is a start, a resize or a stop under way.
 type Move struct {
-	Kind   string          `json:"kind"` // "start", "resize", "park": stopped, to wait again, or "revive": Slurm ended it wrongly
+	Kind   string          `json:"kind"` // "start", "resize", "park": stopped, to wait again, or "revive": ended by Slurm by mistake, brought back
 	Step   int             `json:"step"` // 1 to 7: R1 to R7
 	Doing  string          `json:"doing"`
 	From   nodes.Placement `json:"from"`
@@ -273,44 +275,44 @@ type Explanation struct {
 	Version  int       `json:"version"`
 	At       time.Time `json:"at"`
 	Policy   string    `json:"policy"`
-	Promises bool      `json:"policy_promises_deadlines,omitempty"` // the policy admits jobs to their deadlines
+	Promises bool      `json:"policy_promises_deadlines,omitempty"` // the policy admits jobs with deadlines
 	Blind    string    `json:"blind,omitempty"`
 	BlindFor float64   `json:"blind_seconds,omitempty"`
 	Job      Job       `json:"job"`
-	Type     string    `json:"gpu_type,omitempty"` // what Sizes are of, where there are several
+	Type     string    `json:"gpu_type,omitempty"` // the GPU type of Sizes, if there are several
 	Sizes    []Size    `json:"sizes"`
-	// LeftOut are nodes of its partition on which nothing new is placed for what is
-	// said of their GPUs.
+	// LeftOut are nodes of its partition that get no new job because of reports against their
+	// GPUs.
 	LeftOut []LeftOut `json:"left_out,omitempty"`
-	// Again is the work of earlier runs that was done once more, all runs together.
+	// Again is the work of earlier runs that was repeated, over all runs.
 	Again Again `json:"trained_again,omitzero"`
 }
 
-// Again is work that was done once more.
+// Again is work that was repeated.
 type Again struct {
-	Runs    int     `json:"runs"` // that began with such work
+	Runs    int     `json:"runs"` // number of runs that began with repeated work
 	Work    float64 `json:"work"` // in the job's unit
 	Seconds float64 `json:"seconds"`
 }
 
-// LeftOut is a node on which nothing new is placed.
+// LeftOut is a node that gets no new job.
 type LeftOut struct {
 	Node  string    `json:"node"`
 	Why   string    `json:"why"`
 	Until time.Time `json:"until,omitzero"` // as in Health
 }
 
-// Size is one size a job accepts and how fast it would be there.
+// Size is one size that a job accepts and its speed at that size.
 type Size struct {
 	GPUs    int     `json:"gpus"`
-	Nodes   int     `json:"nodes"` // fewest nodes the inventory could do it on
+	Nodes   int     `json:"nodes"` // fewest nodes of the inventory that can hold it
 	Seconds float64 `json:"seconds_per_unit,omitempty"`
 	Source  string  `json:"speed_source,omitempty"`
-	// Relative is the speed over that of one GPU, where so far only steps were
-	// timed and the seconds of a unit are not known.
+	// Relative is the speed relative to 1 GPU. It is set while only steps were timed and the
+	// seconds of a unit are not known.
 	Relative float64 `json:"relative_speed,omitempty"`
-	// Left is the time to finish at this size, dead time of the move to it, which is
-	// Dead, included; 0 when unknown.
+	// Left is the time to finish at this size, including Dead, the dead time of the resize to
+	// it; 0 if unknown.
 	Left float64 `json:"left_seconds,omitempty"`
 	Dead float64 `json:"dead_seconds,omitempty"`
 	Now  bool    `json:"now,omitempty"` // the present size
@@ -337,9 +339,9 @@ type Segment struct {
 	Seconds     float64         `json:"seconds_per_unit,omitempty"`
 	Cause       string          `json:"cause"`
 	Why         reason.Value    `json:"why,omitzero"` // the cause as a code with arguments
-	Price       Price           `json:"price"`        // paid to get here
-	// Again is the work of the run before that this one did once more, and AgainSeconds what
-	// that had taken.
+	Price       Price           `json:"price"`        // resize cost paid before this run
+	// Again is the work of the run before that this one repeated, and AgainSeconds the time
+	// that it had taken.
 	Again        float64 `json:"trained_again,omitempty"`
 	AgainSeconds float64 `json:"trained_again_seconds,omitempty"`
 }
@@ -347,16 +349,17 @@ type Segment struct {
 // Plan is what the next cycle would do.
 type Plan struct {
 	Version int       `json:"version"`
-	At      time.Time `json:"at"`   // when Slurm was looked at
-	Next    time.Time `json:"next"` // the next cycle, which was judged
+	At      time.Time `json:"at"`   // when Slurm was observed
+	Next    time.Time `json:"next"` // the next cycle, for which the plan was made
 	Policy  string    `json:"policy"`
 	Moves   []Planned `json:"moves"`
-	// Later are moves that only wait for a cooldown, as far as can be seen now. When is its end.
+	// Later are moves that only wait for a cooldown, as far as is known now. When is the end of
+	// the cooldown.
 	Later []Planned `json:"later"`
 	Stays []Planned `json:"stays"`
 }
 
-// Planned is the plan's word on one job.
+// Planned is what the plan does with one job.
 type Planned struct {
 	JobID  int64           `json:"job_id"`
 	Name   string          `json:"name"`
@@ -369,7 +372,7 @@ type Planned struct {
 	Why    reason.Value    `json:"why,omitzero"` // the reason as a code with arguments
 }
 
-// Event tells the daemon that something happened, so that it looks sooner. It
+// Event tells the daemon that something happened, so that its next cycle starts sooner. It
 // carries no facts: the daemon asks Slurm.
 type Event struct {
 	JobID int64  `json:"job_id,omitempty"`

@@ -5,4 +5,7 @@
 // Every function is one of its arguments and the snapshot's time: the same Look gives the same
 // snapshot. Those that take a *elastic.Snapshot fill in that snapshot's own jobs and nodes and
 // change nothing else.
+//
+// They build on one another. For one snapshot they MUST be called in this order, as track does:
+// Ordinary, PerNode, Refused, Caps, Spread, Choose, Restrict.
 package eligible

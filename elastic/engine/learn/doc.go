@@ -4,4 +4,7 @@
 //
 // A Memory is what one engine holds of that. All of it follows from the samples, which are read
 // from their store once.
+//
+// Fit MUST have been called for a job's keys BEFORE Curve, and Foresee AFTER the samples of a cycle
+// were kept. A store that cannot be read is asked again the next time; until then nothing is known.
 package learn

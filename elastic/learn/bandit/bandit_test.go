@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestBonusShrinks with each observation of the pair, and grows, hardly, with those of
-// others.
+// TestBonusShrinks: the bonus shrinks with each observation of the pair, and grows slowly with
+// those of other pairs.
 func TestBonusShrinks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		scatter := rapid.Float64Range(0.01, 2).Draw(t, "scatter")
@@ -38,8 +38,8 @@ func TestNeverTriedIsNought(t *testing.T) {
 	}
 }
 
-// TestTruthIsBelow: in nineteen of twenty walks the truth never is above the optimistic
-// estimate, however long one looks.
+// TestTruthIsBelow: in 19 of 20 random walks the truth never exceeds the optimistic estimate,
+// however long the walk.
 func TestTruthIsBelow(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	missed := 0

@@ -1,5 +1,5 @@
-// Package bandit keeps what is known of the speeds of pairs, such as a model and a kind
-// of node, that are learned only by using them: the mean of what was seen, nought when
-// a pair was never tried, and a bonus for what is not known well (upper confidence
-// bounds; Auer, Cesa-Bianchi & Fischer, Machine Learning 47, 2002).
+// Package bandit estimates the throughput of pairs, such as a model and a node type, that can
+// only be learned by using them: the mean of the observations (0 for a pair without any) and a
+// bonus for uncertainty (upper confidence bounds; Auer, Cesa-Bianchi & Fischer, Machine
+// Learning 47, 2002).
 package bandit

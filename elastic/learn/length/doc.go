@@ -1,5 +1,5 @@
-// Package length corrects the lengths that users declare for their jobs: what is left of
-// a job that trains on past its declared end, and by how much the jobs of a user
-// exceed what was declared. It rests on GPU-seconds by the daemon's clock, which no job
-// can change, and knows nothing of jobs but these. Time is a parameter.
+// Package length corrects the lengths that users declare for their jobs: how much work is left
+// of a job that trains on past its declared end, and by how much a user's jobs exceed what was
+// declared. It uses GPU-seconds by the daemon's clock, which no job can change. Time is a
+// parameter.
 package length

@@ -7,8 +7,8 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/learn/length"
 )
 
-// A user's last jobs took three times the GPU-seconds that they had declared. The next one
-// is expected to do the same.
+// A user's last jobs took three times the GPU-seconds that they declared. The next one is
+// expected to do the same.
 func ExampleHistory_Factor() {
 	now := time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
 	var h length.History

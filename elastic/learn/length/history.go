@@ -8,36 +8,36 @@ import (
 )
 
 const (
-	// remembered is how many ended jobs of a user are looked at, the latest.
+	// remembered is how many ended jobs of a user are used, the latest.
 	remembered = 16
-	// forgotten is how long ago a job ended that says nothing any more.
+	// forgotten is the age at which an ended job is dropped.
 	forgotten = 30 * 24 * time.Hour
-	// doubt is how many jobs of average size, which took what they declared, are assumed
-	// beside those of the user: one or two that hung say nothing.
+	// doubt is how many jobs of average size, which took what they declared, are added to the
+	// user's, so that one or two jobs that hung have no effect.
 	doubt = 2
-	// same is how many times as much a job of the same script says as one of another.
+	// same is the weight of a job of the same script relative to one of another script.
 	same = 4
-	// trusted is up to which factor a user's jobs are taken at their word.
+	// trusted is the factor up to which the user's declarations are used unchanged.
 	trusted = 1.1
 	// most is the greatest factor.
 	most = 10
 )
 
-// Ended is a job that ended.
+// Ended is a job that ended, as far as its declared length matters.
 type Ended struct {
-	Script   string    // which it ran; "" = not known
+	Script   string    // the script it ran; "" = not known
 	At       time.Time // when it ended
-	Declared float64   // GPU-seconds it had had at its declared end; Had for one that completed before
-	Had      float64   // GPU-seconds it had in all
+	Declared float64   // GPU-seconds used at its declared end; equal to Had if it completed before
+	Had      float64   // GPU-seconds used in all
 }
 
-// Says reports whether the job says anything of its user's declarations.
+// Says reports whether the job has all the values that Factor needs.
 func (e Ended) Says() bool { return e.Declared > 0 && e.Had > 0 && !e.At.IsZero() }
 
 // History is the ended jobs of one user, in order of their ends.
 type History []Ended
 
-// With returns the history with one more job. What is too old or too much is left out.
+// With returns the history with one more job, without jobs that are too old or too many.
 func (h History) With(e Ended) History {
 	if !e.Says() {
 		return h
@@ -47,11 +47,11 @@ func (h History) With(e Ended) History {
 	return h[max(0, len(h)-remembered):]
 }
 
-// Factor is how many times its declared work a job of a script is expected to take, and
-// from how many jobs that is known; 0 when it is taken at its word. It is the median of
-// what the user's jobs took, by GPU-seconds: many small jobs do not hide a large one, and
-// whoever declared more than half of his work truly is believed. No job makes it less
-// than 1: one that ends early costs nobody anything.
+// Factor returns how many times its declared work a job of a script is expected to take, and
+// the number of jobs that this is learned from; 0 if the declaration is used unchanged. It is
+// the median of what the user's jobs took, weighted by GPU-seconds: many small jobs do not hide
+// a large one, and a user that declared more than half of its work correctly is trusted. It is
+// never below 1: a job that ends early harms no other.
 func (h History) Factor(script string, now time.Time) (factor float64, jobs int) {
 	type said struct{ stretch, weight float64 }
 	var all []said

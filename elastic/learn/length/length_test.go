@@ -11,7 +11,7 @@ import (
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// past is a history of jobs that ended an hour apart, the last an hour ago.
+// past returns a history of jobs that ended an hour apart, the last an hour ago.
 func past(jobs ...length.Ended) (h length.History) {
 	for i, e := range jobs {
 		e.At = noon.Add(time.Duration(i-len(jobs)) * time.Hour)
@@ -20,7 +20,7 @@ func past(jobs ...length.Ended) (h length.History) {
 	return h
 }
 
-// took is a job of a script that took so many times what it had declared.
+// took returns a job of a script that took this many times what it declared.
 func took(script string, declared, times float64) length.Ended {
 	return length.Ended{Script: script, Declared: declared, Had: declared * times}
 }
@@ -56,7 +56,7 @@ func TestFactor(t *testing.T) {
 	}
 }
 
-// Old jobs are forgotten, and the number of jobs kept is bounded.
+// Old jobs are dropped, and the number of jobs kept is bounded.
 func TestHistoryForgets(t *testing.T) {
 	h := past(a(2), a(2), a(2))
 	if f, _ := h.Factor("a", noon.AddDate(0, 2, 0)); f != 0 {
@@ -70,8 +70,8 @@ func TestHistoryForgets(t *testing.T) {
 	}
 }
 
-// A job that saves at its declared end has little left. One that trains on has more left
-// the more it uses, up to what it has had.
+// A job that saves at its declared end has little left. One that trains on has more left the
+// more it uses, at most what it has used in all.
 func TestBeyond(t *testing.T) {
 	if got := length.Beyond(100, 0, 50, 1); got != 1 {
 		t.Errorf("no declared end was passed: %v", got)

@@ -1,7 +1,7 @@
-// Package network is a small neural network that learns one number from a few: fully
-// connected, one hidden layer of tanh, a linear output. It knows nothing of jobs.
+// Package network is a small neural network that learns one number from a few: fully connected,
+// one hidden layer of tanh, a linear output.
 //
-// It is trained by Adam (Kingma and Ba, ICLR 2015) on Huber's loss, a counted number of
-// steps from a seed: the same examples in the same order give the same network. Garbage
-// is refused with an error; a network answers every finite question with a finite number.
+// It is trained by Adam (Kingma and Ba, ICLR 2015) on the Huber loss, a fixed number of steps
+// from a seed: the same examples in the same order give the same network. Invalid examples are
+// refused with an error; a network gives a finite number for every finite input.
 package network

@@ -9,21 +9,22 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// ErrNoExamples says that there was nothing to learn from.
+// ErrNoExamples: there are no examples to learn from.
 var ErrNoExamples = errors.New("a network cannot learn from no examples; give at least one")
 
-// ErrInput says that a question is not like the examples.
+// ErrInput: an input does not have the form of the examples.
 var ErrInput = errors.New("an input must have as many numbers as the examples, all of them finite")
 
-// BadExample is an example that nothing can be learned from.
+// BadExample is an example that cannot be used.
 type BadExample struct {
 	Index int // from 0
 	Why   string
 }
 
+// Error returns what is wrong, with the index of the example.
 func (e *BadExample) Error() string { return fmt.Sprintf("example %d: %s", e.Index, e.Why) }
 
-// largest bounds the numbers of examples: beyond, squares overflow.
+// largest bounds the numbers of examples: the squares of larger ones overflow.
 const largest = 1e100
 
 func check(examples []Example) error {
@@ -39,7 +40,7 @@ func check(examples []Example) error {
 		case len(e.In) != width:
 			return &BadExample{i, fmt.Sprintf("%d inputs where the first has %d", len(e.In), width)}
 		case !finite(e.In...) || !finite(e.Out):
-			return &BadExample{i, "an input or the output is not a finite number of reason"}
+			return &BadExample{i, "an input or the output is infinite, NaN or too large"}
 		case !(e.Weight > 1/largest && e.Weight < largest):
 			return &BadExample{i, fmt.Sprintf("weight %g: want more than 0", e.Weight)}
 		}
@@ -47,7 +48,7 @@ func check(examples []Example) error {
 	return nil
 }
 
-// finite reports whether all numbers are finite, and not beyond all reason.
+// finite reports whether all numbers are finite and within largest.
 func finite(x ...float64) bool {
 	for _, v := range x {
 		if !(math.Abs(v) < largest) {
@@ -57,11 +58,11 @@ func finite(x ...float64) bool {
 	return true
 }
 
-// scales turn numbers into standard deviations from their mean, column by column.
+// scales convert numbers into standard deviations from their mean, column by column.
 type scales struct{ mean, spread []float64 }
 
-// scalesOf measures the columns of examples. A column that never varies gets spread 0:
-// nothing was learned of it, and nothing may follow from it.
+// scalesOf measures the columns of examples. A column that never varies gets spread 0: nothing
+// was learned about it, so it must have no effect.
 func scalesOf(columns int, examples []Example, of func(Example, int) float64) scales {
 	s := scales{make([]float64, columns), make([]float64, columns)}
 	n := float64(len(examples))
@@ -74,15 +75,15 @@ func scalesOf(columns int, examples []Example, of func(Example, int) float64) sc
 			s.spread[j] += off * off / n
 		}
 		s.spread[j] = math.Sqrt(s.spread[j])
-		if s.spread[j] <= 1e-9*math.Abs(s.mean[j]) { // rounding
+		if s.spread[j] <= 1e-9*math.Abs(s.mean[j]) { // rounding error
 			s.spread[j] = 0
 		}
 	}
 	return s
 }
 
-// farthest bounds how far from the examples' mean an input is taken to be, in standard
-// deviations: beyond, the network has learned nothing, and stays as it is there.
+// farthest bounds the distance of an input from the examples' mean, in standard deviations.
+// Farther out the network has learned nothing, and its answer stays constant.
 const farthest = 10
 
 // apply writes the standardised numbers into to.
@@ -95,7 +96,7 @@ func (s scales) apply(from, to []float64) {
 	}
 }
 
-// examples are standardised, a row each.
+// examples are standardised, one per row.
 type examples struct {
 	in          *mat.Dense
 	out, weight []float64
@@ -119,7 +120,7 @@ func (n *Network) standardised(from []Example) *examples {
 	return all
 }
 
-// deck deals examples in batches, each example once before any comes again.
+// deck deals examples in batches: each example once before any comes again.
 type deck struct {
 	all, batch *examples
 	order      []int

@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// member is one network. Its parameters lie in one slice, which the matrices look into.
+// member is one network. Its parameters are in one slice, which the matrices share.
 type member struct {
 	all    []float64
 	enter  *mat.Dense // inputs by hidden units
@@ -15,10 +15,10 @@ type member struct {
 	leave  []float64  // from the hidden units to the output
 	offset *float64   // of the output
 
-	hidden, back mat.Dense // of the batch at hand, kept for their memory
+	hidden, back mat.Dense // of the present batch, kept to reuse their memory
 }
 
-// newMember draws the first weights as Glorot and Bengio do (AISTATS 2010, equation 16).
+// newMember draws the first weights by Glorot and Bengio (AISTATS 2010, equation 16).
 func newMember(inputs, hidden int, rng *rand.Rand) *member {
 	m := over(make([]float64, inputs*hidden+2*hidden+1), inputs, hidden)
 	draw := func(w []float64, from, to int) {
@@ -32,7 +32,7 @@ func newMember(inputs, hidden int, rng *rand.Rand) *member {
 	return m
 }
 
-// over lays a network over its parameters.
+// over returns a network that uses these parameters.
 func over(all []float64, inputs, hidden int) *member {
 	m := &member{all: all}
 	take := func(n int) []float64 { part := all[:n:n]; all = all[n:]; return part }
@@ -42,7 +42,7 @@ func over(all []float64, inputs, hidden int) *member {
 	return m
 }
 
-// answer is the output for one input, both standardised.
+// answer returns the output for one input, both standardised.
 func (m *member) answer(in []float64) float64 {
 	var h mat.VecDense
 	h.MulVec(m.enter.T(), mat.NewVecDense(len(in), in))
@@ -53,7 +53,7 @@ func (m *member) answer(in []float64) float64 {
 	return out
 }
 
-// forward returns the outputs of a batch, and leaves the hidden units' in m.hidden.
+// forward returns the outputs of a batch, and leaves those of the hidden units in m.hidden.
 func (m *member) forward(b *examples) *mat.VecDense {
 	m.hidden.Reset()
 	m.hidden.Mul(b.in, m.enter)
@@ -72,7 +72,7 @@ func (m *member) forward(b *examples) *mat.VecDense {
 	return &out
 }
 
-// loss is the weighted mean of Huber's loss over a batch, and the decay's part.
+// loss returns the weighted mean of the Huber loss over a batch, plus the weight decay.
 func (m *member) loss(b *examples) float64 {
 	out, sum, total := m.forward(b), 0.0, 0.0
 	for i, w := range b.weight {
@@ -90,14 +90,14 @@ func (m *member) loss(b *examples) float64 {
 	return sum / total
 }
 
-// slope fills in the derivatives of loss by the parameters (back-propagation).
+// slope writes the derivatives of loss with respect to the parameters (back-propagation).
 func (m *member) slope(b *examples, slope []float64) {
 	s := over(slope, len(b.in.RawRowView(0)), len(m.leave))
 	out, total := m.forward(b), 0.0
 	for _, w := range b.weight {
 		total += w
 	}
-	pull := mat.NewVecDense(len(b.out), nil) // by the outputs
+	pull := mat.NewVecDense(len(b.out), nil) // with respect to the outputs
 	for i, w := range b.weight {
 		pull.SetVec(i, w/total*min(knee, max(-knee, out.AtVec(i)-b.out[i])))
 	}

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// wavy draws examples of a function that no plane fits.
+// wavy draws examples of a function that is far from any plane.
 func wavy(seed uint64, count int) []Example {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	out := make([]Example, count)
@@ -50,15 +50,15 @@ func TestSlopeIsTheLossDerivative(t *testing.T) {
 	})
 }
 
-// TestAdam holds the first steps against algorithm 1, worked out by hand: the first step
-// is as long as the rate in every parameter, whatever the slope.
+// TestAdam compares the first steps with algorithm 1, computed by hand: the first step has the
+// length of the rate in every parameter, whatever the gradient.
 func TestAdam(t *testing.T) {
 	a, p := newAdam(2), []float64{1, 1}
 	a.step(p, []float64{1000, -0.001}, 0.1)
 	if math.Abs(p[0]-0.9) > 1e-5 || math.Abs(p[1]-1.1) > 1e-4 {
 		t.Errorf("after one step: %v", p)
 	}
-	// Second step of slope 0: mean 0.09*1000/0.19, square 0.999*1e3/(1-0.998001).
+	// Second step with gradient 0: mean 0.09*1000/0.19, square 0.999*1e3/(1-0.998001).
 	a.step(p, []float64{0, 0}, 0.1)
 	want := 0.9 - 0.1*(0.09*1000/0.19)/math.Sqrt(0.999*1e3/(1-0.999*0.999))
 	if math.Abs(p[0]-want) > 1e-4 {
@@ -66,7 +66,8 @@ func TestAdam(t *testing.T) {
 	}
 }
 
-// TestLearnsWhatNoPlaneFits: the error on points never seen is a tenth of the spread.
+// TestLearnsWhatNoPlaneFits: the error on points that were not examples is a tenth of the
+// spread.
 func TestLearnsWhatNoPlaneFits(t *testing.T) {
 	n, err := Train(wavy(1, 300), Options{})
 	if err != nil {
@@ -86,7 +87,7 @@ func TestLearnsWhatNoPlaneFits(t *testing.T) {
 	}
 }
 
-// TestWeightsCount: of two that contradict each other the heavier is believed.
+// TestWeightsCount: of two contradicting examples the one with more weight decides.
 func TestWeightsCount(t *testing.T) {
 	all := []Example{{[]float64{0}, 0, 1}, {[]float64{1}, 1, 100}, {[]float64{1}, 3, 1}}
 	n, err := Train(all, Options{})
@@ -115,9 +116,9 @@ func TestSameExamplesSameNetwork(t *testing.T) {
 	}
 }
 
-// TestWhatNeverVariedSaysNothing: an input that was the same in every example does not
-// move the answer.
-func TestWhatNeverVariedSaysNothing(t *testing.T) {
+// TestConstantInputHasNoEffect: an input that was the same in every example does not change
+// the answer.
+func TestConstantInputHasNoEffect(t *testing.T) {
 	n, err := Train(wavy(1, 50), Options{Steps: 50})
 	if err != nil {
 		t.Fatal(err)
@@ -155,7 +156,7 @@ func TestGarbageIsRefused(t *testing.T) {
 	}
 }
 
-// TestAnswersAreFinite: whatever was learned, and wherever it is asked.
+// TestAnswersAreFinite: for all examples and all inputs.
 func TestAnswersAreFinite(t *testing.T) {
 	number := rapid.OneOf(rapid.Float64Range(-1e99, 1e99), rapid.Float64Range(-5, 5), rapid.Just(0.))
 	rapid.Check(t, func(t *rapid.T) {

@@ -5,20 +5,20 @@ import (
 	"math/rand/v2"
 )
 
-// Example is one thing to learn.
+// Example is one input with its output.
 type Example struct {
-	In     []float64 // as many numbers in all examples, finite
+	In     []float64 // as many numbers as in all other examples, finite
 	Out    float64   // finite
 	Weight float64   // > 0 and finite; only the ratios of weights count
 }
 
-// Options say how to train. The zero value of a field is its default.
+// Options are the parameters of training. The zero value of a field is its default.
 type Options struct {
-	Hidden  int     // units of the hidden layer; 16
-	Members int     // networks trained from different beginnings, whose mean answers; 3
-	Steps   int     // of Adam, each member; 600
-	Batch   int     // examples looked at in a step, drawn anew each epoch; 64
-	Rate    float64 // of Adam's first step; it falls along half a cosine to nearly 0; 0.02
+	Hidden  int     // units of the hidden layer; default 16
+	Members int     // networks trained from different initial weights, whose mean is the answer; default 3
+	Steps   int     // steps of Adam for each member; default 600
+	Batch   int     // examples per step, drawn anew each epoch; default 64
+	Rate    float64 // length of Adam's first step; it falls along half a cosine to nearly 0; default 0.02
 	Seed    uint64
 }
 
@@ -39,22 +39,23 @@ func (o Options) complete() Options {
 }
 
 const (
-	// knee is where Huber's loss turns from squared to linear, in standard deviations of
-	// what is learned: a few wild examples must not bend the rest.
+	// knee is where the Huber loss turns from squared to linear, in standard deviations of the
+	// output: a few outliers must not dominate.
 	knee = 0.5
-	// decay pulls weights towards 0, per unit of loss: of two networks that agree with
-	// the examples the smoother one is wanted.
+	// decay is the weight decay, per unit of loss: among networks that fit the examples, the
+	// smoother one is preferred.
 	decay = 1e-4
 )
 
-// Network answers for inputs of as many numbers as its examples had. It does not change.
+// Network is a trained network. It takes inputs with as many numbers as its examples, and never
+// changes.
 type Network struct {
 	in, out scales
 	members []*member
 }
 
-// Train learns the examples. Its time is bounded by the options, hardly by how many
-// examples there are. The errors are ErrNoExamples and *BadExample.
+// Train learns the examples. Its run time depends on the options, and little on the number of
+// examples. Its errors are ErrNoExamples and *BadExample.
 func Train(examples []Example, o Options) (*Network, error) {
 	if err := check(examples); err != nil {
 		return nil, err
@@ -72,7 +73,7 @@ func Train(examples []Example, o Options) (*Network, error) {
 	return n, nil
 }
 
-// train is Adam along all steps.
+// train runs all steps of Adam.
 func (m *member) train(all *examples, o Options, rng *rand.Rand) {
 	deck := newDeck(all, o.Batch)
 	adam := newAdam(len(m.all))
@@ -84,8 +85,8 @@ func (m *member) train(all *examples, o Options, rng *rand.Rand) {
 	}
 }
 
-// Answer returns what the networks say of an input, on average; ErrInput where it is not
-// finite or not of the examples' length.
+// Answer returns the mean of the networks' outputs for an input; ErrInput if it is not finite
+// or has another length than the examples.
 func (n *Network) Answer(in []float64) (float64, error) {
 	if len(in) != len(n.in.mean) || !finite(in...) {
 		return 0, ErrInput

@@ -2,7 +2,7 @@ package predict
 
 import "testing"
 
-// BenchmarkChoose is what a cycle may cost: as many observations as an engine learns from.
+// BenchmarkChoose measures Choose with as many observations as an engine learns from.
 func BenchmarkChoose(b *testing.B) {
 	all := observe(wavy, ways, 1, 2, 4, 8, 16, 32)[:40]
 	for b.Loop() {

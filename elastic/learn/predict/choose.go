@@ -5,31 +5,31 @@ import (
 	"math"
 )
 
-// Choice is which form is believed for one model, and why.
+// Choice is the result of model selection for one model: which form predicts, and the evidence.
 type Choice struct {
 	Forms []Form
-	// Within is what cross-validation says of questions within what was measured, Beyond
-	// of those for more GPUs or nodes than were.
+	// Within is the cross-validation for configurations inside the measured range, Beyond for
+	// more GPUs or nodes than were measured.
 	Within, Beyond Trial
-	fitted         []Predictor // by form; nil where it cannot be fitted
+	fitted         []Predictor // by form; nil if it cannot be fitted
 	seen           extent
 }
 
-// Trial is what came of holding observations back and asking for them.
+// Trial is the result of one kind of cross-validation.
 type Trial struct {
-	Held int // observations asked for, each as often as it was held back
-	// Errors is the mean relative error of each form, without sign: 0.1 is 10% off. +Inf
-	// of a form that could not be fitted; empty where there was too little to hold back.
+	Held int // number of predictions made, each observation as often as it was held back
+	// Errors is the mean absolute relative error of each form: 0.1 is 10%. +Inf for a form that
+	// could not be fitted; empty if there was too little to hold back.
 	Errors []float64
-	Best   int // the form believed
+	Best   int // index of the selected form
 }
 
-// Choose fits the forms, of which the first is the simplest, and says which to believe:
-// the first, unless cross-validation on the observations finds another better by more
-// than one standard error of the difference (the rule of Breiman et al., Classification
-// and Regression Trees, 1984, section 3.4.3, for few observations). Observations for which
-// together says the same are held back together; nil holds back each by itself. The errors
-// are those of Check, and what kept a form that is believed from being fitted.
+// Choose fits the forms, the first of which is the simplest, and selects one. It selects the
+// first, unless cross-validation finds another better by more than one standard error of the
+// difference (the rule of Breiman et al., Classification and Regression Trees, 1984, section
+// 3.4.3, for few observations). Observations with the same value of together are held back
+// together; nil holds each back alone. It returns the errors of Check, or why a selected form
+// could not be fitted.
 func Choose(forms []Form, observations []Observation, together func(Configuration) string) (*Choice, error) {
 	if err := Check(observations); err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func Choose(forms []Form, observations []Observation, together func(Configuratio
 	return c, nil
 }
 
-// Believed is the form that answers for a configuration.
+// Believed returns the index of the form that predicts a configuration.
 func (c *Choice) Believed(q Configuration) int {
 	if c.seen.holds(q) {
 		return c.Within.Best
@@ -55,16 +55,16 @@ func (c *Choice) Believed(q Configuration) int {
 	return c.Beyond.Best
 }
 
-// Seconds answers for a configuration by the form believed there.
+// Seconds predicts a configuration by the form selected for it, in seconds above 0.
 func (c *Choice) Seconds(q Configuration) (seconds float64, err error) {
 	if why := q.wrong(); why != "" {
-		return 0, fmt.Errorf("a configuration that cannot be: %s", why)
+		return 0, fmt.Errorf("an invalid configuration: %s", why)
 	}
 	return c.fitted[c.Believed(q)](q), nil
 }
 
-// Says is what one form answers for a configuration that can be; 0 of a form that could
-// not be fitted.
+// Says returns the prediction of one form for a valid configuration, in seconds; 0 for a form
+// that could not be fitted.
 func (c *Choice) Says(form int, q Configuration) float64 {
 	if c.fitted[form] == nil || q.wrong() != "" {
 		return 0
@@ -72,9 +72,9 @@ func (c *Choice) Says(form int, q Configuration) float64 {
 	return c.fitted[form](q)
 }
 
-// try holds back what each split says, and asks every form for it.
+// try holds back the observations of each split and has every form predict them.
 func try(forms []Form, observations []Observation, splits [][]bool) Trial {
-	var off [][]float64 // by form, then by what was held back
+	var off [][]float64 // by form, then by split
 	for _, f := range forms {
 		var errs []float64
 		for _, held := range splits {
@@ -115,12 +115,12 @@ func ask(f Form, observations []Observation, held []bool) []float64 {
 	return out
 }
 
-// notable is the least gain in relative error for which a form is preferred to a simpler
-// one: no decision turns on less.
+// notable is the smallest gain in relative error for which a form is preferred to a simpler
+// one; smaller gains change no decision.
 const notable = 0.002
 
-// clearly reports whether errors b are smaller than a by more than a standard error of
-// their difference.
+// clearly reports whether errors b are smaller than a by more than one standard error of their
+// difference.
 func clearly(a, b []float64) bool {
 	by := make([]float64, len(a))
 	for i := range a {

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/learn/network"
 )
 
-// contest has a network that is trained for a short time only.
+// contest includes a network that is trained only briefly.
 var contest = []Form{LeastSquares, networkOf(network.Options{Steps: 200, Members: 1, Rate: 0.03})}
 
 func choose(t *testing.T, observations []Observation) *Choice {
@@ -23,9 +23,9 @@ func choose(t *testing.T, observations []Observation) *Choice {
 	return c
 }
 
-// TestTheSimplerFormIsBelievedUntilAnotherIsBetter: what least squares can say it says;
-// what it cannot the network says, within what was measured.
-func TestTheSimplerFormIsBelievedUntilAnotherIsBetter(t *testing.T) {
+// TestSimplerFormIsSelectedUnlessAnotherIsBetter: least squares predicts what it fits; the
+// network predicts the rest, inside the measured range.
+func TestSimplerFormIsSelectedUnlessAnotherIsBetter(t *testing.T) {
 	plain := choose(t, observe(linear, ways, 4, 64))
 	if plain.Within.Best != 0 || plain.Beyond.Best != 0 {
 		t.Errorf("of its own truth least squares is believed: %+v, %+v", plain.Within, plain.Beyond)
@@ -40,9 +40,9 @@ func TestTheSimplerFormIsBelievedUntilAnotherIsBetter(t *testing.T) {
 	}
 }
 
-// TestBeyondIsAnotherQuestion: larger sizes than any measured, or other kinds of GPU, are
-// answered by the form that was best at what it could not see.
-func TestBeyondIsAnotherQuestion(t *testing.T) {
+// TestSelectionBeyondTheMeasuredRange: larger sizes than any measured, and other GPU types, are
+// predicted by the form that was best on held-back larger ones.
+func TestSelectionBeyondTheMeasuredRange(t *testing.T) {
 	c, err := Choose([]Form{LeastSquares, LeastSquares}, observe(wavy, ways, 1, 4, 16, 64), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -53,7 +53,7 @@ func TestBeyondIsAnotherQuestion(t *testing.T) {
 		want int
 	}{
 		{Configuration{Split: []int{2, 2}, Batch: 8}, 1},
-		{Configuration{Split: []int{3, 3, 3}, Batch: 16}, 1}, // a split nobody tried, between others
+		{Configuration{Split: []int{3, 3, 3}, Batch: 16}, 1}, // a split that was not measured, between others
 		{Configuration{Split: []int{4, 4, 4, 4, 1}, Batch: 8}, 0},
 		{Configuration{Split: []int{5}, Batch: 8}, 0},
 		{Configuration{Split: []int{2, 2}, Batch: 128}, 0},
@@ -66,9 +66,9 @@ func TestBeyondIsAnotherQuestion(t *testing.T) {
 	}
 }
 
-// TestLittleIsNoEvidence: with few observations nothing is held back, and the first form
-// answers.
-func TestLittleIsNoEvidence(t *testing.T) {
+// TestFewObservationsSelectTheFirstForm: with few observations nothing is held back, and the first form
+// predicts.
+func TestFewObservationsSelectTheFirstForm(t *testing.T) {
 	c := choose(t, observe(wavy, ways[:fewest-1], 8))
 	if len(c.Within.Errors) != 0 || len(c.Beyond.Errors) != 0 || c.Within.Best != 0 || c.Beyond.Best != 0 {
 		t.Errorf("%+v %+v", c.Within, c.Beyond)
@@ -79,7 +79,8 @@ func TestLittleIsNoEvidence(t *testing.T) {
 	}
 }
 
-// TestOrderDoesNotMatter: nor does the moment; the same observations give the same answer.
+// TestOrderDoesNotMatter: the same observations give the same prediction, in any order and at
+// any time.
 func TestOrderDoesNotMatter(t *testing.T) {
 	all := observe(wavy, ways[3:8], 1, 4)
 	turned := slices.Clone(all)
@@ -96,8 +97,8 @@ func TestOrderDoesNotMatter(t *testing.T) {
 	}
 }
 
-// TestAFormThatFailsIsNotBelieved: another answers, and only where none does is it an error.
-func TestAFormThatFailsIsNotBelieved(t *testing.T) {
+// TestFailedFormIsNotSelected: another form predicts; it is an error only if none can.
+func TestFailedFormIsNotSelected(t *testing.T) {
 	broken := Form{"broken", func([]Observation) (Predictor, error) { return nil, errSingular }}
 	all := observe(linear, ways, 1, 4)
 	c, err := Choose([]Form{broken, LeastSquares}, all, nil)
@@ -109,7 +110,7 @@ func TestAFormThatFailsIsNotBelieved(t *testing.T) {
 	}
 }
 
-// TestClearly: a difference counts when it is more than its standard error.
+// TestClearly: a difference counts if it is more than its standard error.
 func TestClearly(t *testing.T) {
 	inf := math.Inf(1)
 	for _, c := range []struct {
@@ -118,9 +119,9 @@ func TestClearly(t *testing.T) {
 	}{
 		{[]float64{.2, .2, .2}, []float64{.1, .1, .1}, true},
 		{[]float64{.1, .1, .1}, []float64{.2, .2, .2}, false},
-		{[]float64{.1, .5, .1}, []float64{.1, .1, .2}, false}, // one alone
+		{[]float64{.1, .5, .1}, []float64{.1, .1, .2}, false}, // one improvement alone
 		{[]float64{.3, .5, .4}, []float64{.1, .1, .2}, true},
-		{[]float64{.3}, []float64{.1}, false}, // of one difference nothing is known
+		{[]float64{.3}, []float64{.1}, false}, // one difference has no standard error
 		{[]float64{inf, .1}, []float64{.5, .5}, true},
 		{[]float64{.5, .5}, []float64{inf, .1}, false},
 		{[]float64{inf, inf}, []float64{inf, inf}, false},
@@ -131,7 +132,7 @@ func TestClearly(t *testing.T) {
 	}
 }
 
-// TestCuts: what is larger is held back, and two sizes are always left.
+// TestCuts: the larger observations are held back, and at least two sizes remain.
 func TestCuts(t *testing.T) {
 	var all []Observation
 	for _, g := range []int{1, 2, 3, 4, 5, 6, 7, 8} {
@@ -160,7 +161,7 @@ func TestCuts(t *testing.T) {
 	}
 }
 
-// TestHeldBackTogether: what belongs together is never known in part.
+// TestHeldBackTogether: observations that belong together are held back all or not at all.
 func TestHeldBackTogether(t *testing.T) {
 	all := ordered(observe(wavy, ways, 1, 4))
 	size := func(c Configuration) string { return strconv.Itoa(c.GPUs()) }

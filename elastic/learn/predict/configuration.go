@@ -7,21 +7,21 @@ import (
 	"slices"
 )
 
-// Configuration is where and how a job trains.
+// Configuration is an allocation and how a job trains on it.
 type Configuration struct {
 	// Split is the GPUs on each node, each at least 1.
 	Split []int
-	// Kind is the kind of GPU, as the site calls it; "" where there is but one.
+	// Kind is the GPU type, as the site names it; "" if there is only one.
 	Kind string
-	// Batch is the examples a GPU works on in a step. 0 is a batch that all GPUs share,
-	// the same whatever their number: then a GPU's part is one over their number. A
-	// job's observations all have a batch or all have none.
+	// Batch is the number of examples that a GPU works on in a step. 0 means a fixed batch
+	// shared by all GPUs: each GPU's part is then one over their number. All observations of a
+	// job have a batch, or none has.
 	Batch float64
-	// Beside is the other jobs on those nodes.
+	// Beside is the number of other jobs on those nodes.
 	Beside int
 }
 
-// GPUs is their number.
+// GPUs returns the number of GPUs.
 func (c Configuration) GPUs() int {
 	sum := 0
 	for _, g := range c.Split {
@@ -30,7 +30,7 @@ func (c Configuration) GPUs() int {
 	return sum
 }
 
-// part is what one GPU works on in a step, in examples or in whole batches.
+// part returns what one GPU works on in a step, in examples or in whole batches.
 func (c Configuration) part() float64 {
 	if c.Batch > 0 {
 		return c.Batch
@@ -45,11 +45,11 @@ func (c Configuration) spans() bool   { return len(c.Split) > 1 }
 // Observation is a configuration that was measured.
 type Observation struct {
 	Configuration
-	Seconds float64 // a step or a unit of work
-	// Compute is the part of Seconds in which a GPU computed rather than waited for
-	// others; 0 = not known. Only Pollux's form looks at it.
+	Seconds float64 // of a step or a unit of work
+	// Compute is the part of Seconds in which a GPU computes rather than waits for others; 0 =
+	// not known. Only Pollux's form uses it.
 	Compute float64
-	// Weight is how many observations it stands for, above 0; 0 = 1.
+	// Weight is how many observations this one stands for, above 0; 0 = 1.
 	Weight float64
 }
 
@@ -60,24 +60,26 @@ func (o Observation) weight() float64 {
 	return o.Weight
 }
 
-// Compare orders observations by GPUs, split, kind of GPU and whatever else they say.
+// Compare orders observations by GPUs, split, GPU type and all other fields. It returns -1, 0
+// or +1.
 func (o Observation) Compare(p Observation) int {
 	return cmp.Or(cmp.Compare(o.GPUs(), p.GPUs()), cmp.Compare(len(o.Split), len(p.Split)), slices.Compare(o.Split, p.Split), cmp.Compare(o.Kind, p.Kind),
 		cmp.Compare(o.Batch, p.Batch), cmp.Compare(o.Beside, p.Beside), cmp.Compare(o.Seconds, p.Seconds), cmp.Compare(o.weight(), p.weight()))
 }
 
-// ErrNothing says that there are no observations.
+// ErrNothing: there are no observations.
 var ErrNothing = errors.New("nothing was measured yet; let the model train at two sizes or more")
 
-// Unusable is an observation that nothing can follow from.
+// Unusable is an observation that cannot be used.
 type Unusable struct {
 	Index int // from 0
 	Why   string
 }
 
+// Error returns what is wrong, with the index of the observation.
 func (e *Unusable) Error() string { return fmt.Sprintf("observation %d: %s", e.Index, e.Why) }
 
-// Check returns the first thing wrong with observations: ErrNothing or *Unusable.
+// Check returns the first error in observations: ErrNothing or *Unusable.
 func Check(observations []Observation) error {
 	if len(observations) == 0 {
 		return ErrNothing
@@ -93,12 +95,11 @@ func Check(observations []Observation) error {
 	return nil
 }
 
-// most bounds what a configuration may say of itself, so that every later product is
-// finite.
+// most bounds the numbers of a configuration, so that every later product is finite.
 const most = 1e9
 
 func (o Observation) wrong() string {
-	sane := func(x float64) bool { return x > 1e-9 && x < 1e12 } // as elastic/learn/speed; NaN fails
+	sane := func(x float64) bool { return x > 1e-9 && x < 1e12 } // the bounds of elastic/learn/speed; NaN fails
 	switch {
 	case o.Configuration.wrong() != "":
 		return o.Configuration.wrong()

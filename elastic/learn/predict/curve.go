@@ -7,13 +7,13 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 )
 
-// Curve is the form sluice goes by where nothing better is known (elastic/learn/speed): least
-// squares over GPUs and nodes alone, near an assumption as long as little was measured.
-// It tells neither batches nor splits of one shape apart.
+// Curve is the default form (elastic/learn/speed): least squares over GPUs and nodes only,
+// drawn towards a prior while little is measured. It does not distinguish batches, nor splits
+// of one shape.
 var Curve = Form{"curve", fitCurve}
 
-// worth is up to how many samples one observation counts for: a speed.Curve believes no
-// shape more, nearly, for being measured more often.
+// worth is the number of samples up to which an observation gains weight: a speed.Curve hardly
+// trusts a shape more for being measured more often.
 const worth = 8
 
 func fitCurve(observations []Observation) (Predictor, error) {

@@ -7,25 +7,24 @@ import (
 )
 
 const (
-	mostDescents = 300   // steps of a search
-	mostHalvings = 40    // of a step
-	flat         = 1e-10 // of the cost: less than this a step is not worth taking
+	mostDescents = 300   // maximal number of steps of a search
+	mostHalvings = 40    // maximal number of halvings of a step
+	flat         = 1e-10 // smallest decrease of the cost for which a step is taken
 )
 
-// descend searches for the lowest cost from a point by BFGS with halved steps (Nocedal
-// and Wright, Numerical Optimization, 2006, algorithm 6.1 and section 3.1). cost returns
-// the slope as well.
+// descend minimizes cost from a point by BFGS with step halving (Nocedal and Wright, Numerical
+// Optimization, 2006, algorithm 6.1 and section 3.1). cost also returns its gradient.
 func descend(from []float64, cost func([]float64) (float64, []float64)) ([]float64, float64) {
 	n := len(from)
 	x := mat.NewVecDense(n, append([]float64(nil), from...))
 	at, slope := cost(x.RawVector().Data)
-	bend := identity(n) // the inverse of the second derivatives, as far as seen
+	bend := identity(n) // estimate of the inverse Hessian
 	for range mostDescents {
 		g := mat.NewVecDense(n, slope)
 		var along mat.VecDense
 		along.MulVec(bend, g)
 		along.ScaleVec(-1, &along)
-		if mat.Dot(&along, g) >= 0 { // rounding: begin anew
+		if mat.Dot(&along, g) >= 0 { // rounding: restart
 			bend = identity(n)
 			along.ScaleVec(-1, g)
 		}
@@ -46,8 +45,8 @@ func descend(from []float64, cost func([]float64) (float64, []float64)) ([]float
 	return x.RawVector().Data, at
 }
 
-// halve goes along a direction as far as the cost falls by enough (Armijo's condition);
-// nil when it does nowhere.
+// halve returns a point along the direction where the cost decreases enough (Armijo's
+// condition); nil if there is none.
 func halve(x, along *mat.VecDense, at, fall float64, cost func([]float64) (float64, []float64)) (*mat.VecDense, float64, []float64) {
 	for step, tries := 1.0, 0; tries < mostHalvings; step, tries = step/2, tries+1 {
 		var next mat.VecDense
@@ -59,7 +58,7 @@ func halve(x, along *mat.VecDense, at, fall float64, cost func([]float64) (float
 	return nil, at, nil
 }
 
-// update is equation 6.17: how the slope turned over a step says how the cost bends there.
+// update is equation 6.17: the change of the gradient over a step gives the curvature.
 func update(bend *mat.Dense, moved, turned *mat.VecDense) {
 	curve := mat.Dot(moved, turned)
 	if !(curve > 1e-12*mat.Norm(moved, 2)*mat.Norm(turned, 2)) {

@@ -1,10 +1,10 @@
-// Package predict says how long a step takes in configurations that were not measured,
-// from those that were. A configuration is a number of GPUs, how they lie on
-// nodes, of which kind they are, the batch, and the other jobs beside them.
+// Package predict predicts the time of a step in configurations that were not measured, from
+// those that were. A configuration is a number of GPUs, their split over nodes, their type, the
+// batch, and the other jobs on the nodes.
 //
-// There are three forms of answer: least squares over terms that are never negative, a
-// small neural network (elastic/learn/network), and the seven parameters of Pollux (Qiao et al.,
-// OSDI 2021), against which the first two are held. Which form is believed is settled by
-// cross-validation, apart for questions within what was measured and for those beyond it:
-// a network is good at the first and bad at the second. Pure, and deterministic.
+// There are three forms of prediction: least squares over nonnegative terms, a small neural
+// network (elastic/learn/network), and the seven parameters of Pollux (Qiao et al., OSDI 2021),
+// with which the first two are compared. Cross-validation selects the form, separately for
+// configurations inside the measured range and beyond it: a network is good at interpolation
+// and bad at extrapolation. The package is pure and deterministic.
 package predict

@@ -2,21 +2,20 @@ package predict
 
 import "math"
 
-// Form is a way to answer for configurations that were not measured.
+// Form is a way to predict configurations that were not measured.
 type Form struct {
 	Name string
-	// Fit learns from observations that Check let pass.
+	// Fit learns from observations, which MUST have passed Check.
 	Fit func([]Observation) (Predictor, error)
 }
 
-// Predictor returns the seconds of a configuration that is possible: above 0 and finite.
+// Predictor returns the seconds of a valid configuration: above 0 and finite.
 type Predictor func(Configuration) float64
 
-// least is the shortest time, in seconds, that anything is taken to last; its inverse is
-// the longest.
+// least is the shortest time that is returned, in seconds; its inverse is the longest.
 const least = 1e-12
 
-// bounded keeps a predictor's answers above 0 and finite.
+// bounded limits a predictor's result to the range from least to 1/least.
 func bounded(p Predictor) Predictor {
 	return func(c Configuration) float64 {
 		seconds := p(c)

@@ -10,10 +10,10 @@ import (
 	"pgregory.net/rapid"
 )
 
-// ways are splits as a small cluster gives them.
+// ways are splits as a small cluster allows them.
 var ways = [][]int{{1}, {2}, {3}, {4}, {1, 1}, {2, 2}, {3, 1}, {4, 4}, {2, 1, 1}, {4, 4, 4}, {4, 4, 4, 4}}
 
-// observe asks a truth for every way at some batches.
+// observe evaluates a truth for every split at some batches.
 func observe(truth Predictor, ways [][]int, batches ...float64) []Observation {
 	var out []Observation
 	for _, split := range ways {
@@ -25,7 +25,7 @@ func observe(truth Predictor, ways [][]int, batches ...float64) []Observation {
 	return out
 }
 
-// linear is a truth of the terms of least squares.
+// linear is a truth made of the terms of least squares.
 func linear(c Configuration) float64 {
 	g, n := float64(c.GPUs()), float64(len(c.Split))
 	sum := 0.1 + 0.01*c.part() + 0.02*when(g > 1) + 0.003*max(g-2, 0) + 0.004*float64(c.Beside)
@@ -38,7 +38,7 @@ func linear(c Configuration) float64 {
 	return sum
 }
 
-// wavy is a truth that no sum of the terms comes near.
+// wavy is a truth that is far from any sum of the terms.
 func wavy(c Configuration) float64 {
 	return linear(c) * math.Exp(0.8*math.Sin(math.Log(c.part())*1.5)) * (1 + 0.5*when(c.fullest() != c.emptiest()))
 }
@@ -62,7 +62,7 @@ func worst(t *testing.T, f Form, train, test []Observation) float64 {
 	return off
 }
 
-// TestFormsRecoverTheirOwnTruth: in configurations not seen, too.
+// TestFormsRecoverTheirOwnTruth: also in configurations that were not observed.
 func TestFormsRecoverTheirOwnTruth(t *testing.T) {
 	unseen := [][]int{{2, 2, 2}, {4, 2}, {4, 4, 4, 4, 4, 4}}
 	if off := worst(t, LeastSquares, observe(linear, ways, 1, 8, 64), observe(linear, unseen, 4, 128)); off > 1e-3 {
@@ -72,14 +72,14 @@ func TestFormsRecoverTheirOwnTruth(t *testing.T) {
 	for i := range train {
 		_, train[i].Compute = parameters{.1, .01, .2, .01, .05, .002, 2}.predict(train[i].Configuration)
 	}
-	// Its regularisation keeps it a little off.
+	// Its regularisation causes a small error.
 	if off := worst(t, Pollux, train, observe(sevenParameters, unseen, 4, 128)); off > 0.03 {
 		t.Errorf("pollux is off by %g", off)
 	}
 }
 
-// TestKindsAndNeighbours: a kind of GPU and jobs beside are learned; a kind never seen is
-// between those that were.
+// TestKindsAndNeighbours: the effects of a GPU type and of other jobs on a node are learned; an
+// unknown type is predicted between the known ones.
 func TestKindsAndNeighbours(t *testing.T) {
 	var train []Observation
 	for _, o := range observe(linear, ways, 1, 8, 64) {
@@ -111,8 +111,8 @@ func TestKindsAndNeighbours(t *testing.T) {
 	}
 }
 
-// TestOneNodeSaysThatWaitingGrows: as long as nobody trained on two nodes, four GPUs on
-// two are not taken to be faster than on one.
+// TestOneNodeSaysThatWaitingGrows: while no job trained on two nodes, four GPUs on two nodes
+// are not predicted to be faster than on one.
 func TestOneNodeSaysThatWaitingGrows(t *testing.T) {
 	train := observe(linear, [][]int{{1}, {2}, {3}, {4}}, 8, 32)
 	for _, f := range []Form{LeastSquares, Pollux} {
@@ -128,7 +128,7 @@ func TestOneNodeSaysThatWaitingGrows(t *testing.T) {
 	}
 }
 
-// TestPolluxSlope: the slope of the cost agrees with finite differences.
+// TestPolluxSlope: the gradient of the cost agrees with finite differences.
 func TestPolluxSlope(t *testing.T) {
 	train := observe(linear, ways, 1, 8)
 	for i := range train {

@@ -7,24 +7,24 @@ import (
 )
 
 const (
-	// parts is into how many parts observations are cut, each held back once.
+	// parts is the number of folds; each observation is held back once.
 	parts = 5
-	// fewest is how many observations there must be for one to be missed.
+	// fewest is the number of observations from which on some are held back.
 	fewest = 6
-	// mostCuts is at how many numbers of GPUs, and of nodes, the larger are held back.
+	// mostCuts is at how many sizes, by GPUs and by nodes, the larger observations are held
+	// back.
 	mostCuts = 3
 )
 
-// ordered sorts observations by what they say, so that the order they came in does not
-// matter.
+// ordered sorts observations by their values, so that the order of arrival has no effect.
 func ordered(observations []Observation) []Observation {
 	out := slices.Clone(observations)
 	slices.SortStableFunc(out, Observation.Compare)
 	return out
 }
 
-// folds says, for each part, which observations it holds back; none when there are too few
-// of them, or of what is held back together. The parts are drawn, always the same.
+// folds returns, for each fold, which observations it holds back; none if there are too few
+// observations or groups. The folds are drawn with a fixed seed.
 func folds(observations []Observation, together func(Configuration) string) [][]bool {
 	groups := grouped(observations, together)
 	if len(groups) < fewest {
@@ -62,9 +62,9 @@ func grouped(observations []Observation, together func(Configuration) string) []
 	return out
 }
 
-// cuts holds back all that is larger than some size, by GPUs and by nodes, as a question
-// for more of them than were measured finds it: with at least two sizes left, from the
-// largest downwards.
+// cuts holds back all observations above some size, by GPUs and by nodes, which is how a
+// prediction for more of them than measured is made. At least two sizes remain. The largest cut
+// is first.
 func cuts(observations []Observation) [][]bool {
 	if len(observations) < fewest {
 		return nil
@@ -74,7 +74,7 @@ func cuts(observations []Observation) [][]bool {
 	return append(cutsBy(observations, gpus, 2), cutsBy(observations, nodes, 1)...)
 }
 
-// cutsBy leaves at least so many sizes.
+// cutsBy keeps at least leave sizes.
 func cutsBy(observations []Observation, size func(Observation) int, leave int) [][]bool {
 	var sizes []int
 	for _, o := range observations {
@@ -93,7 +93,7 @@ func cutsBy(observations []Observation, size func(Observation) int, leave int) [
 	return out
 }
 
-// extent is what was measured, from the least to the most.
+// extent is the measured range.
 type extent struct {
 	gpus, nodes, fullest, beside [2]int
 	part                         [2]float64
@@ -120,7 +120,7 @@ func reach[T cmp.Ordered](to *[2]T, x T, first bool) {
 	to[0], to[1] = min(to[0], x), max(to[1], x)
 }
 
-// holds reports whether a configuration lies between those measured.
+// holds reports whether a configuration is inside the measured range.
 func (e extent) holds(c Configuration) bool {
 	return among(e.gpus, c.GPUs()) && among(e.nodes, len(c.Split)) && among(e.fullest, c.fullest()) &&
 		among(e.beside, c.Beside) && among(e.part, c.part()) && slices.Contains(e.kinds, c.Kind)

@@ -2,7 +2,7 @@ package predict
 
 import "slices"
 
-// kindsOf lists the kinds of GPU observed, in order.
+// kindsOf lists the observed GPU types, sorted.
 func kindsOf(observations []Observation) []string {
 	var out []string
 	for _, o := range observations {
@@ -12,8 +12,8 @@ func kindsOf(observations []Observation) []string {
 	return slices.Compact(out)
 }
 
-// share is 1 for a configuration's own kind and 0 for others; of a kind never observed,
-// an equal part of each.
+// share returns 1 for a configuration's own type and 0 for others; for a type that was not
+// observed, an equal part of each.
 func share(c Configuration, kinds []string, k int) float64 {
 	if !slices.Contains(kinds, c.Kind) {
 		return 1 / float64(len(kinds))

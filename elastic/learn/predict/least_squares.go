@@ -6,22 +6,20 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// LeastSquares is seconds as a sum of terms that are never negative, with g GPUs on n
-// nodes, m of them on the fullest, j other jobs beside, and p the part of the batch a GPU
-// works on:
+// LeastSquares models the seconds as a sum of nonnegative terms, with g GPUs on n nodes, m of
+// them on the fullest, j other jobs beside, and p the part of the batch that a GPU works on:
 //
-//	a + b*p  for each kind of GPU
+//	a + b*p  for each GPU type
 //	+ c*[g>1] + d*max(g-2, 0) + e*[n=1]max(g-2, 0) + f*[n>1] + h*[n>1](n-1) + i*[n>1](m-1) + k*j
 //
-// Computing takes a constant and grows with the batch. Waiting for other GPUs costs a
-// constant, and more for every further GPU, and more of that where they share the insides of one
-// node; for crossing nodes at all, for every further node, and for GPUs that share a
-// node's link. Relative errors are squared: a step of a second and one of an hour count
-// alike.
+// Computation takes a constant and grows with the batch. Communication costs a constant, more
+// for every further GPU, and more of that where they share the links inside one node. It also
+// costs for spanning nodes at all, for every further node, and for GPUs that share a node's
+// network link. Relative errors are squared: a step of 1 s and one of 1 h count alike.
 //
-// As long as nothing was seen of several nodes, d and e cannot be told apart, and all is
-// d: waiting goes on growing beyond a node as it did within, since a network is not
-// faster than the insides of a node (the same prior as Pollux's).
+// While no job was measured on several nodes, d and e cannot be distinguished, and all is d:
+// communication is assumed to grow beyond a node as it does within one, since a network is not
+// faster than the links inside a node (the same prior as Pollux's).
 var LeastSquares = Form{"least squares", fitLeastSquares}
 
 func fitLeastSquares(observations []Observation) (Predictor, error) {
@@ -47,10 +45,10 @@ func fitLeastSquares(observations []Observation) (Predictor, error) {
 	}), nil
 }
 
-// terms says which terms there are.
+// terms says which terms are used.
 type terms struct {
 	kinds   []string
-	spanned bool // several nodes were seen
+	spanned bool // several nodes were observed
 }
 
 func termsFor(observations []Observation) terms {
@@ -63,7 +61,7 @@ func termsFor(observations []Observation) terms {
 
 func (t terms) count() int { return 7 + 2*len(t.kinds) }
 
-// of returns the terms of a configuration, coefficients left out.
+// of returns the terms of a configuration, without coefficients.
 func (t terms) of(c Configuration) []float64 {
 	g, n := float64(c.GPUs()), float64(len(c.Split))
 	crossing, further := when(n > 1), max(g-2, 0)

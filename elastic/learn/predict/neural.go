@@ -6,13 +6,14 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/learn/network"
 )
 
-// Network is a two-layer network over what makes a configuration. It learns by what factor
-// least squares is off, in logarithms, so that relative errors count: what grows without
-// bound is left to terms that do, and where nothing was measured the network says little.
+// Network is a network with one hidden layer over the features of a configuration. It learns
+// the logarithm of the factor by which least squares is off, so that relative errors count.
+// Unbounded growth is left to the terms of least squares, and outside the measured range the
+// network changes little.
 var Network = networkOf(network.Options{Seed: 1})
 
-// NetworkAlone learns the logarithm of seconds with nothing beneath, to show what
-// least squares is good for.
+// NetworkAlone learns the logarithm of seconds without least squares, to show what that
+// contributes.
 var NetworkAlone = Form{"network alone", fitAlone}
 
 func networkOf(o network.Options) Form {
@@ -29,7 +30,7 @@ func fitAlone(observations []Observation) (Predictor, error) {
 	return learn(observations, func(Configuration) float64 { return 1 }, network.Options{Seed: 1})
 }
 
-// learn trains the network on the factors by which observations are off a base.
+// learn trains the network on the factors by which a base is off the observations.
 func learn(observations []Observation, base Predictor, o network.Options) (Predictor, error) {
 	kinds := kindsOf(observations)
 	examples := make([]network.Example, len(observations))
@@ -44,19 +45,19 @@ func learn(observations []Observation, base Predictor, o network.Options) (Predi
 	return bounded(func(c Configuration) float64 {
 		off, err := n.Answer(features(c, kinds))
 		if err != nil {
-			return math.NaN() // of a configuration that cannot be
+			return math.NaN() // for a configuration that is not valid
 		}
 		return base(c) * math.Exp(off)
 	}), nil
 }
 
-// features is what the network is told of a configuration.
+// features returns the network's inputs for a configuration.
 func features(c Configuration, kinds []string) []float64 {
 	g, n, across := float64(c.GPUs()), float64(len(c.Split)), when(c.spans())
 	out := []float64{
-		math.Log(g), 1 / g, when(g > 1), // how many
-		math.Log(n), across, g * across, // over how many nodes
-		float64(c.fullest()), float64(c.emptiest()), float64(c.Beside), // who shares one
+		math.Log(g), 1 / g, when(g > 1), // number of GPUs
+		math.Log(n), across, g * across, // number of nodes
+		float64(c.fullest()), float64(c.emptiest()), float64(c.Beside), // how many share a node
 		math.Log(c.part()), c.part(),
 	}
 	for k := range kinds {

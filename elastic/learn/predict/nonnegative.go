@@ -7,16 +7,16 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// errSingular says that no coefficients fit; the ridge keeps it from happening.
-var errSingular = errors.New("the terms of what was measured cannot be told apart")
+// errSingular: no coefficients fit; the ridge prevents it.
+var errSingular = errors.New("the measurements do not distinguish the terms of the model")
 
-// ridge keeps terms that were never seen, or only together, at the least coefficients
-// that fit; relative to each term's own size.
+// ridge prefers small coefficients for terms that were not observed, or only together; it is
+// relative to each term's own size.
 const ridge = 1e-6
 
-// nonNegative returns the x without a negative element that minimises |Ax-b|: the active
-// set method of Lawson and Hanson (Solving Least Squares Problems, 1974, chapter 23) on
-// the normal equations. Terms are brought to one length first.
+// nonNegative returns the x >= 0 that minimizes |Ax-b|: the active set method of Lawson and
+// Hanson (Solving Least Squares Problems, 1974, chapter 23) on the normal equations. The
+// columns are normalized first.
 func nonNegative(a *mat.Dense, b []float64) ([]float64, error) {
 	_, n := a.Dims()
 	length := make([]float64, n)
@@ -42,7 +42,7 @@ func nonNegative(a *mat.Dense, b []float64) ([]float64, error) {
 	return q.x, nil
 }
 
-// active is the state of the method: which terms may be above 0, and where they are.
+// active is the state of the method: which terms may be above 0, and their values.
 type active struct {
 	gram mat.SymDense
 	rhs  mat.VecDense
@@ -50,10 +50,10 @@ type active struct {
 	in   []bool
 }
 
-// solve lets in one term after the other, that which promises most, and puts out those
-// that would become negative.
+// solve adds terms one by one, the one with the steepest gradient first, and removes those that
+// would become negative.
 func (q *active) solve() error {
-	for range 10 * len(q.x) { // each round lowers the error; rounding must not make it endless
+	for range 10 * len(q.x) { // each round lowers the error; the bound protects against rounding
 		j := q.steepest()
 		if j < 0 {
 			return nil
@@ -66,7 +66,7 @@ func (q *active) solve() error {
 	return nil
 }
 
-// steepest is the term left out whose rise would lower the error fastest; -1 if none would.
+// steepest returns the excluded term whose increase lowers the error fastest; -1 if none does.
 func (q *active) steepest() int {
 	best, most := -1, 1e-10*mat.Norm(&q.rhs, math.Inf(1))
 	for j := range q.x {
@@ -84,15 +84,15 @@ func (q *active) steepest() int {
 	return best
 }
 
-// settle moves to the best point of the terms let in, and puts out those that reach 0 on
-// the way.
+// settle moves to the optimum of the included terms, and excludes those that reach 0 on the
+// way.
 func (q *active) settle(fresh int) error {
 	for range len(q.x) + 1 {
 		z, err := q.unbounded()
 		if err != nil {
 			return err
 		}
-		if z[fresh] <= 0 && q.x[fresh] == 0 { // by rounding alone
+		if z[fresh] <= 0 && q.x[fresh] == 0 { // from rounding only
 			q.in[fresh] = false
 			return nil
 		}
@@ -115,7 +115,7 @@ func (q *active) settle(fresh int) error {
 	return nil
 }
 
-// unbounded is the best point of the terms let in, whatever its signs; 0 elsewhere.
+// unbounded returns the optimum of the included terms without regard to signs; 0 elsewhere.
 func (q *active) unbounded() ([]float64, error) {
 	var at []int
 	for j, in := range q.in {

@@ -8,9 +8,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestNonNegativeIsBest: the answer satisfies the conditions of Karush, Kuhn and Tucker,
-// which only the best one does: no coefficient below 0, no slope where one is above 0,
-// none downwards where one is 0.
+// TestNonNegativeIsBest: the result satisfies the Karush-Kuhn-Tucker conditions, which only the
+// optimum does: no coefficient below 0, gradient 0 where one is above 0, gradient not negative
+// where one is 0.
 func TestNonNegativeIsBest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m, n := rapid.IntRange(1, 12).Draw(t, "rows"), rapid.IntRange(1, 7).Draw(t, "terms")
@@ -28,7 +28,7 @@ func TestNonNegativeIsBest(t *testing.T) {
 		off.SubVec(&off, mat.NewVecDense(m, b))
 		slope.MulVec(a.T(), &off)
 		for j := range x {
-			size := mat.Norm(a.ColView(j), 2) * (1 + mat.Norm(mat.NewVecDense(m, b), 2)) // of a slope that matters
+			size := mat.Norm(a.ColView(j), 2) * (1 + mat.Norm(mat.NewVecDense(m, b), 2)) // size of a gradient that matters
 			switch g := slope.AtVec(j) / max(1, size); {
 			case x[j] < 0 || math.IsNaN(x[j]):
 				t.Fatalf("x = %v", x)
@@ -39,15 +39,15 @@ func TestNonNegativeIsBest(t *testing.T) {
 	})
 }
 
-// TestTermsThatCannotBeToldApartShare: of two equal columns each gets half.
-func TestTermsThatCannotBeToldApartShare(t *testing.T) {
+// TestEqualColumnsShare: two equal columns get half each.
+func TestEqualColumnsShare(t *testing.T) {
 	x, err := nonNegative(mat.NewDense(2, 3, []float64{1, 1, 0, 1, 1, 0}), []float64{3, 3})
 	if err != nil || math.Abs(x[0]-1.5) > 1e-3 || math.Abs(x[1]-1.5) > 1e-3 || x[2] != 0 {
 		t.Errorf("%v %v", x, err)
 	}
 }
 
-// TestDescend: the lowest point of Rosenbrock's valley, which is long and bent.
+// TestDescend: the minimum of Rosenbrock's function, whose valley is long and curved.
 func TestDescend(t *testing.T) {
 	x, cost := descend([]float64{-1.2, 1}, func(x []float64) (float64, []float64) {
 		a, b := 1-x[0], x[1]-x[0]*x[0]

@@ -2,18 +2,18 @@ package predict
 
 import "math"
 
-// Pollux is the form of Qiao et al., OSDI 2021, section 4.1: with b examples for each GPU
-// and r GPUs, a step computes for c = alpha_c + beta_c*b, waits for the network for
-// s = alpha + beta*max(r-2, 0), 0 on one GPU, with an alpha and a beta of their own within
-// a node and across nodes, and overlaps the two by as much as gamma says:
+// Pollux is the form of Qiao et al., OSDI 2021, section 4.1. With b examples per GPU and r
+// GPUs, a step computes for c = alpha_c + beta_c*b and synchronizes for s = alpha +
+// beta*max(r-2, 0), 0 on 1 GPU, with separate alpha and beta within a node and across nodes.
+// gamma says how far the two overlap:
 //
 //	(c^gamma + s^gamma)^(1/gamma)
 //
-// It is fitted as its authors fit it (AdaptDL, goodput.py, fit_perf_params): the root mean squares of the
-// errors of the logarithms of the step and of its computing part are minimised; gamma is
-// drawn towards 1, beta towards being small beside alpha. Where nothing was seen of several
-// nodes, crossing them is taken to cost a tenth more than it does within one; their later
-// prior, without which this form is at a loss there.
+// It is fitted as its authors fit it (AdaptDL, goodput.py, fit_perf_params): it minimizes the
+// root mean squares of the errors of the logarithms of the step and of its computing part;
+// gamma is drawn towards 1, and beta towards being small relative to alpha. While no job was
+// measured on several nodes, spanning them is assumed to cost a tenth more than within one;
+// that is the authors' later prior, without which this form has no estimate there.
 var Pollux = Form{"pollux", fitPollux}
 
 // parameters are alpha_c, beta_c, alpha and beta across nodes, alpha and beta within one,
@@ -21,14 +21,14 @@ var Pollux = Form{"pollux", fitPollux}
 type parameters [7]float64
 
 const (
-	within, across = 4, 2 // where the alpha is; its beta follows
+	within, across = 4, 2 // index of alpha; its beta follows
 	gamma          = 6
-	smallest       = 1e-8 // of all but gamma
-	steepestGamma  = 10   // at which the longer of the two is all that counts, nearly
+	smallest       = 1e-8 // lower bound of all parameters but gamma
+	steepestGamma  = 10   // upper bound of gamma, where almost only the longer of the two counts
 )
 
-// polluxStarts are where the search begins: the authors' own point, and others that are
-// slower, faster, and overlap more.
+// polluxStarts are where the search begins: the authors' own point, and points that are slower,
+// faster, and overlap more.
 var polluxStarts = []parameters{
 	{.1, .01, .1, .01, .1, .01, 1.001}, {.01, .001, .01, .001, .01, .001, 1.5}, {1, .001, 1, .01, .1, .01, 2}, {.05, .002, .05, .004, .02, .002, 4},
 }
@@ -42,9 +42,9 @@ func fitPollux(observations []Observation) (Predictor, error) {
 	var best parameters
 	lowest := math.Inf(1)
 	for _, start := range polluxStarts {
-		start[1] /= f.scale // a start for any size of batch
+		start[1] /= f.scale // scaled to the batch size
 		p, cost := f.descend(start)
-		if cost < lowest { // not of NaN
+		if cost < lowest { // false for NaN
 			best, lowest = p, cost
 		}
 	}
@@ -58,15 +58,15 @@ func fitPollux(observations []Observation) (Predictor, error) {
 	return bounded(func(c Configuration) float64 { seconds, _ := best.predict(c); return seconds }), nil
 }
 
-// polluxFit is what the search looks at.
+// polluxFit is the input of the search.
 type polluxFit struct {
 	observations []Observation
-	nodes        bool    // some observation is of several
-	scale        float64 // the largest batch of a GPU
+	nodes        bool    // some observation spans several nodes
+	scale        float64 // largest batch of a GPU
 }
 
-// descend searches from a point over the logarithms of the parameters, and over that of
-// gamma's odds between its bounds, so that no bound is ever in the way.
+// descend searches over the logarithms of the parameters, and over the log odds of gamma
+// between its bounds, so that the search has no bounds.
 func (f *polluxFit) descend(from parameters) (parameters, float64) {
 	x, cost := descend(fold(from), func(x []float64) (float64, []float64) {
 		p := unfold(x)
@@ -94,14 +94,14 @@ func fold(p parameters) []float64 {
 
 func unfold(x []float64) (p parameters) {
 	for i := range gamma {
-		p[i] = smallest + math.Exp(min(40, x[i])) // far beyond any second
+		p[i] = smallest + math.Exp(min(40, x[i])) // above any possible number of seconds
 	}
 	p[gamma] = 1 + (steepestGamma-1)/(1+math.Exp(-x[gamma]))
 	return p
 }
 
-// network is the row of alpha and beta a configuration goes by, and what beta is
-// multiplied by; false on one GPU.
+// network returns the index of a configuration's alpha and beta and the factor of beta; false
+// on 1 GPU.
 func (c Configuration) network() (at int, times float64, ok bool) {
 	r := c.GPUs()
 	switch {
@@ -113,7 +113,7 @@ func (c Configuration) network() (at int, times float64, ok bool) {
 	return 0, 0, false
 }
 
-// predict returns the seconds of a step, and of its computing part.
+// predict returns the seconds of a step and of its computing part.
 func (p parameters) predict(c Configuration) (step, compute float64) {
 	compute = p[0] + p[1]*c.part()
 	wait := smallest
@@ -123,7 +123,7 @@ func (p parameters) predict(c Configuration) (step, compute float64) {
 	return norm(compute, wait, p[gamma]), compute
 }
 
-// norm is (a^g + b^g)^(1/g), without overflow.
+// norm returns (a^g + b^g)^(1/g), without overflow.
 func norm(a, b, g float64) float64 {
 	if a < b {
 		a, b = b, a

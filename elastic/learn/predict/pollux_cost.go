@@ -2,7 +2,7 @@ package predict
 
 import "math"
 
-// cost is what the fit minimises, and its slope by the parameters.
+// cost returns what the fit minimizes, and its gradient.
 func (f *polluxFit) cost(p parameters) (cost float64, slope parameters) {
 	var step, compute errorSum
 	for _, o := range f.observations {
@@ -13,7 +13,8 @@ func (f *polluxFit) cost(p parameters) (cost float64, slope parameters) {
 		if waits {
 			s = p[at] + p[at+1]*times
 		}
-		// By c and s, the logarithm of the norm has the slopes (c/T)^gamma / c and likewise.
+		// The logarithm of the norm has the derivatives (c/T)^gamma / c with respect to c, and
+		// likewise for s.
 		byC, byS := math.Pow(c/took, p[gamma])/c, math.Pow(s/took, p[gamma])/s
 		d := parameters{byC, byC * o.part()}
 		if waits {
@@ -29,13 +30,13 @@ func (f *polluxFit) cost(p parameters) (cost float64, slope parameters) {
 	return cost + p.reluctance(f.nodes, &slope), slope
 }
 
-// reluctance is the authors' regularisation.
+// reluctance returns the authors' regularisation and adds its gradient.
 func (p parameters) reluctance(nodes bool, slope *parameters) float64 {
 	cost := 1e-3 * (p[gamma] - 1) * (p[gamma] - 1)
 	slope[gamma] += 2e-3 * (p[gamma] - 1)
 	for _, at := range []int{across, within} {
 		if at == across && !nodes {
-			continue // never seen: both are what fitPollux says
+			continue // not observed: fitPollux sets both
 		}
 		ratio := p[at+1] / p[at]
 		cost += 1e-2 * ratio * ratio
@@ -45,7 +46,7 @@ func (p parameters) reluctance(nodes bool, slope *parameters) float64 {
 	return cost
 }
 
-// errorSum is a weighted sum of squared errors, and its slope.
+// errorSum is a weighted sum of squared errors, and its gradient.
 type errorSum struct {
 	squares, weight float64
 	slope           parameters
@@ -59,12 +60,12 @@ func (e *errorSum) add(off, weight float64, by parameters) {
 	}
 }
 
-// root is the root of the mean square, whose slope it adds; 0 of nothing.
+// root returns the root mean square and adds its gradient; 0 without observations.
 func (e *errorSum) root(slope *parameters) float64 {
 	if e.weight == 0 {
 		return 0
 	}
-	root := math.Sqrt(e.squares/e.weight) + 1e-12 // never 0: the slope is divided by it
+	root := math.Sqrt(e.squares/e.weight) + 1e-12 // never 0: the gradient is divided by it
 	for i, d := range e.slope {
 		slope[i] += d / e.weight / (2 * root)
 	}

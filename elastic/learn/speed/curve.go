@@ -7,63 +7,63 @@ import (
 	"time"
 )
 
-// Source says where an answer of a Curve comes from.
+// Source is where an answer of a Curve comes from.
 type Source string
 
-// The sources, best first.
+// The sources, most reliable first.
 const (
 	Measured Source = "measured" // samples of this very shape
-	Learned  Source = "learned"  // a better form over other shapes; see Predicted
+	Learned  Source = "learned"  // a form that predicts better, over other shapes; see Predicted
 	Fitted   Source = "fitted"   // least squares over other shapes
-	Prior    Source = "prior"    // nothing measured there: an assumption, scaled to what was measured elsewhere
+	Prior    Source = "prior"    // nothing measured there: the prior, scaled to what was measured elsewhere
 )
 
-// superlinear bounds the speed-up believed: g times the GPUs are never taken to
-// be more than superlinear*g times as fast. Caches give real jobs a little more
-// than g; more than this is a mistake in the samples, and would draw GPUs.
+// superlinear bounds the speed-up: g times the GPUs are never assumed to be more than
+// superlinear*g times as fast. Caches give real jobs a little more than g; a larger speed-up is
+// an error in the samples, and would attract GPUs.
 const superlinear = 1.25
 
-// drag bounds the slow-down believed: a shape that was not measured is never taken to
-// be more than drag times as fast as a measured one with as many GPUs or more.
+// drag bounds the slow-down: a shape that was not measured is never assumed to be more than
+// drag times as fast as a measured one with as many GPUs or more.
 const drag = 4
 
-// Curve is a job's time per unit of work in every shape. See Fit. A nil Curve
-// answers with the relative prior, in which one unit on one GPU takes 1 second.
+// Curve is a job's time per unit of work in every shape. See Fit. A nil Curve returns the
+// relative prior, in which one unit on 1 GPU takes 1 s.
 type Curve struct {
 	knowledge
 	memo memo
 }
 
-// knowledge is what a curve answers by. It never changes.
+// knowledge is what a curve answers from. It never changes.
 type knowledge struct {
-	measured  []point  // ascending by GPUs, then nodes; superlinear claims capped
+	measured  []point  // ascending by GPUs, then nodes; superlinear speed-ups capped
 	form      form     // for every other shape, in seconds
-	residual  residual // what form leaves of the measured shapes
+	residual  residual // deviation of the measured shapes from form
 	source    Source   // of form and residual
 	samples   int
-	known     func(split []int) float64 // answers everything; nil but in Known
-	idle      *idle                     // nil where nothing was seen of the GPUs
-	predicted *prediction               // instead of form and residual; nil = there is no better answer
-	kin       *family                   // the curves on other kinds of node; nil = one kind is known
-	kind      string                    // where one kind is known, that; "" = not known which
+	known     func(split []int) float64 // answers everything; set in Known only
+	idle      *idle                     // nil if the GPUs were never observed
+	predicted *prediction               // used instead of form and residual; nil = there is none
+	kin       *family                   // the curves on other node types; nil = only one type is known
+	kind      string                    // that type, if only one is known; "" = it is not known
 }
 
-// point is one shape's samples in short.
+// point sums up one shape's samples.
 type point struct {
 	Shape
 	seconds float64
-	count   float64 // how many samples of equal weight they are worth
-	scatter float64 // how far they differ; see Scatter
-	lent    bool    // none was seen on this kind of node
+	count   float64 // number of samples of equal weight
+	scatter float64 // how far the samples differ; see Scatter
+	lent    bool    // none was measured on this node type
 }
 
-// Fit makes a curve of samples in any order; those that are not finite, not
-// positive or of an impossible shape are ignored. now dates them: old samples
-// of a shape weigh less than new ones. Fit returns nil when nothing is usable.
-// Samples of several kinds of node make a curve for each; see On.
+// Fit returns the curve of samples in any order; samples that are not finite, not positive or
+// of an impossible shape are ignored. now dates them: old samples of a shape weigh less than
+// new ones. Fit returns nil if no sample is usable. Samples of several node types make a curve
+// for each; see On.
 func Fit(samples []Sample, now time.Time) *Curve { return FitWith(samples, nil, now) }
 
-// fit is Fit for samples that are, or stand for, one kind of node's.
+// fit is Fit for samples that are of one node type, or stand for one.
 func fit(samples []Sample, now time.Time) *Curve {
 	c := &Curve{}
 	for _, of := range byShape(samples) {
@@ -75,7 +75,7 @@ func fit(samples []Sample, now time.Time) *Curve {
 		return nil
 	}
 	c.form, c.source = fitForm(c.measured)
-	for i := range c.measured { // ascending, so that each is capped by capped ones
+	for i := range c.measured { // ascending, so that each point is capped by points that are capped already
 		p := &c.measured[i]
 		p.seconds = max(p.seconds, c.floor(p.Shape))
 	}
@@ -122,25 +122,24 @@ func (s Shape) possible() Shape {
 	return s
 }
 
-// Seconds returns how long a unit of work takes in the shape, always positive
-// and finite, and where the answer comes from. Shapes that cannot exist are
-// answered by the nearest that can. Where nothing was measured it is the time to
-// expect; see Hoped for what decisions go by.
+// Seconds returns the time of a unit of work in the shape, always positive and finite, and
+// where the answer comes from. For an impossible shape it is the time of the nearest possible
+// one. Where nothing was measured it is the expected time; decisions use Hoped.
 func (c *Curve) Seconds(s Shape) (seconds float64, src Source) { return c.answer(s, 0) }
 
-// hope is by how many standard deviations a number of GPUs that was not tried is taken to
-// be faster than expected: tried, it is measured, and the next job of the model
-// knows; one wrongly thought slow is never tried, and that is never known (upper
-// confidence bounds; Auer, JMLR 3, 2002).
+// hope is by how many standard deviations a number of GPUs that was not tried is assumed to be
+// faster than expected (upper confidence bounds; Auer, JMLR 3, 2002). If it is tried it is
+// measured, and the next job of the model profits; if it were assumed to be slow it would never
+// be tried.
 const hope = 0.7
 
-// Hoped is Seconds for decisions: a number of GPUs that was not tried is given the
-// benefit of the doubt, 8% at most, and less the nearer it is to one that was.
-// How the GPUs are spread over nodes is never a matter of hope.
+// Hoped is Seconds for decisions: a number of GPUs that was not tried is assumed to be faster
+// by up to 8%, and by less the nearer it is to one that was. How the GPUs are spread over nodes
+// gets no such bonus.
 func (c *Curve) Hoped(s Shape) (seconds float64, src Source) { return c.answer(s, hope) }
 
-// answer gives numbers of GPUs that were not tried so many standard deviations of
-// doubt.
+// answer subtracts benefit standard deviations of doubt for numbers of GPUs that were not
+// tried.
 func (c *Curve) answer(s Shape, benefit float64) (seconds float64, src Source) {
 	s = s.possible()
 	if c == nil {
@@ -160,10 +159,10 @@ func (c *Curve) answer(s Shape, benefit float64) (seconds float64, src Source) {
 	return max(seconds*math.Exp(-benefit*c.doubt(s)), c.floor(s), c.sink(s), c.packed(s), c.stall(s)), src
 }
 
-// doubt is how far off, as a relative standard deviation, an answer may be for want
-// of a measured number of GPUs near by: what a Gaussian process of the residual's
-// covariance has left beside one point. Where nothing at all is measured every
-// answer is as doubtful, and none is singled out.
+// doubt is the relative standard deviation of an answer that is due to the lack of a measured
+// number of GPUs near by: the remaining deviation of a Gaussian process, with the residual's
+// covariance, beside one point. It is 0 where nothing at all is measured, since every answer is
+// then equally uncertain.
 func (c *Curve) doubt(s Shape) float64 {
 	least := 0.0
 	for i, p := range c.measured {
@@ -183,7 +182,7 @@ func (c *Curve) at(s Shape) (point, bool) {
 	return c.measured[i], true
 }
 
-// source is Measured for what was seen on this very kind of node.
+// source is Measured for samples of this very node type.
 func (p point) source() Source {
 	if p.lent {
 		return Fitted
@@ -191,7 +190,7 @@ func (p point) source() Source {
 	return Measured
 }
 
-// floor is the shortest time believed in the shape, given what smaller ones take.
+// floor returns the shortest time accepted in the shape, given the times of smaller ones.
 func (c *Curve) floor(s Shape) float64 {
 	least := 0.0
 	for _, p := range c.measured {
@@ -203,8 +202,8 @@ func (c *Curve) floor(s Shape) float64 {
 	return least
 }
 
-// packed is what as many GPUs take on the fewest nodes measured, when these are
-// fewer: more nodes may be faster, but that is for measurements to say.
+// packed returns the time of as many GPUs on the fewest nodes measured, if these are fewer.
+// More nodes may be faster, but only measurements may say so.
 func (c *Curve) packed(s Shape) float64 {
 	for _, p := range c.measured {
 		if p.GPUs == s.GPUs && p.Nodes < s.Nodes {
@@ -214,21 +213,21 @@ func (c *Curve) packed(s Shape) float64 {
 	return 0
 }
 
-// sink is the shortest time believed in an unmeasured shape, given what shapes
-// as large or larger take. With floor it keeps every answer above zero.
+// sink returns the shortest time accepted in an unmeasured shape, given the times of shapes as
+// large or larger. With floor it keeps every answer above zero.
 func (c *Curve) sink(s Shape) float64 {
 	least := 0.0
 	for _, p := range c.measured {
 		if p.GPUs >= s.GPUs {
 			least = max(least, p.seconds/drag)
-			break // the nearest says most
+			break // the nearest is the strictest
 		}
 	}
 	return least
 }
 
-// Samples returns how many samples the curve rests on; 0 means that its answers
-// are relative, not seconds.
+// Samples returns how many samples the curve is made of; 0 means that its answers are relative,
+// not seconds.
 func (c *Curve) Samples() int {
 	if c == nil {
 		return 0
@@ -250,10 +249,9 @@ func (c *Curve) Shapes() []Shape {
 	return out
 }
 
-// Confidence returns how far the answer for a shape may be trusted, from 0 (an
-// assumption) towards 1: n/(n+1) with n samples of the shape; where there are
-// none, half of what the nearest measured shape deserves, less with each
-// doubling of GPUs or nodes in between.
+// Confidence returns how reliable the answer for a shape is, from 0 (the prior) towards 1. It
+// is n/(n+1) with n samples of the shape; without any, half of the nearest measured shape's,
+// less with each doubling of GPUs or nodes in between.
 func (c *Curve) Confidence(s Shape) float64 {
 	s = s.possible()
 	if c == nil {

@@ -16,7 +16,7 @@ var shapes = rapid.Custom(func(t *rapid.T) speed.Shape {
 	return speed.Shape{GPUs: g, Nodes: rapid.IntRange(1, g).Draw(t, "nodes")}
 })
 
-// anySample draws what a job could report, sense or nonsense.
+// anySample draws what a job could report, sensible or not.
 var anySample = rapid.Custom(func(t *rapid.T) speed.Sample {
 	s := speed.Sample{
 		Shape:   shapes.Draw(t, "shape"),
@@ -78,7 +78,7 @@ func truths(t *rapid.T) truth {
 	return truth{a, share("b", 0.3), share("c", 0.02), share("d", 0.1)}
 }
 
-// observe samples the truth in shapes that tell all its terms apart.
+// observe samples the truth in shapes that distinguish all its terms.
 func observe(f truth, each int, noise func() float64) []speed.Sample {
 	var out []speed.Sample
 	for _, s := range []speed.Shape{{1, 1}, {2, 1}, {4, 1}, {8, 1}, {8, 2}, {16, 4}} {

@@ -10,7 +10,7 @@ import (
 
 var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// at makes a sample of so many seconds, seen a minute ago.
+// at makes a sample of this many seconds, taken a minute ago.
 func at(gpus, nodes int, seconds float64) speed.Sample {
 	return speed.Sample{Shape: speed.Shape{GPUs: gpus, Nodes: nodes}, Seconds: seconds, Units: 1, At: now.Add(-time.Minute)}
 }

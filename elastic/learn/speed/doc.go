@@ -1,5 +1,4 @@
-// Package speed turns samples of how long a unit of work took on some GPUs into
-// a curve that answers for every size: measured where it was measured, fitted by
-// least squares where it was not, corrected by what its neighbours show, a prior where
-// nothing is known. It is pure.
+// Package speed turns samples of the time of a unit of work into a curve that answers for every
+// size: measured where there are samples, elsewhere fitted by least squares and corrected by
+// what is known of similar shapes, and a prior where nothing is known. It is pure.
 package speed

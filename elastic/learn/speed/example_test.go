@@ -8,7 +8,7 @@ import (
 )
 
 // A job reported 10 steps on 1 GPU and 10 on 4 GPUs of one node. The curve answers for every
-// other shape, and says where each answer comes from.
+// other shape and says where each answer comes from.
 func ExampleFit() {
 	now := time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
 	curve := speed.Fit([]speed.Sample{

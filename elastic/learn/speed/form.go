@@ -5,24 +5,22 @@ import "math"
 // terms is the number of coefficients of the form.
 const terms = 5
 
-// form is seconds a unit as a function of the shape, with coefficients that are
-// never negative:
+// form is the seconds per unit as a function of the shape, with nonnegative coefficients:
 //
 //	a/GPUs + b + c*(GPUs-1) + d*(nodes-1) + e*[nodes>1]
 //
-// a is work that divides, b work that does not, c and d the cost of one more GPU
-// and one more node, e the cost of crossing nodes at all: the network's latency and
-// bandwidth come in once, and hardly grow with the nodes of a ring. With c, d or e
-// above zero more GPUs may be slower.
+// a is work that divides over GPUs, b work that does not. c and d are the cost of one more GPU
+// and of one more node. e is the cost of spanning nodes at all: the network's latency and
+// bandwidth count once, and hardly grow with the nodes of a ring. With c, d or e above zero
+// more GPUs may be slower.
 type form [terms]float64
 
-// prior is the form assumed when nothing is known, for a job that takes 1 on
-// one GPU: 2% of the work does not divide, a second node costs 0.7% and each further
-// one 0.2%.
+// prior is the form assumed if nothing is known, for a job that takes 1 on 1 GPU: 2% of the
+// work does not divide, a second node costs 0.7% and each further one 0.2%.
 var prior = form{0.98, 0.02, 0, 0.002, 0.005}
 
-// leeway is how far, as a standard deviation, real jobs are expected to be from
-// the prior. Narrow for c, which extrapolates worst.
+// leeway is how far real jobs are expected to be from the prior, as a standard deviation of
+// each coefficient. It is small for c, which extrapolates worst.
 var leeway = form{0.5, 0.2, 0.03, 0.05, 0.05}
 
 const (
@@ -43,10 +41,9 @@ func (f form) seconds(s Shape) float64 {
 	return sum
 }
 
-// fitForm returns the form that answers for unmeasured shapes. It weighs the
-// points by their relative error against the prior, scaled to them: with few
-// points it stays near the prior, with many it follows the data. Points of one
-// GPU count alone only scale the prior.
+// fitForm returns the form for unmeasured shapes. It weighs the relative errors of the points
+// against the distance from the prior, which is scaled to them: with few points it stays near
+// the prior, with many it follows the data. Points of 1 GPU alone only scale the prior.
 func fitForm(points []point) (form, Source) {
 	scale := priorScale(points)
 	if points[0].GPUs == points[len(points)-1].GPUs {
@@ -61,8 +58,8 @@ func fitForm(points []point) (form, Source) {
 	return q.minimum().times(scale), Fitted
 }
 
-// priorScale returns the seconds on one GPU at which the prior agrees best with
-// the points: the weighted median of what each of them says.
+// priorScale returns the seconds on 1 GPU at which the prior agrees best with the points: the
+// weighted median of their estimates.
 func priorScale(points []point) float64 {
 	ratios, weights := make([]float64, len(points)), make([]float64, len(points))
 	for i, p := range points {
@@ -116,8 +113,8 @@ func (q *quadratic) cost(f form) float64 {
 	return sum
 }
 
-// minimum solves the non-negative least squares exactly: with five terms, every
-// set of terms that may be above zero is tried.
+// minimum solves the nonnegative least squares exactly: with five terms, every set of terms
+// that may be above zero is tried.
 func (q *quadratic) minimum() form {
 	best, least := prior, math.Inf(1)
 	for set := 1; set < 1<<terms; set++ {

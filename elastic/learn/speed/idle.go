@@ -1,17 +1,16 @@
 package speed
 
-// idle is what was seen of a job's GPUs at work.
+// idle is what was observed of a job's GPU utilisation.
 type idle struct {
 	at    Shape
-	share float64 // of the time, without work on them
+	share float64 // share of the time in which the GPUs had no work
 }
 
-// Idle returns the curve of a job whose GPUs were seen to have nothing to do for a
-// share of the time, from 0 to 1, in the shape s. That share of a unit's time is
-// not theirs (reading, preparing, waiting), so more GPUs do not shorten it: with g
-// of them where there were n, a unit takes no less than share + (1-share)*n/g of
-// what it took. That is believed of more GPUs as long as they were not tried; what
-// was measured stands, and a curve that is Known knows better.
+// Idle returns the curve of a job whose GPUs were observed to be idle for a share of the time,
+// from 0 to 1, in the shape s. That share of a unit's time is not spent on GPUs (reading,
+// preparing, waiting), so more GPUs do not shorten it: with g of them instead of n, a unit
+// takes at least share + (1-share)*n/g of what it took. This bound applies to larger numbers of
+// GPUs that were not tried; measured shapes, and curves that are Known, are not changed.
 func (c *Curve) Idle(s Shape, share float64) *Curve {
 	if c == nil {
 		c = unknown
@@ -28,7 +27,7 @@ func (c *Curve) Idle(s Shape, share float64) *Curve {
 	return out
 }
 
-// stall is the shortest time believed in a shape that was not tried, given how idle fewer
+// stall returns the shortest time accepted in a shape that was not tried, given how idle fewer
 // GPUs were.
 func (c *Curve) stall(s Shape) float64 {
 	if c.idle == nil || s.GPUs <= c.idle.at.GPUs {

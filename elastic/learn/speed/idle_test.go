@@ -70,8 +70,8 @@ func TestIdleOfAnUnknownJob(t *testing.T) {
 	}
 }
 
-// TestIdleOnlyDoubts: idleness never makes an answer faster, never touches as few
-// GPUs as were seen, and all answers stay positive and finite.
+// TestIdleOnlyDoubts: idleness never makes an answer faster, never changes it for as few GPUs
+// as were observed, and all answers stay positive and finite.
 func TestIdleOnlyDoubts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		seconds := map[int]float64{}

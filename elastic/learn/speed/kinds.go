@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// family is the curves of one job on every kind of node it was seen on.
+// family is the curves of one job on every node type that it ran on.
 type family struct {
 	on   map[string]*Curve
-	base string // the kind that most is known of
+	base string // the type with the most samples
 }
 
-// Kinds joins the curves of one job on several kinds of node, for On. The first kind of
-// the order given is what the job is expected on where nothing is said of the kind.
+// Kinds joins the curves of one job on several node types, for On. The first type in order is
+// the one used where no type is given.
 func Kinds(order []string, on map[string]*Curve) *Curve {
 	kin := &family{on: make(map[string]*Curve, len(on)), base: order[0]}
 	for _, kind := range order {
@@ -30,20 +30,20 @@ func Kinds(order []string, on map[string]*Curve) *Curve {
 	return kin.on[kin.base]
 }
 
-// KindOf is the kind of a place on nodes of these types: the type they have in common,
-// else all of them in order, joined by +.
+// KindOf returns the kind of a place on nodes of these types: the type if it is one, else all
+// types in order, joined by +.
 func KindOf(types []string) string {
 	sorted := slices.Clone(types)
 	slices.Sort(sorted)
 	return strings.Join(slices.Compact(sorted), "+")
 }
 
-// Mixed reports whether a kind is several types together.
+// Mixed reports whether a kind is several types.
 func Mixed(kind string) bool { return strings.Contains(kind, "+") }
 
-// On returns the curve on one kind of node (Sample.Kind). A kind on which the job was not seen is
-// taken to be as fast as the one that most is known of; of several kinds together the
-// slowest counts, since all GPUs of a job wait for each other.
+// On returns the curve on one node type (Sample.Kind). A type on which the job did not run is
+// assumed to be as fast as the one with the most samples; of several types together the slowest
+// counts, since all GPUs of a job wait for each other.
 func (c *Curve) On(kind string) *Curve {
 	if c == nil || c.kin == nil {
 		return c
@@ -58,7 +58,7 @@ func (c *Curve) On(kind string) *Curve {
 	return own
 }
 
-// slowest is the curve on several kinds together, or on one that was not seen.
+// slowest returns the curve on several types together, or on one without samples.
 func (f *family) slowest(kinds string) *Curve {
 	slowest := f.on[f.base]
 	worst := 0.0
@@ -74,7 +74,7 @@ func (f *family) slowest(kinds string) *Curve {
 	return slowest
 }
 
-// KindsSeen lists the kinds of node the curve tells apart, in order; nil where it is one
+// KindsSeen returns the node types that the curve distinguishes, in order; nil if it has one
 // curve for all.
 func (c *Curve) KindsSeen() []string {
 	if c == nil || c.kin == nil {
@@ -88,8 +88,8 @@ func (c *Curve) KindsSeen() []string {
 	return out
 }
 
-// Observed is how many samples of equal weight the curve has of one kind of node; +Inf
-// where it is known.
+// Observed returns how many samples of equal weight the curve has of one node type; +Inf if it
+// is Known.
 func (c *Curve) Observed(kind string) float64 {
 	switch {
 	case c == nil:
@@ -115,8 +115,8 @@ func (c *Curve) Observed(kind string) float64 {
 	return sum
 }
 
-// kindsOf lists the kinds of node of usable samples, in order. Samples that name none are
-// of the only kind there is, where there is only one.
+// kindsOf lists the node types of usable samples, in order. Samples without a type belong to
+// the only type, if there is only one.
 func kindsOf(all ...[]Sample) []string {
 	var out []string
 	for _, samples := range all {
@@ -133,15 +133,15 @@ func kindsOf(all ...[]Sample) []string {
 	return out
 }
 
-// kindred is what is known of one kind of node by itself.
+// kindred is what is known of one node type by itself.
 type kindred struct {
 	units, steps []Sample
 	unit, step   *Curve
 }
 
-// fitKinds makes a curve for each kind of node. What was seen on one kind only says how
-// the time changes with the shape on the others too: it is lent them, scaled by how much
-// faster or slower the kinds were where both were seen.
+// fitKinds makes a curve for each node type. A shape measured on one type only also says how
+// the time changes with the shape on other types: they borrow its samples, scaled by the ratio
+// of the types where both were measured.
 func fitKinds(units, steps []Sample, kinds []string, now time.Time) *Curve {
 	known := make([]kindred, len(kinds))
 	for i, kind := range kinds {
@@ -154,7 +154,7 @@ func fitKinds(units, steps []Sample, kinds []string, now time.Time) *Curve {
 		k := &known[i]
 		units, steps := k.units, k.steps
 		for j := range known {
-			if j == i || Mixed(kinds[j]) { // whom a run on several types waited for is not known
+			if j == i || Mixed(kinds[j]) { // which type slowed a run on several types is not known
 				continue
 			}
 			if by, ok := k.slower(&known[j]); ok {
@@ -168,7 +168,7 @@ func fitKinds(units, steps []Sample, kinds []string, now time.Time) *Curve {
 	order := slices.Clone(kinds)
 	weight := func(kind string) int {
 		k := &known[slices.Index(kinds, kind)]
-		return 2*len(k.units) + len(k.steps) // an epoch says more than a step
+		return 2*len(k.units) + len(k.steps) // an epoch counts more than a step
 	}
 	slices.SortStableFunc(order, func(a, b string) int {
 		if Mixed(a) != Mixed(b) { // it stands for none of its types
@@ -186,8 +186,8 @@ func mixedLast(a string) int {
 	return -1
 }
 
-// slower is how many times as long as on the other kind everything takes; false when
-// nothing was timed on both, or shapes timed on both do not agree.
+// slower returns how many times as long everything takes as on the other type; false if no
+// shape was timed on both, or the shapes timed on both disagree.
 func (k *kindred) slower(than *kindred) (float64, bool) {
 	if k.step != nil && than.step != nil {
 		return k.step.part(than.step)
@@ -198,7 +198,7 @@ func (k *kindred) slower(than *kindred) (float64, bool) {
 	return 0, false
 }
 
-// disown marks the points that were not seen on this kind of node.
+// disown marks the points that were not measured on this node type.
 func (c *Curve) disown(k *kindred) {
 	for i := range c.measured {
 		p := &c.measured[i]

@@ -11,16 +11,16 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 )
 
-// seenOn makes a sample seen on a kind of node.
+// seenOn makes a sample measured on a node type.
 func seenOn(kind string, gpus, nodes int, seconds float64) speed.Sample {
 	s := at(gpus, nodes, seconds)
 	s.Kind = kind
 	return s
 }
 
-// TestKindsAreToldApart: a job is as fast on a kind of node as it was there; a size tried
-// on the other kind only is expected to differ as the kinds do.
-func TestKindsAreToldApart(t *testing.T) {
+// TestKindsAreDistinguished: on a node type a job is as fast as measured there; a size that was
+// tried only on the other type differs by the ratio of the types.
+func TestKindsAreDistinguished(t *testing.T) {
 	c := speed.Fit([]speed.Sample{
 		seenOn("a100", 1, 1, 100), seenOn("a100", 2, 1, 55), seenOn("a100", 4, 1, 30), seenOn("t4", 1, 1, 300), seenOn("t4", 2, 1, 165),
 	}, now)
@@ -39,18 +39,19 @@ func TestKindsAreToldApart(t *testing.T) {
 		}
 	}
 	if one := c.On("t4").On("a100"); seconds(one, 1, 1) != 100 {
-		t.Error("a curve on one kind does not lead to the other's")
+		t.Error("a curve on one type has no link to the other's")
 	}
 	if got := c.On("t4").Shapes(); !slices.Equal(got, []speed.Shape{{GPUs: 1, Nodes: 1}, {GPUs: 2, Nodes: 1}}) {
 		t.Errorf("shapes %v: what was seen elsewhere is not measured here", got)
 	}
 	if seconds(c, 1, 1) != 100 {
-		t.Error("where nothing is said of the kind the one that most is known of counts")
+		t.Error("without a type, the curve with the most samples counts")
 	}
 }
 
-// TestOneKindIsAsNone: where all samples are of one kind, or name none, nothing is told apart.
-func TestOneKindIsAsNone(t *testing.T) {
+// TestSingleKindIsNotDistinguished: if all samples are of one type, or name none, types are not
+// distinguished.
+func TestSingleKindIsNotDistinguished(t *testing.T) {
 	plain := speed.Fit([]speed.Sample{at(1, 1, 100), at(2, 1, 55)}, now)
 	mixed := speed.Fit([]speed.Sample{at(1, 1, 100), seenOn("t4", 2, 1, 55)}, now)
 	for g := 1; g < 9; g++ {
@@ -64,8 +65,8 @@ func TestOneKindIsAsNone(t *testing.T) {
 	}
 }
 
-// TestKindsWithStepsAlone: on a new kind of node the first steps tell how an epoch, timed on
-// the other, will be.
+// TestKindsWithStepsAlone: on a new node type the first steps predict the time of an epoch that
+// was timed on the other.
 func TestKindsWithStepsAlone(t *testing.T) {
 	units := []speed.Sample{seenOn("a100", 1, 1, 1000), seenOn("a100", 2, 1, 520)}
 	steps := []speed.Sample{seenOn("a100", 1, 1, 1), seenOn("a100", 2, 1, .52), seenOn("t4", 1, 1, 3)}
@@ -78,8 +79,8 @@ func TestKindsWithStepsAlone(t *testing.T) {
 	}
 }
 
-// TestKindsAreSane: whatever is claimed of however many kinds, every answer is positive and
-// finite, and the order of samples does not matter.
+// TestKindsAreSane: for any samples of any number of types, every answer is positive and
+// finite, and the order of samples has no effect.
 func TestKindsAreSane(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		samples := rapid.SliceOfN(anySample, 1, 20).Draw(t, "samples")
@@ -120,7 +121,7 @@ func TestObserved(t *testing.T) {
 	other.Kind, other.Seconds = "b", 9
 	for name, c := range map[string]struct {
 		curve *speed.Curve
-		want  [2]bool // seen on a, on b
+		want  [2]bool // measured on a, on b
 	}{
 		"nothing": {nil, [2]bool{}},
 		"one":     {speed.Fit([]speed.Sample{one, one}, now), [2]bool{true, false}},
@@ -133,9 +134,9 @@ func TestObserved(t *testing.T) {
 	}
 }
 
-// TestAMixedRunTeachesNoType: what a job took on several types together is a sample of
-// none of them, however many there are.
-func TestAMixedRunTeachesNoType(t *testing.T) {
+// TestMixedRunIsNoSampleOfAType: a run on several types together is a sample of none of them,
+// however many there are.
+func TestMixedRunIsNoSampleOfAType(t *testing.T) {
 	at := time.Unix(1e9, 0)
 	sample := func(kind string, gpus int, seconds float64) speed.Sample {
 		return speed.Sample{Shape: speed.Shape{GPUs: gpus, Nodes: 1}, Seconds: seconds, Units: 1, At: at, Kind: kind}

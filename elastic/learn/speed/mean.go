@@ -10,22 +10,22 @@ import (
 const (
 	// halfLife is the age at which a sample weighs half as much as a new one.
 	halfLife = 6 * time.Hour
-	// oldest is the least an old sample weighs: one new sample, which may be the
-	// slow first epoch after a restart, does not outvote a long record.
+	// oldest is the least weight of an old sample, relative to a new one: one new sample, which
+	// may be the slow first epoch after a restart, does not outvote many old ones.
 	oldest = 0.25
-	// spread is the relative scatter that is never taken for an outlier.
+	// spread is the relative deviation up to which a sample is never an outlier.
 	spread = 0.03
 )
 
-// robustMean returns the mean of the samples of one shape that agree with their
-// median, and how many samples of equal weight they are worth. Of two that
-// disagree the faster is believed: first epochs are slow, none is too fast.
+// robustMean returns the mean of those samples of one shape that agree with their median, and
+// how many samples of equal weight they are worth. Of two that disagree the faster is used:
+// first epochs are slow, none is too fast.
 func robustMean(samples []Sample, now time.Time) (seconds, count float64) {
 	values, weights := make([]float64, len(samples)), make([]float64, len(samples))
 	for i, s := range samples {
 		values[i], weights[i] = s.Seconds, s.Units
 	}
-	bound := 2 * median(weights, nil) // no sample outvotes the rest by its length alone
+	bound := 2 * median(weights, nil) // no sample outvotes the others by its length alone
 	for i, s := range samples {
 		weights[i] = min(s.Units/bound, 1) * recency(now.Sub(s.At))
 	}

@@ -5,16 +5,15 @@ import (
 	"time"
 )
 
-// unlike is how much the ratio of a unit to a step may differ from size to size: by
+// unlike is how much the ratio of a unit to a step may differ between sizes. If it differs by
 // more, steps are not the same work at every size, and say nothing about units.
 const unlike = 1.3
 
-// FitWith is Fit for a job of which also the time of a step is known, where it
-// counts its work in something else. A step is taken to be the same part of a unit
-// at every size, as with a constant global batch. Where both were measured that part
-// is learned; as long as it is not, the curve has the right form but no seconds, and
-// Samples is 0. Where the two contradict each other the units alone count.
-// Samples of several kinds of node make a curve for each; see On.
+// FitWith is Fit for a job whose step time is known too, while it counts its work in another
+// unit. A step is assumed to be the same part of a unit at every size, as with a constant
+// global batch. Where both were measured that part is learned. Until then the curve has the
+// right form but no seconds, and Samples is 0. If the two contradict each other only the units
+// count. Samples of several node types make a curve for each; see On.
 func FitWith(units, steps []Sample, now time.Time) *Curve {
 	kinds := kindsOf(units, steps)
 	if len(kinds) > 1 {
@@ -27,7 +26,7 @@ func FitWith(units, steps []Sample, now time.Time) *Curve {
 	return c
 }
 
-// fitWith is FitWith for one kind of node.
+// fitWith is FitWith for one node type.
 func fitWith(units, steps []Sample, now time.Time) *Curve {
 	own, paced := fit(units, now), fit(steps, now)
 	if paced == nil {
@@ -36,7 +35,7 @@ func fitWith(units, steps []Sample, now time.Time) *Curve {
 	if own == nil {
 		one, _ := paced.Seconds(Shape{GPUs: 1, Nodes: 1})
 		c := fit(scaled(steps, 1/one, nil), now)
-		if c != nil { // steps beyond all reason may be lost in the scaling
+		if c != nil { // scaling may move extreme step times out of bounds
 			c.samples = 0
 		}
 		return c
@@ -48,8 +47,8 @@ func fitWith(units, steps []Sample, now time.Time) *Curve {
 	return fit(append(scaled(steps, part, own), units...), now)
 }
 
-// part is how many steps make a unit, going by the shapes where units were measured;
-// false when these shapes do not agree.
+// part returns how many steps make a unit, from the shapes where units were measured; false if
+// these shapes disagree.
 func (c *Curve) part(steps *Curve) (float64, bool) {
 	ratios, weights := make([]float64, len(c.measured)), make([]float64, len(c.measured))
 	least, most := math.Inf(1), 0.0
@@ -63,7 +62,7 @@ func (c *Curve) part(steps *Curve) (float64, bool) {
 	return median(ratios, weights), most <= unlike*least
 }
 
-// scaled multiplies the time of samples, and leaves out the shapes that but measured.
+// scaled multiplies the time of samples, and leaves out the shapes that but has measured.
 func scaled(samples []Sample, by float64, but *Curve) []Sample {
 	var out []Sample
 	for _, s := range samples {
@@ -78,8 +77,8 @@ func scaled(samples []Sample, by float64, but *Curve) []Sample {
 	return out
 }
 
-// Tried returns how many samples there are of a number of GPUs, on however many
-// nodes: as many of equal weight as they are worth.
+// Tried returns how many samples, of equal weight, there are for a number of GPUs, on any
+// number of nodes.
 func (c *Curve) Tried(gpus int) float64 {
 	switch {
 	case c == nil:

@@ -23,8 +23,8 @@ func samplesOf(seconds map[int]float64, times int) (out []Sample) {
 
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Max(math.Abs(a), math.Abs(b)) }
 
-// TestStepsGiveTheForm: one epoch at one size is enough to know the epoch's time at
-// every size whose steps were timed.
+// TestStepsGiveTheForm: one epoch at one size is enough to predict the epoch's time at every
+// size whose steps were timed.
 func TestStepsGiveTheForm(t *testing.T) {
 	steps := samplesOf(map[int]float64{1: 0.4, 2: 0.22, 4: 0.13}, 3)
 	c := FitWith(samplesOf(map[int]float64{2: 220}, 1), steps, paceNow)
@@ -38,7 +38,7 @@ func TestStepsGiveTheForm(t *testing.T) {
 	}
 }
 
-// TestStepsAlone: before the first epoch the curve is relative, one GPU taking 1.
+// TestStepsAlone: before the first epoch the curve is relative: 1 GPU takes 1.
 func TestStepsAlone(t *testing.T) {
 	c := FitWith(nil, samplesOf(map[int]float64{1: 0.4, 4: 0.2}, 2), paceNow)
 	one, _ := c.Seconds(Shape{GPUs: 1, Nodes: 1})
@@ -51,8 +51,8 @@ func TestStepsAlone(t *testing.T) {
 	}
 }
 
-// TestStepsThatAreNotTheSameWork: with a batch for each GPU a step takes as long on
-// four GPUs as on one, and an epoch a quarter; then epochs alone count.
+// TestStepsThatAreNotTheSameWork: with a fixed batch per GPU a step takes as long on 4 GPUs as
+// on 1, and an epoch a quarter; then only epochs count.
 func TestStepsThatAreNotTheSameWork(t *testing.T) {
 	units := samplesOf(map[int]float64{1: 400, 4: 100}, 2)
 	c := FitWith(units, samplesOf(map[int]float64{1: 0.4, 2: 0.4, 4: 0.4}, 2), paceNow)
@@ -73,8 +73,8 @@ func TestFitWithNothing(t *testing.T) {
 	}
 }
 
-// TestFitWithIsSane: whatever the samples, every answer is positive and finite, and
-// where units were measured they are what counts.
+// TestFitWithIsSane: for any samples every answer is positive and finite, and where units were
+// measured they decide.
 func TestFitWithIsSane(t *testing.T) {
 	draw := func(t *rapid.T, label string) (out []Sample) {
 		for range rapid.IntRange(0, 6).Draw(t, label) {
@@ -93,7 +93,7 @@ func TestFitWithIsSane(t *testing.T) {
 			if !(got > 0) || math.IsInf(got, 0) {
 				t.Fatalf("%d GPUs: %g", gpus, got)
 			}
-			// A step believed to be fast elsewhere may cap what units say, as any sample does.
+			// A step that is fast elsewhere may cap what units say, as any sample does.
 			if want, src := own.Seconds(s); own != nil && src == Measured && got < want*(1-1e-9) {
 				t.Fatalf("%d GPUs: %g, measured %g", gpus, got, want)
 			}

@@ -2,21 +2,21 @@ package speed
 
 import "math"
 
-// Prediction answers for a shape that was not measured, on a kind of node, in any unit of
-// time; false where the curve's own answer is to be used.
+// Prediction predicts a shape that was not measured, on a node type, in any unit of time; false
+// if the curve's own answer is to be used.
 type Prediction func(kind string, s Shape) (seconds float64, believed bool)
 
-// prediction is a Prediction, brought to the curve's unit of time.
+// prediction is a Prediction, scaled to the curve's unit of time.
 type prediction struct {
 	kind  string
 	of    Prediction
 	scale float64
 }
 
-// Predicted returns the curve with predictions for the shapes that were not measured, where
-// these are believed. Predictions may count time in another unit, which follows from what
-// they say of measured shapes. They are kept within the bounds of the curve (see Seconds).
-// What was measured stands, and so does a curve that is Known, or of which nothing is known.
+// Predicted returns the curve with predictions for the shapes that were not measured, where f
+// returns true. Predictions may be in another unit of time: the scale follows from what they
+// say of measured shapes. They are kept within the bounds of the curve (see Seconds). Measured
+// shapes keep their times; a curve that is Known, or without samples, is returned unchanged.
 func (c *Curve) Predicted(f Prediction) *Curve {
 	if c == nil || c.known != nil || len(c.measured) == 0 {
 		return c
@@ -54,9 +54,9 @@ func (c *Curve) predictedOn(kind string, f Prediction) *Curve {
 	return out
 }
 
-// seconds is the prediction for a shape for which the curve's own form says own; false where
-// the prediction is not to be believed. As deviations that were measured, a prediction differs
-// from own by a factor of e^farthest at most.
+// seconds returns the prediction for a shape for which the curve's own form says own; false if
+// there is none. Like measured deviations, a prediction differs from own by a factor of at most
+// e^farthest.
 func (t *prediction) seconds(s Shape, own float64) (float64, bool) {
 	if t == nil {
 		return 0, false
@@ -68,5 +68,5 @@ func (t *prediction) seconds(s Shape, own float64) (float64, bool) {
 	return min(max(seconds*t.scale, own*math.Exp(-farthest)), own*math.Exp(farthest)), true
 }
 
-// sane is a time that keeps later products finite; NaN is none.
+// sane reports whether a time keeps later products finite; NaN does not.
 func sane(seconds float64) bool { return seconds > 1e-12 && seconds < 1e15 }

@@ -9,16 +9,16 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 )
 
-// known is somebody who knows a truth, in minutes, of all shapes or of those that are
-// believed.
+// known predicts a truth, in minutes, for all shapes or for those where believed returns true.
 func known(f truth, believed func(speed.Shape) bool) speed.Prediction {
 	return func(_ string, s speed.Shape) (float64, bool) { return f.seconds(s) / 60, believed(s) }
 }
 
 func always(speed.Shape) bool { return true }
 
-// TestPredictedAnswersWhatNobodyTried: in the curve's own unit; what was measured stands.
-func TestPredictedAnswersWhatNobodyTried(t *testing.T) {
+// TestPredictedAnswersUntriedShapes: predictions are in the curve's own unit; measured shapes
+// keep their times.
+func TestPredictedAnswersUntriedShapes(t *testing.T) {
 	bent := truth{a: 100, b: 2, d: 30}
 	c := speed.Fit([]speed.Sample{at(1, 1, 102), at(2, 1, 52), at(4, 1, 27)}, now)
 	f := c.Predicted(known(bent, always))
@@ -30,11 +30,11 @@ func TestPredictedAnswersWhatNobodyTried(t *testing.T) {
 		t.Errorf("measured: %v %v", s, src)
 	}
 	if h := hoped(f, 3, 1); h >= seconds(f, 3, 1) {
-		t.Error("there is no hope for what nobody tried")
+		t.Error("untried sizes get no bonus")
 	}
 }
 
-// TestPredictedWhereBelieved: elsewhere the curve answers as before.
+// TestPredictedWhereBelieved: for other shapes the curve answers as before.
 func TestPredictedWhereBelieved(t *testing.T) {
 	c := speed.Fit([]speed.Sample{at(1, 1, 102), at(2, 1, 52), at(4, 1, 27)}, now)
 	f := c.Predicted(known(truth{a: 100, d: 50}, func(s speed.Shape) bool { return s.Nodes == 2 }))
@@ -46,8 +46,8 @@ func TestPredictedWhereBelieved(t *testing.T) {
 	}
 }
 
-// TestPredictedKeepsTheBounds: whatever is predicted, more GPUs give no more than is ever
-// believed, and no shape is beyond all reason.
+// TestPredictedKeepsTheBounds: for any predictions, the speed-up of more GPUs stays within the
+// curve's bounds, and no answer is extreme.
 func TestPredictedKeepsTheBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := speed.Fit(rapid.SliceOfN(anySample, 1, 20).Draw(t, "samples"), now)
@@ -74,7 +74,7 @@ func TestPredictedKeepsTheBounds(t *testing.T) {
 	})
 }
 
-// TestPredictedByKind: each kind of node is asked for itself, and Idle keeps it.
+// TestPredictedByKind: predictions are made for each node type, and Idle keeps them.
 func TestPredictedByKind(t *testing.T) {
 	var all []speed.Sample
 	for kind, times := range map[string]float64{"a100": 1, "t4": 3} {

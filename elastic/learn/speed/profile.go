@@ -5,31 +5,31 @@ import (
 	"time"
 )
 
-// Profile is what came of measuring a program at several sizes, as 'sluice profile
-// --json' prints it and sluice-plot draws it.
+// Profile is the result of measuring a program at several sizes, as 'sluice profile --json'
+// prints it and sluice-plot draws it.
 type Profile struct {
 	Version int     `json:"version"`
 	Script  string  `json:"script"`
 	Model   string  `json:"model,omitempty"`
-	Of      string  `json:"of"` // what Seconds are of: "step", "epoch"
+	Of      string  `json:"of"` // "step" or "epoch": the unit of Seconds
 	Points  []Point `json:"points"`
-	// Notes are what whoever reads the figures must know, such as that the time of
-	// GPUs was emulated.
+	// Notes are what a reader of the figures has to know, such as that the GPU time was
+	// emulated.
 	Notes []string `json:"notes,omitempty"`
-	// Forms are drawn instead of the curve through the points, where there are any: what
-	// each says of sizes on the fewest nodes (see elastic/learn/predict).
+	// Forms, if there are any, are drawn instead of the curve through the points: the
+	// prediction of each for sizes on the fewest nodes (see elastic/learn/predict).
 	Forms []Line `json:"forms,omitempty"`
 }
 
-// Line is what one form says.
+// Line is the predictions of one form.
 type Line struct {
 	Name   string  `json:"name"`
 	Points []Point `json:"points"` // only GPUs and Seconds count
 	Used   bool    `json:"used,omitempty"`
 }
 
-// ProfileVersion is the version of Profile. Fields are only ever added; a change
-// of meaning raises it.
+// ProfileVersion is the version of Profile. Fields are only added; a change of meaning raises
+// it.
 const ProfileVersion = 1
 
 // Point is one size of a Profile.
@@ -37,18 +37,18 @@ type Point struct {
 	GPUs    int     `json:"gpus"`
 	Nodes   int     `json:"nodes,omitempty"`
 	Job     int64   `json:"job_id,omitempty"`
-	Seconds float64 `json:"seconds,omitempty"` // a step or unit; 0 = not measured
-	// Spread is the standard deviation of the measurements, in seconds; 0 with one.
+	Seconds float64 `json:"seconds,omitempty"` // seconds per step or unit; 0 = not measured
+	// Spread is the standard deviation of the measurements, in seconds; 0 if there is only one.
 	Spread  float64 `json:"spread_seconds,omitempty"`
-	Steps   float64 `json:"steps,omitempty"` // measured in all
+	Steps   float64 `json:"steps,omitempty"` // number of steps measured
 	Speedup float64 `json:"speedup,omitempty"`
-	// Efficiency is the speed-up over what as many times the GPUs should give.
+	// Efficiency is the speed-up divided by the factor in GPUs: 1 = perfect scaling.
 	Efficiency float64 `json:"efficiency,omitempty"`
-	Error      string  `json:"error,omitempty"` // why not measured, and what to type next
+	Error      string  `json:"error,omitempty"` // why it was not measured, and what to type next
 }
 
-// Measure fills in the time of a step from stretches of a run: the mean of those that
-// agree, and how far they scatter.
+// Measure sets the time of a step from intervals of a run (seconds, and steps in them): the
+// mean of those that agree, and their standard deviation.
 func (p *Point) Measure(seconds, steps []float64) {
 	shape := Shape{GPUs: p.GPUs, Nodes: max(1, p.Nodes)}.possible()
 	var samples []Sample
@@ -71,8 +71,8 @@ func (p *Point) Measure(seconds, steps []float64) {
 	}
 }
 
-// Compare fills in speed-ups and efficiencies, over the smallest size measured, which
-// is taken to be worth its number of GPUs.
+// Compare sets speed-ups and efficiencies relative to the smallest size measured, whose
+// speed-up is its number of GPUs.
 func (p *Profile) Compare() {
 	base := p.smallest()
 	for i := range p.Points {
@@ -83,7 +83,7 @@ func (p *Profile) Compare() {
 	}
 }
 
-// smallest is the smallest size measured; nil when none was.
+// smallest returns the smallest size measured; nil if there is none.
 func (p *Profile) smallest() (base *Point) {
 	for i := range p.Points {
 		if pt := &p.Points[i]; pt.Seconds > 0 && (base == nil || pt.GPUs < base.GPUs) {
@@ -93,8 +93,8 @@ func (p *Profile) smallest() (base *Point) {
 	return base
 }
 
-// Curve is the curve through the points that sluice would decide by; nil without
-// any.
+// Curve returns the curve through the points, as sluice's decisions would use it; nil without
+// points.
 func (p *Profile) Curve() *Curve {
 	var samples []Sample
 	for _, pt := range p.Points {
@@ -103,8 +103,8 @@ func (p *Profile) Curve() *Curve {
 	return Fit(samples, time.Time{})
 }
 
-// Ideal is the time at a number of GPUs if the smallest size measured scaled
-// perfectly; 0 when none was measured.
+// Ideal returns the seconds on a number of GPUs if the smallest size measured scaled perfectly;
+// 0 if none was measured.
 func (p *Profile) Ideal(gpus int) float64 {
 	base := p.smallest()
 	if base == nil || gpus < 1 {
@@ -113,8 +113,8 @@ func (p *Profile) Ideal(gpus int) float64 {
 	return base.Seconds * float64(base.GPUs) / float64(gpus)
 }
 
-// NodesAt is on how many nodes a number of GPUs is drawn: those of the smallest size
-// measured that is not smaller, else those of the largest; 1 when none was measured.
+// NodesAt returns the number of nodes for which a number of GPUs is drawn: that of the smallest
+// measured size that is not smaller, else that of the largest; 1 if none was measured.
 func (p *Profile) NodesAt(gpus int) int {
 	var at *Point
 	for i := range p.Points {

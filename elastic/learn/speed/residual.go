@@ -5,38 +5,36 @@ import (
 	"slices"
 )
 
-// residual is what the form leaves unexplained of the measured shapes, in the
-// logarithm of time: a Gaussian process over shapes (kriging; Rasmussen and
-// Williams, Gaussian Processes for Machine Learning, 2006, algorithm 2.1). Shapes
-// near a measured one share what it deviates by; far from all of them the form
-// stands alone, and the process says how far off that may be.
+// residual models how the measured shapes deviate from the form, in the logarithm of time: a
+// Gaussian process over shapes (kriging; Rasmussen and Williams, Gaussian Processes for Machine
+// Learning, 2006, algorithm 2.1). Shapes near a measured one share its deviation; far from all
+// of them the form is used alone, and the process gives the uncertainty.
 type residual struct {
 	at     []where
 	lower  [][]float64 // Cholesky factor of the points' covariance
-	weight []float64   // inverse covariance times what the points deviate by
+	weight []float64   // inverse covariance times the deviations of the points
 }
 
 const (
-	// deviation is by how much, as a relative standard deviation, shapes are expected
-	// to differ from the form.
+	// deviation is the relative standard deviation of shapes from the form.
 	deviation = 0.12
-	// reach is how many doublings of GPUs, or of nodes, away the deviation of one
-	// shape says a third (1/e) about another's.
+	// reach is the distance, in doublings of GPUs or of nodes, at which the correlation of the
+	// deviations of two shapes falls to 1/e.
 	reach = 1.0
-	// apart is how far a shape on one node is from one on several beside that: the
-	// network comes in.
+	// apart is the additional distance between a shape on one node and one on several, because
+	// the network is used.
 	apart = 0.5
-	// scatter and ripple are the relative standard deviations of a sample and of the
-	// splits within a shape, as far as this shape says nothing about others.
+	// scatter and ripple are the relative standard deviations of a sample and of the splits
+	// within a shape: the parts of a shape's deviation that other shapes do not share.
 	scatter, ripple = 0.03, 0.02
-	// farthest bounds the deviation of one shape: e^3 is nonsense in the samples.
+	// farthest bounds the deviation of one shape: a factor of e^3 is an error in the samples.
 	farthest = 3
-	// mostPoints bounds the shapes looked at, those with most samples: the factor
-	// takes the cube of it in time.
+	// mostPoints bounds the number of shapes used, those with the most samples: the time of the
+	// factorization is cubic in it.
 	mostPoints = 40
 )
 
-// where is a shape as the process sees it: doublings of GPUs and of nodes.
+// where is a shape as a point of the process: doublings of GPUs and of nodes.
 type where struct {
 	gpus, nodes float64
 	spans       bool // more than one node
@@ -46,7 +44,7 @@ func (s Shape) where() where {
 	return where{math.Log2(float64(s.GPUs)), math.Log2(float64(s.Nodes)), s.Nodes > 1}
 }
 
-// covariance of the deviations of two shapes.
+// covariance returns the covariance of the deviations of two shapes.
 func (w where) covariance(v where) float64 {
 	d := (math.Abs(w.gpus-v.gpus) + math.Abs(w.nodes-v.nodes)) / reach
 	if w.spans != v.spans {
@@ -55,7 +53,7 @@ func (w where) covariance(v where) float64 {
 	return deviation * deviation * math.Exp(-d)
 }
 
-// newResidual says how the points deviate from the form.
+// newResidual returns the deviation of the points from the form.
 func newResidual(points []point, f form) residual {
 	points = weightiest(points)
 	var r residual
@@ -73,8 +71,8 @@ func newResidual(points []point, f form) residual {
 	return r
 }
 
-// add takes in a point: its covariance with those before it and with itself, and
-// what it deviates by. The noise in every point's own keeps the factor regular.
+// add adds a point: its covariance with those before it and with itself, and its deviation. The
+// noise of every point keeps the factor regular.
 func (r *residual) add(w where, row []float64, off float64) {
 	i := len(r.at)
 	own := row[i]
@@ -109,7 +107,7 @@ func (r *residual) solve(v []float64) {
 	}
 }
 
-// of returns the deviation expected of a shape.
+// of returns the expected deviation of a shape.
 func (r *residual) of(s Shape) float64 {
 	w, mean := s.where(), 0.0
 	for i, have := range r.at {
@@ -118,8 +116,7 @@ func (r *residual) of(s Shape) float64 {
 	return mean
 }
 
-// weightiest returns the points with most samples, in their order, when there are
-// too many.
+// weightiest returns the points with the most samples, in their order, if there are too many.
 func weightiest(points []point) []point {
 	if len(points) <= mostPoints {
 		return points
@@ -131,7 +128,7 @@ func weightiest(points []point) []point {
 	slices.Sort(counts)
 	least := counts[len(counts)-mostPoints]
 	out := make([]point, 0, mostPoints)
-	for pass := range 2 { // first those above the least, then as many at it as fit
+	for pass := range 2 { // first those above the limit, then as many at the limit as fit
 		for _, p := range points {
 			if len(out) < mostPoints && (pass == 0 && p.count > least || pass == 1 && p.count == least) {
 				out = append(out, p)

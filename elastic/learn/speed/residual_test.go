@@ -14,7 +14,7 @@ func hoped(c *speed.Curve, gpus, nodes int) float64 {
 	return s
 }
 
-// dented is a curve of the form but for 8 GPUs on two nodes, 40% slower.
+// dented is a curve of the form, except for 8 GPUs on two nodes, which are 40% slower.
 func dented() (smooth, dented []speed.Sample) {
 	f := truth{a: 100, b: 2}
 	smooth = observe(f, 3, func() float64 { return 1 })
@@ -38,7 +38,7 @@ func TestNeighboursShareADeviation(t *testing.T) {
 	}
 }
 
-func TestHopeIsForWhatNobodyTried(t *testing.T) {
+func TestOnlyUntriedSizesGetABonus(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := speed.Fit(rapid.SliceOfN(anySample, 0, 30).Draw(t, "samples"), now)
 		for _, s := range c.Shapes() {
@@ -80,7 +80,7 @@ func TestSpreadingIsNotHopedFor(t *testing.T) {
 	}
 }
 
-// A curve of more shapes than the residual looks at still answers all of them.
+// A curve of more shapes than the residual uses still answers for all of them.
 func TestManyShapes(t *testing.T) {
 	f := truth{a: 1000, b: 10, d: 1}
 	var samples []speed.Sample

@@ -6,17 +6,17 @@ import (
 )
 
 const (
-	// fewest is the number of samples of a shape from which on their scatter says
-	// anything: one slow first epoch among them is none.
+	// fewest is the number of samples of a shape from which on their scatter is used: with
+	// fewer, one slow first epoch would dominate.
 	fewest = 4
-	// within is the share of samples whose distance from the median is looked at: of a
-	// normal distribution that many are within one standard deviation, nearly, and of
-	// claims that alternate it is one of the far ones.
+	// within is the quantile of the distances from the median that is used. In a normal
+	// distribution nearly this share is within one standard deviation; of alternating claims it
+	// is one of the far ones.
 	within = 0.7
 )
 
-// scatterOf is the relative standard deviation of the samples of one shape, beyond what
-// is never taken for an outlier: 0 of samples that agree.
+// scatterOf returns the relative standard deviation of the samples of one shape, beyond spread:
+// 0 if the samples agree.
 func scatterOf(samples []Sample) float64 {
 	if len(samples) < fewest {
 		return 0
@@ -33,9 +33,9 @@ func scatterOf(samples []Sample) float64 {
 	return max(0, logs[int(within*float64(len(logs)))]-spread)
 }
 
-// Doubt returns by how much the time that is to be expected in a shape may be off, as a
-// relative standard deviation: the more the further its number of GPUs is from one that was
-// measured, and the more samples differ. It is 0 of a curve that is Known.
+// Doubt returns the relative standard deviation of the expected time in a shape: larger the
+// further its number of GPUs is from a measured one, and the more samples differ. It is 0 for a
+// curve that is Known.
 func (c *Curve) Doubt(s Shape) float64 {
 	if c == nil || c.known != nil {
 		return 0
@@ -43,11 +43,10 @@ func (c *Curve) Doubt(s Shape) float64 {
 	return math.Hypot(c.doubt(s.possible()), c.Scatter())
 }
 
-// Scatter returns how far the samples of one shape differ among each other, as a
-// relative standard deviation, where they differ most; 0 where they agree, where too
-// few were seen to tell, and of a curve that is Known. It says how far the speed of a
-// shape tried once may be off, and so how much better another must look to be worth a
-// move.
+// Scatter returns the largest relative standard deviation among the samples of one shape: 0 if
+// they agree, if there are too few, and for a curve that is Known. It says how far off the time
+// of a shape tried once may be, and so how much better another size must look to be worth a
+// resize.
 func (c *Curve) Scatter() float64 {
 	if c == nil {
 		return 0

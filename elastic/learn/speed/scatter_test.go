@@ -32,12 +32,12 @@ func TestScatter(t *testing.T) {
 	}
 	var unknown *speed.Curve
 	if got := unknown.Scatter() + speed.Known(func([]int) float64 { return 1 }).Scatter(); got != 0 || math.IsNaN(got) {
-		t.Errorf("what nobody measured scatters by %g", got)
+		t.Errorf("without samples the scatter is %g", got)
 	}
 }
 
-// TestDoubt: what was measured again and again is certain, what is far from it, or differs
-// each time, is not; an oracle has no doubts.
+// TestDoubt: what was measured repeatedly is certain; what is far from it, or differs each
+// time, is not; a Known curve has no doubt.
 func TestDoubt(t *testing.T) {
 	steady := speed.Fit([]speed.Sample{at(1, 1, 100), at(2, 1, 55)}, now)
 	if d := steady.Doubt(speed.Shape{GPUs: 2, Nodes: 1}); d != 0 {

@@ -7,41 +7,41 @@ import (
 	"sync"
 )
 
-// Timed is a way to spread GPUs over nodes and the time a unit of work takes so.
+// Timed is a split and the time of a unit of work on it.
 type Timed struct {
-	// Split is the GPUs on each node. Which node gets which share does not matter;
-	// the order of the shares may (see Known).
+	// Split is the GPUs on each node. Which node gets which share does not matter; the order of
+	// the shares may (see Known).
 	Split   []int
 	Seconds float64
-	// Loose says that, as far as is known, every other split over as many nodes
-	// takes as long. Only grids that give any split have it.
+	// Loose says that, as far as is known, every other split over as many nodes takes the same
+	// time. It is set only for grids that allow any split.
 	Loose bool
 }
 
-// Grid says which splits a cluster can give.
+// Grid says which splits a cluster allows.
 type Grid struct {
 	PerNode int // most GPUs a job can have on one node
 	Nodes   int // most nodes a job can have
-	// Any admits every split, as published simulators do. Off, all shares are
-	// equal, which is what Slurm gives whatever the order of nodes.
+	// Any allows every split, as published simulators do. Without it all shares are equal,
+	// which is what Slurm allocates whatever the order of nodes.
 	Any bool
 	// Uneven adds uneven splits over the fewest nodes possible, and over up to four, which
-	// Slurm gives where the nodes' free GPUs happen to be so.
+	// Slurm allocates if the nodes' free GPUs happen to be uneven.
 	Uneven bool
 }
 
-// exactNodes is up to how many nodes every uneven split is looked at; beyond,
-// only the most even one. Measured profiles end there, too.
+// exactNodes is the number of nodes up to which every uneven split is tried; beyond, only the
+// most even one. Measured profiles have no more nodes either.
 const exactNodes = 4
 
-// manyNodes is up to how many nodes every number of nodes is looked at where any
-// split is given; of a size that needs more, up to twice as many as it needs.
+// manyNodes is the number of nodes up to which every number of nodes is tried where any split
+// is allowed. For a size that needs more, up to twice as many as it needs are tried.
 const manyNodes = 64
 
-// memo keeps the answers of Splits: a curve never changes.
+// memo caches the answers of Splits: a curve never changes.
 type memo struct {
 	sync.Mutex
-	grids []table // the latest last
+	grids []table // most recently used last
 }
 
 // table is the answers for one grid.
@@ -50,13 +50,13 @@ type table struct {
 	known map[int][]Timed // by GPUs
 }
 
-// grids is for how many grids a curve keeps its answers. Each partition is one, and
-// a node that goes or comes makes another.
+// grids is for how many grids a curve caches answers. Each partition is one, and a node that is
+// added or removed makes another.
 const grids = 16
 
-// Splits lists, for each number of GPUs, the ways to have them on the grid, fastest
-// first, among equals on fewest nodes. The caller must not change them. There are
-// none where the job cannot run.
+// Splits returns, for each number of GPUs, the splits of it on the grid, fastest first, with
+// fewer nodes first among equals. There are none if the job cannot run. The caller MUST NOT
+// change the result.
 func (c *Curve) Splits(g Grid, sizes ...int) [][]Timed {
 	if c == nil {
 		c = unknown
@@ -76,8 +76,8 @@ func (c *Curve) Splits(g Grid, sizes ...int) [][]Timed {
 	return out
 }
 
-// of returns the answers for a grid; those for the eldest grid go when there are
-// too many.
+// of returns the answers for a grid. The least recently used grid is dropped if there are too
+// many.
 func (m *memo) of(g Grid) map[int][]Timed {
 	for i := range m.grids {
 		if m.grids[i].grid == g {
@@ -91,7 +91,7 @@ func (m *memo) of(g Grid) map[int][]Timed {
 	return m.grids[len(m.grids)-1].known
 }
 
-// unknown answers as a nil Curve does, and remembers.
+// unknown answers as a nil Curve does, with a cache.
 var unknown = &Curve{knowledge: knowledge{form: prior, source: Prior}}
 
 func (c *Curve) splits(n int, g Grid) []Timed {
@@ -100,7 +100,7 @@ func (c *Curve) splits(n int, g Grid) []Timed {
 	}
 	var out []Timed
 	fewest, most := (n+g.PerNode-1)/g.PerNode, min(n, g.Nodes)
-	uneven := fewest - 1 // on up to so many nodes
+	uneven := fewest - 1 // on up to this many nodes
 	switch {
 	case g.Any:
 		uneven = min(most, max(manyNodes, 2*fewest))
@@ -130,7 +130,7 @@ func (c *Curve) uneven(to []Timed, n, m, perNode int) []Timed {
 		}
 		return to
 	}
-	if !c.Exact() { // all splits over as many nodes take as long
+	if !c.Exact() { // all splits over as many nodes take the same time
 		seconds, _ := c.Hoped(Shape{GPUs: n, Nodes: m})
 		for _, parts := range partitions(n, m, perNode) {
 			to = timed(to, parts, seconds)
@@ -153,7 +153,7 @@ func (c *Curve) add(to []Timed, n int, split []int) []Timed {
 	return timed(to, split, seconds)
 }
 
-// timed adds a split, unless the job cannot run on it.
+// timed adds a split if the job can run on it.
 func timed(to []Timed, split []int, seconds float64) []Timed {
 	if math.IsInf(seconds, 0) || math.IsNaN(seconds) || seconds <= 0 {
 		return to
@@ -161,13 +161,13 @@ func timed(to []Timed, split []int, seconds float64) []Timed {
 	return append(to, Timed{Split: split, Seconds: seconds})
 }
 
-// shares are equal splits of any length, by share, which all curves have in common.
+// shares are equal splits of any length, by share, shared by all curves.
 var shares struct {
 	sync.Mutex
 	of map[int][]int
 }
 
-// equal is a split with the same share on each of m nodes.
+// equal returns the split with the same share on each of m nodes.
 func equal(share, m int) []int {
 	shares.Lock()
 	defer shares.Unlock()
@@ -182,17 +182,17 @@ func equal(share, m int) []int {
 	return have[:m:m]
 }
 
-// parted are answers of partitions, which all curves have in common.
+// parted caches partitions, shared by all curves.
 var parted struct {
 	sync.Mutex
 	of map[[3]int][][]int
 }
 
-// partedMost is how many answers are kept: of nodes of 8 GPUs there are some hundred.
+// partedMost is how many partitions are cached: nodes of 8 GPUs have some hundred.
 const partedMost = 1024
 
-// partitions lists the ways to write n as m parts from 1 to most, parts falling. The
-// caller must not change them.
+// partitions returns the ways to write n as m parts from 1 to most, in descending order within
+// each. The caller MUST NOT change the result.
 func partitions(n, m, most int) [][]int {
 	parted.Lock()
 	defer parted.Unlock()
@@ -226,8 +226,8 @@ func partition(n, m, most int) [][]int {
 	return out
 }
 
-// fastest is the order of the parts in which the job runs fastest. Only curves
-// that are Known tell orders apart.
+// fastest returns the order of the parts in which the job runs fastest. Only curves that are
+// Known distinguish orders.
 func (c *Curve) fastest(parts []int) []int {
 	if !c.Exact() {
 		return parts
@@ -241,8 +241,8 @@ func (c *Curve) fastest(parts []int) []int {
 	return best
 }
 
-// arrange calls see with every order of the parts from index i on, skipping
-// exchanges of equal ones.
+// arrange calls see with every order of the parts from index i on, without exchanges of equal
+// parts.
 func arrange(parts []int, i int, see func([]int)) {
 	if i >= len(parts)-1 {
 		see(parts)

@@ -5,52 +5,52 @@ import (
 	"time"
 )
 
-// A program says how long a unit of its work takes, and how much it has done. What it
-// says of the one must agree with the other, by the clock of whoever reads it.
+// A program reports how long a unit of its work takes, and how much it has done. The two have
+// to agree, by the clock of the process that reads them.
 
 const (
-	// agrees is up to what factor a claim may differ from what the clock allows: some
+	// agrees is the factor by which a claim may differ from what the clock allows: some
 	// programs do not count all the time between two units.
 	agrees = 1.05
-	// precise is how many times as long as the doubt about it a stretch must be before
-	// an older one is forgotten for it.
+	// precise is how many times as long as the uncertainty of its ends an interval must be
+	// before an older one is dropped for it.
 	precise = 10
-	// blind is the longest doubt about when a line was written: after more nothing that
-	// was before is held against it.
+	// blind is the longest uncertainty about when a line was written. After a longer one,
+	// nothing earlier is used against a claim.
 	blind = 10 * time.Minute
-	// rough is how far apart what the clock allows at least and at most may be for what
-	// is between to stand for a claim that is not so. To believe nothing instead would
-	// make an unknown of a long job, which would do it good.
+	// rough is the largest ratio of the most to the least time allowed by the clock for which
+	// the value between them replaces a wrong claim. Using nothing instead would make a long
+	// job one of unknown length, which is to its advantage.
 	rough = 4
-	// leap is by how much faster than ever in its run work does not get on: more of it
-	// was said to be done than was.
+	// leap is the largest speed-up over the fastest time of the run that is accepted; beyond
+	// it, more work was claimed than done.
 	leap = 2
-	// leastDone is the least, in units, that is taken to have been done between two
-	// lines: work that does not get on is slow without end.
+	// leastDone is the least work, in units, assumed to be done between two lines, so that a
+	// job without progress does not have an infinite time per unit.
 	leastDone = 0.01
 )
 
-// Witness holds what one run of a program says of its speed against the clock. The
-// zero Witness has heard nothing; a new run needs a new one.
+// Witness compares what one run of a program reports about its speed with the clock. The zero
+// Witness is ready for the first line; each run needs a new one.
 type Witness struct {
-	old, young, last mark // where the stretches begin that a line ends
+	old, young, last mark // ends of the intervals that the next line closes
 }
 
-// mark is a line heard earlier.
+// mark is an earlier line.
 type mark struct {
-	early, late time.Time // when it was written, at the earliest and at the latest
+	early, late time.Time // earliest and latest time at which it was written
 	done        float64
 }
 
-// Heard takes in a line that was written between early and late, with done units of
-// work finished by then, and returns the seconds of a unit that are to be believed. A
-// claim that the clock bears out is left alone; for another stands what the clock says
-// itself, or 0, nothing, as long as too little time has passed to tell.
+// Heard adds a line that was written between early and late, with done units of work finished
+// by then, and returns the seconds per unit to use. A claim that agrees with the clock is
+// returned unchanged. For another, it is the clock's own value, or 0 (none) while too little
+// time has passed to decide.
 func (w *Witness) Heard(claimed, done float64, early, late time.Time) float64 {
 	now, last := mark{early, late, done}, w.last
 	w.last = now
 	if doubt := now.doubt(); doubt < 0 || doubt > blind || w.old.late.IsZero() || late.Before(last.late) {
-		// The first line; or the clock was set, or nobody listened.
+		// The first line; or the clock was set, or lines were not read for long.
 		w.begin(mark{late.Add(-min(max(0, doubt), blind)), late, done})
 		return claimed
 	}
@@ -61,7 +61,7 @@ func (w *Witness) Heard(claimed, done float64, early, late time.Time) float64 {
 	}
 	if w.young == w.old {
 		w.young = now
-	} else { // what a smaller leap makes too fast over one stretch the other puts right
+	} else { // what a smaller leap makes too fast over one interval the other corrects
 		least2, most2 := w.young.bounds(now)
 		least, most = max(least, least2), max(most, most2)
 	}
@@ -77,12 +77,12 @@ func (w *Witness) Heard(claimed, done float64, early, late time.Time) float64 {
 	return math.Sqrt(least * most)
 }
 
-// begin forgets what was before a line.
+// begin drops everything before a line.
 func (w *Witness) begin(at mark) { w.old, w.young, w.last = at, at, at }
 
 func (m mark) doubt() time.Duration { return m.late.Sub(m.early) }
 
-// bounds are the least and the most seconds that a unit took from one line to another.
+// bounds returns the least and the most seconds per unit between two lines.
 func (m mark) bounds(n mark) (least, most float64) {
 	units := max(leastDone, n.done-m.done)
 	return max(0, n.early.Sub(m.late).Seconds()) / units, n.late.Sub(m.early).Seconds() / units

@@ -13,19 +13,18 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/solve/deadline"
 )
 
-// Rules are what one decision about deadlines goes by.
+// Rules are the parameters of one decision about deadlines.
 type Rules struct {
 	Snap elastic.Snapshot
-	Once bool // a job that is not promised its deadline as it comes never is
+	Once bool // a job that is not admitted when it arrives never is
 }
 
-// Every is the time from one decision to the next.
+// Every returns the time from one decision to the next.
 func (d Rules) Every() time.Duration {
 	return max(time.Second, cmp.Or(d.Snap.Limits.Every, time.Minute))
 }
 
-// Judge says whether the i-th job of a plan is promised its deadline, and when it ends as
-// far as can be seen.
+// Judge returns whether the i-th job of a plan is admitted, and its expected end.
 func (d Rules) Judge(p *roles.Subject, j deadline.Job, plan deadline.Plan, i int) elastic.Decision {
 	ends := plan.Soonest[i]
 	if plan.Promised[i] {
@@ -43,14 +42,14 @@ func (d Rules) Judge(p *roles.Subject, j deadline.Job, plan deadline.Plan, i int
 	return said
 }
 
-// untilProven is how many seconds a job is taken to need, from its start, until it has shown a
-// checkpoint: to start, and for a unit of work; two decisions at least.
+// untilProven returns how many seconds a job is assumed to need, from its start, until it has
+// completed a checkpoint: to start, and for a unit of work; at least two decisions.
 func (d Rules) untilProven(j *roles.Subject, unit float64) float64 {
 	return max((j.Price.Start+j.Price.Load).Seconds()+unit, 2*d.Every().Seconds())
 }
 
-// Pose is the job that may have some sizes, on the k-th of which a unit of its work takes so
-// many seconds, as the plan sees it.
+// Pose returns the job as the plan sees it: with these sizes, on the k-th of which a unit of
+// its work takes seconds(k).
 func (d Rules) Pose(p *roles.Subject, sizes []int, seconds func(k int) float64) (deadline.Job, bool) {
 	j := deadline.Job{Work: max(p.Work, math.SmallestNonzeroFloat32), Now: p.Now, Price: p.ResizeCost, Promised: p.Promised, Due: math.Inf(1)}
 	for k, n := range sizes {
@@ -58,7 +57,7 @@ func (d Rules) Pose(p *roles.Subject, sizes []int, seconds func(k int) float64) 
 			continue
 		}
 		unit := seconds(k)
-		if !p.Promised && !p.Spec.Deadline.IsZero() { // a job that was promised was promised with this to spare
+		if !p.Promised && !p.Spec.Deadline.IsZero() { // an admitted job was admitted with this margin
 			unit *= 1 + p.Curve.Doubt(speed.Shape{GPUs: n, Nodes: 1})
 		}
 		if unit > 0 && !math.IsInf(unit, 0) {
@@ -82,26 +81,26 @@ func (d Rules) Pose(p *roles.Subject, sizes []int, seconds func(k int) float64) 
 	j.Queues = p.Spec.Deadline.IsZero() || p.Spec.Soft
 	switch due := p.Spec.Deadline; {
 	case due.IsZero():
-	case d.passed(p): // nothing it waits for could come: it counts as a job without a deadline
+	case d.passed(p): // its dependencies cannot be fulfilled: it counts as a job without a deadline
 		j.Queues, j.Promised = true, false
 	default:
 		j.Due = due.Sub(d.Snap.Now).Seconds()
 		j.Waits = !p.Spec.Soft && !p.HasGPUs()
 		j.Turned = d.Once && !p.Promised && d.Snap.Now.Sub(p.Submitted) > d.Every()
-		if p.Curve.Samples() == 0 { // it runs as any other until that is known
+		if p.Curve.Samples() == 0 { // it runs as any other job until its throughput is known
 			j.Due, j.Queues, j.Waits = math.Inf(1), true, false
 		}
 	}
 	return j, len(j.Sizes) > 0 && (!j.Keeps || j.Sizes[0] == sizes[0])
 }
 
-// passed reports whether the job's deadline is over. Such a job is best effort, in either
-// mode: a hard one would otherwise wait for ever. The published baseline drops it.
+// passed reports whether the job's deadline is over. Such a job becomes best effort, even if
+// its deadline is hard: otherwise it would wait for ever. The published baseline drops it.
 func (d Rules) passed(j *roles.Subject) bool {
 	return !d.Once && !j.Spec.Deadline.IsZero() && !j.Spec.Deadline.After(d.Snap.Now)
 }
 
-// due is what a plan makes of a job's deadline.
+// due returns the result of a plan for a job's deadline.
 func (d Rules) due(j *roles.Subject, promised bool) elastic.Due {
 	switch {
 	case j.Spec.Deadline.IsZero():
@@ -116,7 +115,7 @@ func (d Rules) due(j *roles.Subject, promised bool) elastic.Due {
 	return elastic.DueUnmet
 }
 
-// Explain is what a job's deadline does to its size, given what was said of the deadline.
+// Explain returns how a job's deadline affects its size, given the decision on the deadline.
 func Explain(j *elastic.Job, said elastic.Decision) reason.Reason {
 	if j.Spec.Deadline.IsZero() {
 		return reason.DeadlinesFirst
@@ -135,18 +134,18 @@ func Explain(j *elastic.Job, said elastic.Decision) reason.Reason {
 	return reason.DeadlineUnmet{Deadline: due, Ends: said.Ends}
 }
 
-// Wait is why a job waits, on account of deadlines.
+// Wait is why a job waits because of deadlines.
 type Wait int
 
 // Why a job with or without a deadline waits.
 const (
 	none        Wait = iota
-	HeldBack         // started now, it would be in the way of a promise to another
-	TooEarly         // it is promised its deadline, and starts later
-	NotPromised      // its hard deadline cannot be promised
+	HeldBack         // started now, it would break the deadline of an admitted job
+	TooEarly         // it is admitted, and starts later
+	NotPromised      // its hard deadline cannot be met
 )
 
-// WaitOf reads from a plan why the i-th job waits.
+// WaitOf returns, from a plan, why the i-th job waits.
 func WaitOf(waits bool, j deadline.Job, plan deadline.Plan, i int) Wait {
 	notNow := waits && plan.GPUs[i] == 0
 	switch {
@@ -162,7 +161,7 @@ func WaitOf(waits bool, j deadline.Job, plan deadline.Plan, i int) Wait {
 	return none
 }
 
-// Why is the wait as a reason; nil for none.
+// Why returns the wait as a reason; nil for none.
 func (w Wait) Why(least int) reason.Reason {
 	switch w {
 	case HeldBack:

@@ -1,4 +1,7 @@
-// Package admission poses jobs with deadlines for package deadline and reads its plans:
-// which job is promised its deadline, which waits for that reason, and what is said of it.
-// Policies that count GPUs and those that look ahead share it.
+// Package admission connects policies with package deadline. It poses jobs with deadlines as a
+// planning problem and reads the plan: which jobs are admitted, which wait because of
+// deadlines, and the reasons. The greedy and the look-ahead policies share it.
+//
+// The invariant: an admitted job is planned for in every later decision (Subject.Promised), so
+// later arrivals cannot revoke its admission.
 package admission

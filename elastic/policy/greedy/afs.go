@@ -7,11 +7,10 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/reason"
 )
 
-// AFS is AFS-L (Hwang et al., Elastic Resource Sharing for Distributed Deep
-// Learning, NSDI 2021, section 4.2): one GPU after the other goes to the job
-// that wins every comparison in pairs. Between a job and a longer one, it asks
-// which of both should have the GPU now if shares stayed as they are after the
-// shorter has ended.
+// AFS is AFS-L (Hwang et al., Elastic Resource Sharing for Distributed Deep Learning, NSDI
+// 2021, section 4.2): GPUs are given one at a time, each to the job that wins every pairwise
+// comparison. A job and a longer one are compared by which of them should have the GPU now if
+// shares stay as they are after the shorter one has ended.
 func AFS(s elastic.Snapshot) elastic.Allocation {
 	return division{rule: futureShare, stops: true, because: always(reason.AFSRule)}.allocate(s)
 }
@@ -42,9 +41,8 @@ func futureShare(parts []part, gpus int) {
 // gains reports whether the next size makes the job faster.
 func (p *part) gains() bool { return p.unit(p.at+1) < p.unit(p.at) }
 
-// before reports whether the next GPU is better given to p than to q, the leader
-// so far. Of two jobs that have none the shorter goes first; one that has none is
-// longer than any that has.
+// before reports whether the next GPU is better given to p than to q, the leader so far. Of two
+// jobs without GPUs the shorter goes first; a job without GPUs counts as longer than any with.
 func (p *part) before(q *part) bool {
 	if p.size() == 0 && q.size() == 0 {
 		return p.Work*p.unit(p.at+1) < q.Work*q.unit(q.at+1)
@@ -55,10 +53,9 @@ func (p *part) before(q *part) bool {
 	return p.outweighs(q)
 }
 
-// outweighs reports whether the longer job should have the next GPU before the
-// shorter: with speeds s and s' now and with it, when its relative gain
-// (s'-s)/s' is above (s'-s)/s of the shorter. Where sizes lie further apart than
-// one GPU the gains count for each of them.
+// outweighs reports whether the longer job should have the next GPU before the shorter one.
+// With speeds s and s' now and with the GPU: if its relative gain (s'-s)/s' is larger than
+// (s'-s)/s of the shorter. If sizes are more than one GPU apart the gains are per GPU.
 func (long *part) outweighs(short *part) bool {
 	dl, _ := long.more()
 	ds, _ := short.more()
@@ -68,7 +65,7 @@ func (long *part) outweighs(short *part) bool {
 	return l/float64(dl) > s/float64(ds)
 }
 
-// ratio is a/b where a size that cannot run takes forever.
+// ratio returns a/b, where a size that cannot run takes infinitely long.
 func ratio(a, b float64) float64 {
 	if math.IsInf(a, 1) && math.IsInf(b, 1) {
 		return 1

@@ -10,14 +10,14 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/solve/deadline"
 )
 
-// Deadline promises jobs their deadlines and keeps that by the smallest share that
-// does (package deadline). Jobs without one share what is left.
+// Deadline admits jobs with deadlines and keeps the admissions with the smallest share that
+// meets them (package deadline). Jobs without a deadline share the rest.
 func Deadline(s elastic.Snapshot) elastic.Allocation {
 	return newDeadlines(s, false).allocate()
 }
 
-// ElasticFlow is the baseline after Gu et al., ElasticFlow, ASPLOS 2023: a job that is
-// not promised its deadline in the first decision after it came is not looked at again.
+// ElasticFlow is the baseline after Gu et al., ElasticFlow, ASPLOS 2023: a job that is not
+// admitted in the first decision after its arrival is dropped.
 func ElasticFlow(s elastic.Snapshot) elastic.Allocation {
 	return newDeadlines(s, true).allocate()
 }
@@ -25,15 +25,17 @@ func ElasticFlow(s elastic.Snapshot) elastic.Allocation {
 // deadlines is one decision about deadlines.
 type deadlines struct {
 	admission.Rules
-	judged map[elastic.JobID]elastic.Decision // what is said of each deadline
-	waits  map[elastic.JobID]admission.Wait   // why jobs that wait do, on account of deadlines
+	judged map[elastic.JobID]elastic.Decision // the decision on each deadline
+	waits  map[elastic.JobID]admission.Wait   // why jobs wait because of deadlines
 }
 
-// newDeadlines is a decision with nothing said yet.
+// newDeadlines returns a decision before any job is judged.
 func newDeadlines(s elastic.Snapshot, once bool) deadlines {
 	return deadlines{Rules: admission.Rules{Snap: s, Once: once}, judged: map[elastic.JobID]elastic.Decision{}, waits: map[elastic.JobID]admission.Wait{}}
 }
 
+// allocate divides the GPUs by the plan for deadlines, and adds what the plan says of each
+// deadline to the decisions.
 func (d deadlines) allocate() elastic.Allocation {
 	a := division{bind: d.bind, plans: d.plans, stops: true, starts: true, because: d.because, waits: d.waiting}.allocate(d.Snap)
 	for id, said := range d.judged {
@@ -45,14 +47,14 @@ func (d deadlines) allocate() elastic.Allocation {
 	return a
 }
 
-// bind makes the rule for a group of jobs. Those that were promised their deadline and may
-// not be touched now are planned for, too.
+// bind returns the rule for a group of jobs. Admitted jobs that may not be changed now are
+// planned for too.
 func (d deadlines) bind(settled []part) rule {
 	return func(parts []part, gpus int) { d.divide(settled, parts, gpus) }
 }
 
-// plans reports whether a job is planned for though it keeps what it has: one that was
-// promised its deadline, and one with a deadline that rests.
+// plans reports whether a job is planned for although it keeps what it has: an admitted one,
+// and one with a deadline that rests after a resize.
 func (d deadlines) plans(j *job) bool {
 	if j.Now == 0 || len(j.sizes) == 0 || j.Spec.Deadline.IsZero() {
 		return false
@@ -60,6 +62,8 @@ func (d deadlines) plans(j *job) bool {
 	return j.Role == roles.Fixed && (j.Promised || j.AwaitsCheckpoint()) || j.Role == roles.Movable
 }
 
+// divide is the rule of deadline. GPUs of parts that cannot be planned for are not available;
+// those of settled jobs are, and are planned to stay with them.
 func (d deadlines) divide(settled, parts []part, gpus int) {
 	var jobs []deadline.Job
 	var who []*part
@@ -89,7 +93,8 @@ func (d deadlines) divide(settled, parts []part, gpus int) {
 	}
 }
 
-// pose is the job as the plan sees it; false when its speed is nothing to plan with.
+// pose returns the job as the plan sees it; false if its throughput is not known well enough to
+// plan.
 func (d deadlines) pose(p *part) (deadline.Job, bool) {
 	more := p.grown()
 	if p.Role != roles.Waiting || p.Pin > 0 || len(more) == 0 {
@@ -103,8 +108,8 @@ func (d deadlines) pose(p *part) (deadline.Job, bool) {
 	})
 }
 
-// grown lists the sizes above its minimum that a job is expected to accept once it has shown
-// a checkpoint.
+// grown lists the sizes above its minimum that a job is expected to accept once it has
+// completed a checkpoint.
 func (j *job) grown() []int {
 	if !j.Unproven || j.Grown.Min == 0 || j.Spec.Deadline.IsZero() {
 		return nil
@@ -114,12 +119,12 @@ func (j *job) grown() []int {
 	})
 }
 
-// because is what a job's deadline does to its size.
+// because returns how a job's deadline affects its size.
 func (d deadlines) because(_ *reasons, j *job) reason.Reason {
 	return admission.Explain(&j.Job, d.judged[j.ID])
 }
 
-// waiting says why a job waits that could be placed, as far as deadlines are the reason.
+// waiting returns why a job that could be placed waits, as far as deadlines are the reason.
 func (d deadlines) waiting(w *reasons, j *job) reason.Reason {
 	why := d.waits[j.ID].Why(j.Least())
 	if why != nil && !j.Spec.Deadline.IsZero() {

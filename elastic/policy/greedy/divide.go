@@ -10,21 +10,19 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/reason"
 )
 
-// A published policy divides a number of GPUs among jobs, and leaves it to others
-// where these are. It counts neither the price of a move nor the site's payback.
-// What follows gives such a rule what there is to divide and carries its answer
-// out as far as the nodes allow.
+// A published policy divides a number of GPUs among jobs and does not say on which nodes. It
+// counts neither the cost of a resize nor the site's payback. The code below tells such a rule
+// how many GPUs there are, and carries its answer out as far as the nodes allow.
 
-// rule divides GPUs among the parts, which stand in the order the jobs came. Each
-// part starts at its smallest size; together these fit. A rule raises them, by
-// part.at, to no more than gpus in all.
+// rule divides GPUs among the parts, which are in order of arrival. Each part starts at its
+// smallest size; together these fit. A rule raises them, by part.at, to at most gpus in all.
 type rule func(parts []part, gpus int)
 
 // part is one job in a division.
 type part struct {
 	*job
 	index int   // in the round
-	sizes []int // what it may get, ascending, at least one; 0 first when it may go without
+	sizes []int // sizes it may get, ascending, at least one; 0 first if it may get none
 	at    int   // what it gets: index into sizes
 	pace  []float64
 }
@@ -32,7 +30,7 @@ type part struct {
 // size is what the part gets.
 func (p *part) size() int { return p.sizes[p.at] }
 
-// more returns how many GPUs the next size takes, false when there is none.
+// more returns how many GPUs the next size adds, false if there is none.
 func (p *part) more() (gpus int, ok bool) {
 	if p.at+1 >= len(p.sizes) {
 		return 0, false
@@ -51,7 +49,7 @@ func (p *part) unit(k int) float64 {
 	return p.pace[k]
 }
 
-// atMost is the index of the largest size up to n, at least that of the smallest.
+// atMost returns the index of the largest size up to n; 0, the smallest, if none is.
 func (p *part) atMost(n int) int {
 	k, found := slices.BinarySearch(p.sizes, n)
 	if !found {
@@ -60,8 +58,8 @@ func (p *part) atMost(n int) int {
 	return max(0, k)
 }
 
-// packed returns the seconds a unit of work takes on n GPUs of as few nodes as
-// possible, which is what published policies expect whatever the job runs on now.
+// packed returns the seconds per unit of work on n GPUs of as few nodes as possible, which is
+// what published policies assume whatever the job runs on now.
 func (j *job) packed(n int) float64 {
 	if n < 1 {
 		return math.Inf(1)
@@ -78,8 +76,8 @@ func (j *job) packed(n int) float64 {
 	return seconds
 }
 
-// asked is the accepted size nearest to what the user asked for, not above it
-// where there is a choice; the pin where there is one.
+// asked returns the accepted size nearest to what the user requested, not above it if possible;
+// the pin if there is one.
 func (j *job) asked() int {
 	if j.Pin > 0 {
 		return j.Pin
@@ -96,24 +94,23 @@ func (j *job) asked() int {
 // division is a published policy.
 type division struct {
 	rule rule
-	// bind, when set, makes the rule for a group of jobs, given those that keep what they
-	// have and are planned for: plans tells which.
+	// bind, if set, returns the rule for a group of jobs, given those that keep what they have
+	// and are planned for (by plans).
 	bind  func(settled []part) rule
 	plans func(*job) bool
-	stops bool // it stops jobs, where the site lets it
-	// starts: it also says which jobs are started, and in which order.
+	stops bool // it stops jobs, if the site allows it
+	// starts: it also decides which jobs are started, and in which order.
 	starts bool
-	rigid  bool // jobs get the size their user asked for, or none
-	// because is why a job gets what it gets.
+	rigid  bool // jobs get the size that their user requested, or none
+	// because returns why a job gets what it gets.
 	because func(w *reasons, j *job) reason.Reason
-	// waits, when set, says why a job waits for which there may be GPUs; nil when it does
-	// not know.
+	// waits, if set, returns why a job waits for which there may be GPUs; nil if it does not
+	// know.
 	waits func(w *reasons, j *job) reason.Reason
 }
 
-// allocate is a round of a division. Where jobs may be stopped, any may go
-// without; else waiting jobs are first started on their minimum in the order they
-// came, and the rest is divided.
+// allocate is a round of a division. If jobs may be stopped, any may get none; else waiting
+// jobs are first started at their minimum in order of arrival, and the rest is divided.
 func (d division) allocate(s elastic.Snapshot) elastic.Allocation {
 	d.stops = d.stops && s.Limits.Preempt
 	r := newRound(s)
@@ -131,13 +128,13 @@ func (d division) allocate(s elastic.Snapshot) elastic.Allocation {
 	return r.decide(func(i int) reason.Reason { return r.divisionReason(d, i) })
 }
 
-// divide has the rule divide what is idle and what the jobs hold that may be
-// resized, group by group of jobs that share nodes.
+// divide lets the rule divide the idle GPUs and those of jobs that may be resized, for each
+// group of jobs that share nodes.
 func (r *round) divide(d division) {
 	t := r.try(r.size, r.wants)
 	want := slices.Clone(r.size)
 	choices := make([][]int, len(r.jobs))
-	var divided []*pool // those of jobs that a rule had a say about
+	var divided []*pool // pools of the jobs that a rule decided about
 	for i := range r.jobs {
 		choices[i] = r.choices(i, d)
 	}
@@ -163,7 +160,7 @@ func (r *round) divide(d division) {
 	r.carry(want, choices)
 }
 
-// ruled is the rule for one group of jobs.
+// ruled returns the rule for one group of jobs.
 func (r *round) ruled(d division, settled []part) rule {
 	if d.bind != nil {
 		return d.bind(settled)
@@ -171,8 +168,7 @@ func (r *round) ruled(d division, settled []part) rule {
 	return d.rule
 }
 
-// settled lists the jobs on some of the pools' nodes that keep what they have and are
-// planned for.
+// settled lists the jobs on nodes of the pools that keep what they have and are planned for.
 func (r *round) settled(d division, choices [][]int, pools []*pool) (out []part) {
 	for i := range r.jobs {
 		j := &r.jobs[i]
@@ -205,8 +201,8 @@ func (r *round) planAlone(d division, choices [][]int, divided []*pool, t trial)
 	}
 }
 
-// postpone has waiting jobs wait whose GPUs are still with jobs that are being
-// stopped for them: they would start on fewer.
+// postpone lets waiting jobs wait if their GPUs are still held by jobs that are being stopped
+// for them: they would start on fewer.
 func (r *round) postpone() {
 	if r.rigid = false; r.counts() {
 		return
@@ -219,7 +215,8 @@ func (r *round) postpone() {
 	}
 }
 
-// choices lists the sizes the division may give the job; nil when it has no say.
+// choices lists the sizes that the division may give the job; nil if it does not decide about
+// it.
 func (r *round) choices(i int, d division) []int {
 	j := &r.jobs[i]
 	switch {
@@ -250,14 +247,14 @@ func (r *round) choices(i int, d division) []int {
 	return out
 }
 
-// counts reports whether only the number of GPUs matters, as in the simulators of
-// published systems: any split is given, nodes are shared, and all is moved at once.
+// counts reports whether only the number of GPUs matters, as in the simulators of published
+// systems: any split is possible, nodes are shared, and all moves happen at once.
 func (r *round) counts() bool {
 	return r.snap.Limits.AnySplit() && r.snap.Limits.AtOnce() && r.snap.Limits.ShareNodes && len(r.pools) == 1 && len(r.wants) == 0
 }
 
-// carry plans the sizes wanted, as near as the nodes can give them: a job that finds no
-// place gets less, and what others were to give back for it they keep.
+// carry plans the wanted sizes as nearly as the nodes allow: a job that finds no place gets
+// less, and jobs keep what they were to give back for it.
 func (r *round) carry(want []int, choices [][]int) {
 	if r.counts() {
 		r.size = want
@@ -270,7 +267,7 @@ func (r *round) carry(want []int, choices [][]int) {
 			break
 		}
 		if lowered = true; !r.lower(size, t, choices) {
-			return // no job grows, and even so they do not fit: all stay as they were
+			return // no job grows, and still they do not fit: all stay as they were
 		}
 	}
 	for i := range size {
@@ -284,8 +281,8 @@ func (r *round) carry(want []int, choices [][]int) {
 	r.size = size
 }
 
-// lower takes back growth for which the trial found no place, else the largest
-// there is. It returns false when there is none.
+// lower takes back growth for which the trial found no place, else the largest growth. It
+// returns false if there is none.
 func (r *round) lower(size []int, t trial, choices [][]int) bool {
 	lowered := false
 	for k, i := range t.short {
@@ -299,7 +296,7 @@ func (r *round) lower(size []int, t trial, choices [][]int) bool {
 	return lowered
 }
 
-// under returns the largest size up to limit, the planned one when that is larger.
+// under returns the largest size up to limit, or the planned one if that is larger.
 func under(sizes []int, planned, limit int) int {
 	for _, n := range sizes {
 		if n <= limit {

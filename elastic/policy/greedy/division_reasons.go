@@ -5,7 +5,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/reason"
 )
 
-// divisionReason is why a division gave the job what it gave it.
+// divisionReason returns why a division gave the job its size.
 func (r *round) divisionReason(d division, i int) reason.Reason {
 	w, j, n := r.because(), &r.jobs[i], r.size[i]
 	switch {
@@ -33,8 +33,7 @@ func (r *round) divisionReason(d division, i int) reason.Reason {
 	return reason.Keeps{GPUs: n, Because: d.because(w, j)}
 }
 
-// unplaced is what the policy itself says of a job that waits; nil when it leaves that to
-// others.
+// unplaced returns the policy's own reason for a job that waits; nil if it has none.
 func (w *reasons) unplaced(d division, j *job) reason.Reason {
 	if d.waits == nil || j.blocked != nil && j.blocked != j {
 		return nil
@@ -42,7 +41,7 @@ func (w *reasons) unplaced(d division, j *job) reason.Reason {
 	return d.waits(w, j)
 }
 
-// always is the same reason for every job.
+// always returns the same reason for every job.
 func always(why reason.Reason) func(*reasons, *job) reason.Reason {
 	return func(*reasons, *job) reason.Reason { return why }
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/reason"
 )
 
-// EDF is the baseline of the next deadline first: in that order jobs get all the GPUs
-// that make them faster. Jobs without a deadline come last.
+// EDF is the baseline earliest deadline first: in that order jobs get all the GPUs that make
+// them faster. Jobs without a deadline come last.
 func EDF(s elastic.Snapshot) elastic.Allocation {
 	return division{rule: nextDeadline, stops: true, because: func(_ *reasons, j *job) reason.Reason {
 		return reason.NextDeadline{Deadline: j.Spec.Deadline}

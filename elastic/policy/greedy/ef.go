@@ -7,15 +7,15 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// EF is the baseline of all free GPUs to the job at the head of the queue, as
-// many as it accepts; never resized. What ordinary jobs wait for is not free
-// beyond the job's minimum.
+// EF is the baseline that gives all free GPUs to the job at the head of the queue, as many as
+// it accepts, and never resizes. GPUs that ordinary jobs wait for are not free beyond the job's
+// minimum.
 func EF(s elastic.Snapshot) elastic.Allocation {
 	return baseline{policy: "ef", size: minimum, more: everything, why: reason.EFRule}.allocate(s)
 }
 
-// everything finds the largest place the job accepts; the one it has when there is
-// none, or a job before it waits.
+// everything returns the largest place that the job accepts; its present one if there is none,
+// or if an earlier job waits.
 func everything(q *queue, j *elastic.Job, ask nodes.Request, place nodes.Placement) nodes.Placement {
 	free := q.free.idle(ask)
 	if len(q.heads) > 0 || free <= ask.GPUs {
@@ -25,7 +25,7 @@ func everything(q *queue, j *elastic.Job, ask nodes.Request, place nodes.Placeme
 	inventory := q.free.nodes
 	if len(q.snap.Demands) > 0 {
 		inventory = q.reserved(ask.Load(place))
-		ask.Uneven = q.snap.Limits.AnySplit() // Slurm fills uneven splits with what is set aside
+		ask.Uneven = q.snap.Limits.AnySplit() // Slurm fills uneven splits from what is set aside
 	}
 	for tries := 0; tries < 2 && len(sizes) > 0; tries++ {
 		ask.GPUs, ask.Sizes = sizes[len(sizes)-1], sizes
@@ -41,8 +41,8 @@ func everything(q *queue, j *elastic.Job, ask nodes.Request, place nodes.Placeme
 	return place
 }
 
-// reserved is the inventory with what ordinary jobs wait for set aside, as far as
-// there is room for it beside the load, which is not charged.
+// reserved returns the inventory with what ordinary jobs wait for set aside, as far as there is
+// room for it beside the load, which is not charged.
 func (q *queue) reserved(load nodes.Load) []nodes.Node {
 	wants := make([]nodes.Want, min(roles.MostDemands, len(q.snap.Demands)))
 	for i := range wants {

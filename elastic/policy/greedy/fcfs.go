@@ -6,7 +6,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/reason"
 )
 
-// FCFS is the baseline of one minimum each: first come, first served, and never
+// FCFS is the baseline first come, first served: each job gets its minimum and is never
 // resized.
 func FCFS(s elastic.Snapshot) elastic.Allocation {
 	return baseline{policy: "fcfs", size: minimum, why: reason.FCFSRule}.allocate(s)

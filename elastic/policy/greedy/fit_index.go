@@ -6,12 +6,12 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// fitIndex holds the nodes that requests of one kind may use, by how many of their
-// GPUs fit there now, so that the best fit is found without looking at all nodes.
+// fitIndex holds the nodes that requests of one kind may use, by how many of their GPUs fit
+// there now, so that the best fit is found without looking at all nodes.
 type fitIndex struct {
-	kind  nodes.Request // partition, CPUs and memory a GPU
-	room  []int         // by node of the inventory; 0 where none fits, or it may not
-	rows  [][]uint64    // by room: the set of nodes that have exactly so much
+	kind  nodes.Request // partition, CPUs and memory per GPU
+	room  []int         // by node of the inventory; 0 if none fits, or if requests may not use it
+	rows  [][]uint64    // by room: the set of nodes that have exactly that much
 	count []int         // nodes in each row
 	free  int           // sum of room
 }
@@ -26,7 +26,7 @@ func newFitIndex(inventory []nodes.Node, kind nodes.Request) *fitIndex {
 	return s
 }
 
-// put says how much room the node has from now on.
+// put sets how much room the node has from now on.
 func (s *fitIndex) put(node, room int) {
 	word, bit := node/64, uint64(1)<<(node%64)
 	if old := s.room[node]; old > 0 {
@@ -48,8 +48,8 @@ func (s *fitIndex) put(node, room int) {
 	s.count[room]++
 }
 
-// best returns the node with the least room that holds n GPUs, the first of
-// several; -1 when there is none.
+// best returns the node with the least room that holds n GPUs, the first of several; -1 if
+// there is none.
 func (s *fitIndex) best(n int) int {
 	for k := n; k < len(s.rows); k++ {
 		if s.count[k] == 0 {

@@ -8,13 +8,13 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// freeNodes is what is free on the nodes, taken one request after the other.
+// freeNodes is what is free on the nodes while requests are placed one after the other.
 type freeNodes struct {
-	nodes   []nodes.Node // what is used, promised and taken so far on it
+	nodes   []nodes.Node // with what is used, bound to moves, and taken so far
 	at      map[string]int
 	indexes []*fitIndex // one for each kind of request so far
 	closed  []bool      // nodes from which no job may take any more; nil = none
-	open    int         // the others that are usable
+	open    int         // number of other usable nodes
 }
 
 // newFreeNodes counts what open moves will take, beyond what their jobs hold, as used.
@@ -37,8 +37,8 @@ func newFreeNodes(s elastic.Snapshot) *freeNodes {
 	return k
 }
 
-// place finds the best fit for a request, on one node or, as nodes.Place does, on
-// several; nil when there is none.
+// place returns the best fit for a request, on one node or, as nodes.Place does, on several;
+// nil if there is none.
 func (k *freeNodes) place(r nodes.Request) nodes.Placement {
 	most := 0
 	for _, partition := range strings.Split(r.Partition, ",") {
@@ -54,7 +54,7 @@ func (k *freeNodes) place(r nodes.Request) nodes.Placement {
 	return nodes.Place(k.allowed(), []nodes.Request{r})[0].Placement
 }
 
-// allowed is the inventory in which closed nodes take no job.
+// allowed returns the inventory in which closed nodes take no job.
 func (k *freeNodes) allowed() []nodes.Node {
 	if k.closed == nil {
 		return k.nodes
@@ -66,7 +66,7 @@ func (k *freeNodes) allowed() []nodes.Node {
 	return out
 }
 
-// idle sums the GPUs that requests of this kind could have, whatever the split.
+// idle sums the GPUs that requests of this kind could get, in any split.
 func (k *freeNodes) idle(r nodes.Request) int {
 	sum := 0
 	for _, partition := range strings.Split(r.Partition, ",") {
@@ -75,6 +75,8 @@ func (k *freeNodes) idle(r nodes.Request) int {
 	return sum
 }
 
+// fits returns the index for requests of this kind in the partition. It is made on first use,
+// and kept up to date by take and close.
 func (k *freeNodes) fits(partition string, r nodes.Request) *fitIndex {
 	kind := nodes.Request{Partition: partition, CPUsPerGPU: r.CPUsPerGPU, MemPerGPUMB: r.MemPerGPUMB, Type: r.Type}
 	for _, s := range k.indexes {
@@ -119,8 +121,8 @@ func (k *freeNodes) reindex(node int) {
 	}
 }
 
-// close keeps every node the request may use from those that come after it. It
-// returns false when all were closed before.
+// close keeps every node that the request may use from later requests. It returns false if all
+// were closed before.
 func (k *freeNodes) close(r nodes.Request) (more bool) {
 	if k.closed == nil {
 		k.closed = make([]bool, len(k.nodes))
@@ -136,7 +138,7 @@ func (k *freeNodes) close(r nodes.Request) (more bool) {
 	return more
 }
 
-// meet reports whether the requests may use some usable node both.
+// meet reports whether the two requests have a usable node in common.
 func (k *freeNodes) meet(a, b nodes.Request) bool {
 	for i := range k.nodes {
 		if k.mayUse(i, a) && k.mayUse(i, b) {
@@ -146,7 +148,7 @@ func (k *freeNodes) meet(a, b nodes.Request) bool {
 	return false
 }
 
-// mayUse reports whether the node is usable and of the request's partitions.
+// mayUse reports whether the node is usable and in one of the request's partitions.
 func (k *freeNodes) mayUse(node int, r nodes.Request) bool {
 	return k.nodes[node].Usable && k.nodes[node].InAny(r.Partition)
 }

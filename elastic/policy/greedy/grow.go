@@ -7,16 +7,16 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/solve/knapsack"
 )
 
-// vain bounds how often in a row an expansion is solved again after its answer
-// could not be placed. By then only gaps between the nodes' jobs are left.
+// vain bounds how often in a row an expansion is solved again after its answer could not be
+// placed. By then only fragments between the nodes' jobs are left.
 const vain = 3
 
-// growIdle gives idle GPUs to the jobs whose rest they shorten most, by the exact
-// knapsack. Sizes that turn out to have no split on the nodes left are struck
-// out, and what they leave is given again.
+// growIdle gives idle GPUs to the jobs whose remaining time they shorten most, by the exact
+// knapsack. Sizes without a split on the remaining nodes are removed, and the GPUs are offered
+// again.
 func (r *round) growIdle() {
 	struck := map[[2]int]bool{} // (job, size) without a place
-	grown := false              // since the first of them was struck
+	grown := false              // since the first of them was removed
 	t := r.try(r.size, r.wants)
 	r.spare = t.after
 	for failures := 0; failures < vain; {
@@ -37,8 +37,8 @@ func (r *round) growIdle() {
 	}
 }
 
-// solve returns larger sizes, or nil when no growth is worth it. Jobs that may
-// use the same nodes share one knapsack.
+// solve returns larger sizes, or nil if no growth is worth it. Jobs that may use the same nodes
+// share one knapsack.
 func (r *round) solve(t trial, struck map[[2]int]bool) []int {
 	next, changed := slices.Clone(r.size), false
 	for _, group := range r.groups(r.mayGrow) {
@@ -64,8 +64,8 @@ func (r *round) solve(t trial, struck map[[2]int]bool) []int {
 	return next
 }
 
-// groups parts the jobs that may change into those that share nodes, directly or
-// through others; each in the order they came.
+// groups partitions the jobs that may change into those that share nodes, directly or through
+// others; each group in order of arrival.
 func (r *round) groups(may func(i int) bool) [][]int {
 	var groups [][]int
 	for i := range r.jobs {
@@ -88,8 +88,8 @@ func (r *round) groups(may func(i int) bool) [][]int {
 	return groups
 }
 
-// mayGrow reports whether the job may get idle GPUs: it is being started, is
-// being resized anyhow, or a voluntary move is open to it.
+// mayGrow reports whether the job may get idle GPUs: it is being started, is being resized
+// anyway, or may make a voluntary move.
 func (r *round) mayGrow(i int) bool {
 	j := &r.jobs[i]
 	if j.blocked != nil || j.Pin > 0 || r.size[i] == 0 {
@@ -98,8 +98,8 @@ func (r *round) mayGrow(i int) bool {
 	return j.Role == roles.Waiting || (j.Role == roles.Movable && (r.size[i] != j.Now || !r.snap.Resting(&j.Job)))
 }
 
-// growths lists the sizes above the planned one that are worth it: weight is the
-// GPUs taken from the idle ones, value the time saved less the price.
+// growths lists the sizes above the planned one that are worth it: weight is the GPUs taken
+// from the idle ones, value the seconds saved less the resize cost.
 func (r *round) growths(i, idle int, t trial, struck map[[2]int]bool) []step {
 	j, planned := &r.jobs[i], r.size[i]
 	held := planned
@@ -116,7 +116,7 @@ func (r *round) growths(i, idle int, t trial, struck map[[2]int]bool) []step {
 		if n <= planned || n-held > idle || struck[[2]int{i, n}] || !open.splits(n) {
 			continue
 		}
-		// A larger size that saves no more is of no use.
+		// A larger size that saves no more is never chosen.
 		if value, worth := r.gain(i, t, n, open.spread[n]); worth && value > best {
 			best = value
 			steps = append(steps, step{n, knapsack.Option{Weight: n - held, Value: value}})
@@ -125,9 +125,9 @@ func (r *round) growths(i, idle int, t trial, struck map[[2]int]bool) []step {
 	return steps
 }
 
-// gain returns the time saved, less the price, when a job grows beyond the size
-// planned in the trial, and whether that is worth it: a voluntary move has to
-// pay, a job that starts or moves anyhow need only gain.
+// gain returns the seconds saved, less the resize cost, if a job grows beyond the size planned
+// in the trial, and whether that is worth it: a voluntary move has to pay, a job that starts or
+// moves anyway only has to gain.
 func (r *round) gain(i int, t trial, n, across int) (value float64, worth bool) {
 	j, planned := &r.jobs[i], r.size[i]
 	before, after := j.rest(planned, len(t.place[i])), j.rest(n, across)
@@ -136,7 +136,7 @@ func (r *round) gain(i int, t trial, n, across int) (value float64, worth bool) 
 		return value, value > 0
 	}
 	if planned == j.Now {
-		// A job that would be better off with less does not get more.
+		// A job that would be faster on fewer GPUs does not get more.
 		return value - j.ResizeCost, j.pays(value, r.snap.Limits.Payback) && after < j.fastestBelow()
 	}
 	if n == j.Now { // it need not move after all
@@ -145,9 +145,8 @@ func (r *round) gain(i int, t trial, n, across int) (value float64, worth bool) 
 	return value, value > 0
 }
 
-// settle lowers sizes until everything has a place that is worth the move, and
-// strikes out those that had none. It ends at the sizes planned before at the
-// latest.
+// settle lowers sizes until every one has a place that is worth the move, and removes those
+// that had none. At the latest it ends at the sizes planned before.
 func (r *round) settle(next []int, was trial, struck map[[2]int]bool) (sizes []int, t trial) {
 	for !slices.Equal(next, r.size) {
 		t = r.try(next, r.wants)
@@ -163,12 +162,12 @@ func (r *round) settle(next []int, was trial, struck map[[2]int]bool) (sizes []i
 			}
 		}
 		if !lowered && !t.ok() {
-			// One job's growth takes the place of another that does not grow.
+			// The growth of one job uses the place of another that does not grow.
 			if i := r.largestGrowth(next); i >= 0 {
 				lower(i, next[i]-1)
 			}
 		}
-		if !lowered { // on more nodes than thought it may not be worth it
+		if !lowered { // on more nodes than assumed it may not be worth it
 			for i := range next {
 				if next[i] == r.size[i] {
 					continue
@@ -185,6 +184,8 @@ func (r *round) settle(next []int, was trial, struck map[[2]int]bool) (sizes []i
 	return r.size, was
 }
 
+// largestGrowth returns the job that grows by most GPUs, the first of several; -1 if none
+// grows.
 func (r *round) largestGrowth(next []int) int {
 	most := -1
 	for i := range next {
@@ -195,8 +196,7 @@ func (r *round) largestGrowth(next []int) int {
 	return most
 }
 
-// below returns the fastest accepted size up to limit, the planned one if none is
-// faster.
+// below returns the fastest accepted size up to limit, or the planned one if none is faster.
 func (r *round) below(i, limit int) int {
 	j, best := &r.jobs[i], r.size[i]
 	for _, n := range j.sizes {

@@ -8,10 +8,10 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/solve/knapsack"
 )
 
-// MaxSpeedup makes the sum of the jobs' speed-ups over their smallest size as
-// large as it can be, by dynamic programming (Saxena et al., Effective Elastic
-// Scaling of Deep Learning Workloads, MASCOTS 2020, section 4, the autoscaler of
-// FfDL). It does not look at what jobs have left, and stops none.
+// MaxSpeedup maximizes the sum of the jobs' speed-ups over their smallest size, by dynamic
+// programming (Saxena et al., Effective Elastic Scaling of Deep Learning Workloads, MASCOTS
+// 2020, section 4, the autoscaler of FfDL). It ignores the jobs' remaining work, and stops no
+// job.
 func MaxSpeedup(s elastic.Snapshot) elastic.Allocation {
 	return division{rule: greatestSpeedup, because: always(reason.MaxSpeedupRule)}.allocate(s)
 }
@@ -25,7 +25,7 @@ func greatestSpeedup(parts []part, gpus int) {
 		gpus -= p.size()
 		floor, best := p.at, 1.0
 		for k := floor + 1; k < len(p.sizes); k++ {
-			// A size that is no faster than a smaller one is of no use.
+			// A size that is not faster than a smaller one is never chosen.
 			if up := ratio(p.unit(floor), p.unit(k)); up > best && !math.IsInf(up, 1) {
 				best = up
 				classes[i] = append(classes[i], knapsack.Option{Weight: p.sizes[k] - p.sizes[floor], Value: up - 1})

@@ -7,16 +7,16 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/reason"
 )
 
-// Optimus starts every job on the minimum and then gives one GPU after the other
-// to the job whose rest it shortens most (Peng et al., Optimus, EuroSys 2018,
-// section 4.1; for All-reduce jobs as in Qiao et al., Pollux, OSDI 2021, section
-// 5.3). It favours long jobs, which have the most time to save.
+// Optimus starts every job at its minimum and then gives GPUs one at a time to the job whose
+// remaining time they shorten most (Peng et al., Optimus, EuroSys 2018, section 4.1; for
+// All-reduce jobs as in Qiao et al., Pollux, OSDI 2021, section 5.3). It favours long jobs,
+// which have the most time to save.
 func Optimus(s elastic.Snapshot) elastic.Allocation {
 	return division{rule: greatestSaving, stops: true, because: always(reason.OptimusRule)}.allocate(s)
 }
 
-// greatestSaving is the rule of optimus. Where a job's sizes lie further apart
-// than one GPU its saving counts for each of them.
+// greatestSaving is the rule of optimus. If a job's sizes are more than one GPU apart its
+// saving is per GPU.
 func greatestSaving(parts []part, gpus int) {
 	gpus = first(parts, gpus)
 	gain := make([]float64, len(parts))
@@ -45,8 +45,8 @@ func greatestSaving(parts []part, gpus int) {
 	}
 }
 
-// first starts the parts that stand at nothing on their smallest size, in their
-// order, as far as the GPUs go, and returns the GPUs that are left.
+// first starts the parts without GPUs at their smallest size, in their order, as far as the
+// GPUs go, and returns the remaining GPUs.
 func first(parts []part, gpus int) (left int) {
 	for i := range parts {
 		gpus -= parts[i].size()
@@ -60,8 +60,8 @@ func first(parts []part, gpus int) (left int) {
 	return gpus
 }
 
-// saving returns the seconds that each GPU of the next size saves the job, 0 when
-// it does not run, or has no next size within the GPUs left.
+// saving returns the seconds that each GPU of the next size saves the job; 0 if it does not
+// run, or has no next size within the remaining GPUs.
 func (p *part) saving(gpus int) float64 {
 	more, ok := p.more()
 	if !ok || more > gpus || p.size() == 0 {

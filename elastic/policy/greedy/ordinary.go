@@ -7,9 +7,9 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/policy/roles"
 )
 
-// reserveForOrdinary keeps room for the ordinary jobs that wait, in their order, and has
-// running jobs give it back where it is not idle. A demand that cannot be met
-// even so is left to wait: idle GPUs it cannot start on do not help it.
+// reserveForOrdinary keeps room for waiting ordinary jobs, in their order, and makes running
+// jobs give GPUs back where none are idle. If a demand cannot be met even so, nothing is kept
+// for it: idle GPUs on which it cannot start are of no use to it.
 func (r *round) reserveForOrdinary() {
 	var vain []elastic.Demand
 	for n, d := range r.snap.Demands {

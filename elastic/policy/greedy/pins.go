@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// shrinkToPins has pinned jobs that run on more than their pin give the rest back:
-// an order of the user, so neither price nor cooldown count.
+// shrinkToPins makes pinned jobs with more GPUs than their pin give the rest back: it is the
+// user's order, so neither resize cost nor cooldown count.
 func (r *round) shrinkToPins() {
 	for i := range r.jobs {
 		if j := &r.jobs[i]; j.Role == roles.Movable && j.Pin > 0 && j.Pin < j.Now {
@@ -15,7 +15,7 @@ func (r *round) shrinkToPins() {
 	}
 }
 
-// shrink plans a smaller size for a running job, if its nodes can give it.
+// shrink plans a smaller size for a running job, if a split of it on its nodes exists.
 func (r *round) shrink(i, n int) {
 	if r.strands(&r.jobs[i]) {
 		return
@@ -27,8 +27,8 @@ func (r *round) shrink(i, n int) {
 	}
 }
 
-// growToPins moves pinned jobs that run on less than their pin up to it, in the
-// order they came, as far as GPUs can be found and no job waits to start there.
+// growToPins grows pinned jobs that have fewer GPUs than their pin to it, in order of arrival,
+// as far as there are GPUs and no job waits to start there.
 func (r *round) growToPins() {
 	for i := range r.jobs {
 		j := &r.jobs[i]

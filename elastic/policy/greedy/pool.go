@@ -10,19 +10,19 @@ import (
 // pool is the part of the cluster that jobs of one kind may use.
 type pool struct {
 	usable []bool // by node of the inventory
-	kind   string // of GPU that its jobs ask for; "" = any
-	reach  int    // the most GPUs one job could have if it were alone
-	spread []int  // nodes that a size takes at least, by GPUs; 0 = no split exists
-	have   []int  // GPUs of the nodes, largest first, of the partition with most
+	kind   string // GPU type that its jobs request; "" = any
+	reach  int    // the most GPUs that one job could have if it were alone
+	spread []int  // fewest nodes for a size, by GPUs; 0 = no split exists
+	have   []int  // GPUs of the nodes, largest first, of the partition with the most
 }
 
 type poolKey struct {
 	partition string
 	uneven    bool
-	kind      string // of GPU that is asked for; "" = any
+	kind      string // GPU type that is requested; "" = any
 }
 
-// newPool looks at what the nodes have, not at what uses it.
+// newPool returns the pool by what the nodes have, not by what is used.
 func newPool(inventory []nodes.Node, key poolKey) *pool {
 	return poolOf(inventory, key, func(n nodes.Node) int {
 		if !n.Usable {
@@ -32,15 +32,15 @@ func newPool(inventory []nodes.Node, key poolKey) *pool {
 	})
 }
 
-// open is the pool as one job finds it that leaves the place it has in the view
-// of the inventory.
+// open returns the pool as it is for one job that leaves its place in this view of the
+// inventory.
 func (r *round) open(j *job, inventory []nodes.Node, place nodes.Placement) *pool {
 	request := j.Request(r.snap.Limits)
 	without := nodes.Without(inventory, j.Load(place))
 	return poolOf(without, poolKey{j.Partition, j.Spec.AllowUneven, j.Spec.Type()}, request.Room)
 }
 
-// poolOf counts on each node what room says it has.
+// poolOf returns the pool in which each node has as many GPUs as room says.
 func poolOf(inventory []nodes.Node, key poolKey, room func(nodes.Node) int) *pool {
 	p := &pool{usable: make([]bool, len(inventory)), kind: key.kind}
 	for _, partition := range strings.Split(key.partition, ",") {
@@ -56,10 +56,10 @@ func poolOf(inventory []nodes.Node, key poolKey, room func(nodes.Node) int) *poo
 	return p
 }
 
-// widen adds the splits possible on the nodes of one more partition.
+// widen adds the splits possible on the nodes of another partition.
 func (p *pool) widen(have []int, uneven bool) {
 	slices.SortFunc(have, func(a, b int) int { return b - a })
-	atLeast := []int{len(have)} // nodes with so many GPUs or more
+	atLeast := []int{len(have)} // number of nodes with at least that many GPUs
 	total := 0
 	for i := len(have) - 1; i >= 0; i-- {
 		total += have[i]
@@ -73,7 +73,7 @@ func (p *pool) widen(have []int, uneven bool) {
 	for len(p.spread) <= total {
 		p.spread = append(p.spread, 0)
 	}
-	least, sum := 0, 0 // the roomiest least nodes have sum GPUs
+	least, sum := 0, 0 // sum of the GPUs of the largest least nodes
 	for n := 1; n <= total; n++ {
 		for sum < n {
 			sum += have[least]
@@ -87,8 +87,8 @@ func (p *pool) widen(have []int, uneven bool) {
 	}
 }
 
-// fewestNodes returns on how many nodes, no fewer than least, n GPUs can be
-// split; 0 when no split exists.
+// fewestNodes returns on how many nodes, at least least, n GPUs can be split; 0 if no split
+// exists.
 func fewestNodes(n, least int, atLeast []int, uneven bool) int {
 	if uneven {
 		return least
@@ -101,8 +101,8 @@ func fewestNodes(n, least int, atLeast []int, uneven bool) int {
 	return 0
 }
 
-// fullest is the split of n GPUs that takes the largest nodes full and the rest
-// on one more.
+// fullest returns the split of n GPUs that uses the largest nodes fully and puts the rest on
+// one more.
 func (p *pool) fullest(n int) []int {
 	var split []int
 	for _, g := range p.have {
@@ -150,7 +150,7 @@ func (p *pool) holds(inventory []nodes.Node, place nodes.Placement) int {
 	return sum
 }
 
-// union is the pool of everything some of the pools may use.
+// union returns the pool of everything that some of the pools may use.
 func union(pools []*pool) *pool {
 	out := &pool{}
 	for _, p := range pools {

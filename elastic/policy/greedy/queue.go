@@ -9,30 +9,30 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// mostExplained is up to how many jobs a queue gives a reason for each. With more it names
-// those it starts and those it looked at; the others keep what they have.
+// mostExplained is up to how many jobs a queue gives every job a reason. With more it explains
+// those that it starts and those that it considered; the others keep what they have.
 const mostExplained = 1024
 
-// queue is a round of a policy that starts jobs in the order they came and never
-// resizes. It places them itself, one by one, so that a round takes time in
-// proportion to the nodes and to the jobs that start, however many run or wait.
+// queue is a round of a policy that starts jobs in order of arrival and never resizes. It
+// places them itself, one by one, so that its time is linear in the nodes and in the jobs that
+// start, however many run or wait.
 type queue struct {
 	baseline
 	snap    elastic.Snapshot
 	free    *freeNodes
 	pools   map[poolKey]*pool
 	started []nodes.Request // in order
-	heads   []nodes.Request // those that found no GPUs, and that no job overtakes, in order
+	heads   []nodes.Request // requests that found no GPUs and that no job overtakes, in order
 	nodes   map[string]int  // GPUs of the largest node, by partitions
 	out     elastic.Allocation
 }
 
-// baseline is what sets one such policy apart.
+// baseline is what distinguishes one such policy.
 type baseline struct {
 	policy string
-	// size is what a job needs to start, when its user has not pinned it.
+	// size returns what a job needs to start, unless its user has pinned it.
 	size func(q *queue, j *elastic.Job) int
-	// more, when set, returns a larger place for a job that starts at one.
+	// more, if set, returns a larger place for a job that starts.
 	more func(q *queue, j *elastic.Job, ask nodes.Request, place nodes.Placement) nodes.Placement
 	// why a job that starts gets its size.
 	why reason.Reason
@@ -53,7 +53,7 @@ func (e baseline) allocate(s elastic.Snapshot) elastic.Allocation {
 	return q.out
 }
 
-// leave says why a job stays as it is.
+// leave sets the reason why a job stays as it is.
 func (q *queue) leave(ej *elastic.Job) {
 	j := roles.Subject{Job: *ej, At: q.snap.Committed(*ej)}
 	j.Now = j.At.GPUs()
@@ -64,7 +64,7 @@ func (q *queue) leave(ej *elastic.Job) {
 	q.out[j.ID] = elastic.Decision{GPUs: j.Now, Why: why}
 }
 
-// serve starts a waiting job, or has it wait.
+// serve starts a waiting job, or lets it wait.
 func (q *queue) serve(j *elastic.Job) {
 	if _, moving := q.snap.Intent(j.ID); moving || j.Directive.Hold {
 		q.leave(j)
@@ -88,6 +88,7 @@ func (q *queue) serve(j *elastic.Job) {
 	q.out[j.ID] = elastic.Decision{GPUs: ask.GPUs, Place: place, Why: q.began(j, ask.GPUs)}
 }
 
+// began returns the reason of a job that starts on n GPUs.
 func (q *queue) began(j *elastic.Job, n int) reason.Reason {
 	if n == j.Directive.Pin {
 		return reason.Starts{GPUs: n, Because: reason.Pinned}
@@ -95,7 +96,7 @@ func (q *queue) began(j *elastic.Job, n int) reason.Reason {
 	return reason.Starts{GPUs: n, Because: q.why}
 }
 
-// request is the job as nodes sees it, on the size it needs to start.
+// request returns the job as package nodes sees it, at the size it needs to start.
 func (q *queue) request(j *elastic.Job) nodes.Request {
 	r := j.Request(q.snap.Limits)
 	if pin := j.Directive.Pin; pin > 0 && j.Spec.Allows(pin, pin) {
@@ -106,12 +107,12 @@ func (q *queue) request(j *elastic.Job) nodes.Request {
 	return r
 }
 
-// rearranged bounds how many jobs that start in one round are placed anew to make
-// room for one more.
+// rearranged bounds how many jobs that start in one round are placed anew to make room for one
+// more.
 const rearranged = 64
 
-// rearrange places all that start in this round anew, large ones first, so that
-// the request finds a place as well. It returns its place, nil when there is none.
+// rearrange places all jobs that start in this round anew, large ones first, so that the
+// request finds a place too. It returns that place, nil if there is none.
 func (q *queue) rearrange(ask nodes.Request) nodes.Placement {
 	if n := len(q.started); n == 0 || n > rearranged || len(q.heads) > 0 || q.free.idle(ask) < ask.GPUs {
 		return nil
@@ -133,8 +134,8 @@ func (q *queue) rearrange(ask nodes.Request) nodes.Placement {
 	return places[len(places)-1].Placement
 }
 
-// wait has the job wait, and every job behind it that could use the same nodes.
-// One that could not start on an empty cluster keeps no job waiting.
+// wait lets the job wait, and every later job that could use the same nodes. A job that could
+// not start on an empty cluster keeps no other waiting.
 func (q *queue) wait(j *elastic.Job, ask nodes.Request) {
 	var behind elastic.JobID
 	var why reason.Reason
@@ -161,7 +162,7 @@ func (q *queue) wait(j *elastic.Job, ask nodes.Request) {
 	}
 }
 
-// largest is the most GPUs that one node of the partitions has.
+// largest returns the most GPUs that one node of the partitions has.
 func (q *queue) largest(partitions string) int {
 	n, known := q.nodes[partitions]
 	if !known {

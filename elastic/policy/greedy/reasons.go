@@ -9,16 +9,15 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// reasons is what the reasons need to know about the whole round.
+// reasons is what the reasons of a round are made from.
 type reasons struct {
 	*round
 	idle  []nodes.Node  // the inventory after the decision
-	cause reason.Reason // for which jobs running ones gave GPUs back; nil until asked for
-	gives map[*pool]int // GPUs that running jobs can give back, where that was asked for
+	cause reason.Reason // for which jobs running ones gave GPUs back; nil until needed
+	gives map[*pool]int // GPUs that running jobs can give back, where that was needed
 }
 
-// because is what the reasons of the round are made from. It is called once the sizes are
-// final.
+// because returns the reasons' data of the round. It MUST be called AFTER the sizes are final.
 func (r *round) because() *reasons {
 	if r.said == nil {
 		r.said = &reasons{round: r, idle: r.try(r.size, r.wants).after, gives: map[*pool]int{}}
@@ -26,7 +25,7 @@ func (r *round) because() *reasons {
 	return r.said
 }
 
-// explain is why the job gets what it gets.
+// explain returns why the job gets its size.
 func (r *round) explain(i int) reason.Reason {
 	w, j := r.because(), &r.jobs[i]
 	switch {
@@ -46,7 +45,7 @@ func (r *round) explain(i int) reason.Reason {
 	return w.keeps(i)
 }
 
-// served names the jobs for which others shrink: those that would find no room without.
+// served names the jobs for which others shrink: those that would not fit otherwise.
 func (w *reasons) served() reason.Reason {
 	if w.cause != nil {
 		return w.cause
@@ -72,6 +71,8 @@ func (w *reasons) served() reason.Reason {
 	return w.cause
 }
 
+// waits returns why the job waits, the reason that decides: it could never start, an earlier
+// job waits for the same nodes, or there are not enough GPUs.
 func (w *reasons) waits(i int) reason.Reason {
 	j := &w.jobs[i]
 	want := j.Least()
@@ -97,7 +98,7 @@ func (w *reasons) waits(i int) reason.Reason {
 	return why
 }
 
-// back is how many GPUs running jobs can give back in a pool.
+// back returns how many GPUs running jobs can give back in a pool.
 func (w *reasons) back(on *pool) int {
 	back, known := w.gives[on]
 	if !known {
@@ -161,7 +162,7 @@ func (w *reasons) shrinks(i int) reason.Reason {
 	j, n := &w.jobs[i], w.size[i]
 	why := reason.Resizes{From: j.Now, To: n}
 	lost := j.seconds(n) - j.seconds(j.Now)
-	if w.base[i] < j.Now && lost < 0 { // given back by itself, see shrinkSlowed
+	if w.base[i] < j.Now && lost < 0 { // given back for its own sake, see shrinkSlowed
 		why.Because = reason.FewerFaster{Saves: -lost, Of: j.seconds(j.Now), Cost: j.ResizeCost, Assumed: j.Assumed()}
 		return why
 	}
@@ -169,7 +170,7 @@ func (w *reasons) shrinks(i int) reason.Reason {
 	return why
 }
 
-// takes compares how long the rest takes with how long it would as things are.
+// takes compares the remaining time at the new size with that at the present one.
 func (j *job) takes(seconds float64) reason.Reason {
 	return reason.RestTakes{After: seconds, Before: j.seconds(j.Now), Assumed: j.Assumed()}
 }
@@ -185,7 +186,7 @@ func (w *reasons) keeps(i int) reason.Reason {
 	return reason.Keeps{GPUs: w.size[i], Because: w.noGrowth(i)}
 }
 
-// noGrowth says why a job gets no more than it has: the first obstacle.
+// noGrowth returns why a job gets no more than it has: the first obstacle.
 func (w *reasons) noGrowth(i int) reason.Reason {
 	j, n := &w.jobs[i], w.size[i]
 	next := 0
@@ -217,7 +218,7 @@ func (w *reasons) noGrowth(i int) reason.Reason {
 	return w.notWorth(i, idle)
 }
 
-// notWorth says why idle GPUs in reach do not pay for the job.
+// notWorth returns why idle GPUs that the job could use are not worth a resize.
 func (w *reasons) notWorth(i, idle int) reason.Reason {
 	j, n := &w.jobs[i], w.size[i]
 	best, most := 0, math.Inf(-1)
@@ -238,7 +239,7 @@ func (w *reasons) notWorth(i, idle int) reason.Reason {
 	return reason.IdleUnfit{Idle: idle, Or: j.HasGPUs()}
 }
 
-// most says why no accepted size is above n.
+// most returns why no accepted size is above n.
 func (w *reasons) most(j *job, n int) reason.Reason {
 	if j.Spec.Max > 0 && !slices.ContainsFunc(j.Spec.Options(j.Spec.Max), func(k int) bool { return k > n }) {
 		return reason.AtMaximum

@@ -10,38 +10,39 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// round is one decision in the making.
+// round is one decision under construction.
 type round struct {
 	snap    elastic.Snapshot
-	foreign []nodes.Node // the inventory with ordinary jobs' use only
+	foreign []nodes.Node // inventory with the use of ordinary jobs only
 	jobs    []job        // in order of the snapshot: first come, first served
 	size    []int        // GPUs planned, by job; 0 = not started
 	base    []int        // size before any job gave GPUs back
-	wants   []want       // ordinary jobs that room is kept for
-	shut    []bool       // by node: a waiting job may use it and comes first
+	wants   []want       // ordinary jobs for which room is kept
+	shut    []bool       // by node: a waiting job that comes first may use it
 	pools   map[poolKey]*pool
 	solver  knapsack.Solver
-	rigid   bool         // sizes are tried as they are: no job takes less
-	typical float64      // seconds a job is taken to need on one GPU when nothing is known
-	spare   []nodes.Node // the inventory before idle GPUs were given out
-	said    *reasons     // made when the first reason is asked for
+	rigid   bool         // sizes are tried as they are: no job takes fewer GPUs
+	typical float64      // seconds that a job is assumed to need on 1 GPU if nothing is known
+	spare   []nodes.Node // inventory before idle GPUs were given out
+	said    *reasons     // made when the first reason is needed
 }
 
 // job is a job with what every step of a round needs to know about it.
 type job struct {
 	roles.Subject
-	sizes   []int // accepted sizes that some split exists for, ascending
+	sizes   []int // accepted sizes for which some split exists, ascending
 	pool    *pool
-	late    bool // a job that came before it waits, for other nodes
-	blocked *job // the waiting job that must start before this one gets more
+	late    bool // an earlier job waits, for other nodes
+	blocked *job // the waiting job that has to start before this one gets more
 }
 
-// want is an ordinary job's demand as nodes sees it.
+// want is an ordinary job's demand as package nodes sees it.
 type want struct {
 	nodes.Want
 	id elastic.JobID
 }
 
+// newRound returns the round in which every job keeps what it has.
 func newRound(s elastic.Snapshot) *round {
 	r := &round{snap: s, foreign: s.Foreign(), pools: map[poolKey]*pool{}}
 	r.jobs, r.size = make([]job, len(s.Jobs)), make([]int, len(s.Jobs))
@@ -63,6 +64,8 @@ func (r *round) pool(key poolKey) *pool {
 	return p
 }
 
+// classify fills in a job's role and possible sizes. The cost of a resize counts once more for
+// each checkpoint request that the job left unanswered: each may be in vain.
 func (r *round) classify(j *job, ej *elastic.Job) {
 	*j = job{Subject: roles.Subject{Job: *ej, At: r.snap.Committed(*ej), ResizeCost: ej.Price.Total().Seconds() * float64(1+ej.Deaf)}}
 	j.Now = j.At.GPUs()
@@ -76,7 +79,7 @@ func (r *round) classify(j *job, ej *elastic.Job) {
 	j.Role, j.FixedBecause = j.Classify(&r.snap)
 }
 
-// decide turns the round into an Allocation with each job's reason.
+// decide returns the Allocation of the round, with each job's reason.
 func (r *round) decide(why func(i int) reason.Reason) elastic.Allocation {
 	a := make(elastic.Allocation, len(r.jobs))
 	for i := range r.jobs {
@@ -87,8 +90,8 @@ func (r *round) decide(why func(i int) reason.Reason) elastic.Allocation {
 	return a
 }
 
-// inLine is the job's part in the order in which jobs start. Beside deadlines, which a
-// division plans for by numbers of GPUs, idle GPUs may be planned for.
+// inLine returns the job's role in the queue (see Decision.Reserves). Deadlines are planned by
+// numbers of GPUs; so if a division plans for them, idle GPUs may be part of that plan.
 func (r *round) inLine(i int) (reserves bool, behind elastic.JobID) {
 	j := &r.jobs[i]
 	if j.Role != roles.Waiting || r.size[i] > 0 || j.blocked == nil || slices.ContainsFunc(r.snap.Jobs, dated) {

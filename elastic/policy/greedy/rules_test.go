@@ -13,8 +13,7 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// drawParts draws jobs to divide GPUs among, and the GPUs, which are enough for
-// everybody's smallest size.
+// drawParts draws jobs to divide GPUs among, and enough GPUs for the smallest size of each.
 func drawParts(t *rapid.T) (parts []part, gpus int) {
 	for i := range rapid.IntRange(1, 4).Draw(t, "jobs") {
 		var samples []speed.Sample
@@ -60,8 +59,8 @@ func TestRulesGiveWhatThereIs(t *testing.T) {
 	}
 }
 
-// Optimus and AFS-L leave no GPU idle that would help somebody who runs.
-func TestGreedyRulesLeaveNothingUseful(t *testing.T) {
+// Optimus and AFS-L leave no GPU idle that would make a running job faster.
+func TestGreedyRulesLeaveNoUsefulGPU(t *testing.T) {
 	for name, rule := range map[string]rule{"optimus": greatestSaving, "afs": futureShare} {
 		t.Run(name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
@@ -77,11 +76,11 @@ func TestGreedyRulesLeaveNothingUseful(t *testing.T) {
 	}
 }
 
-// No other division has a greater sum of speed-ups.
+// No other division has a larger sum of speed-ups.
 func TestMaxspeedupIsGreatest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		parts, gpus := drawParts(t)
-		for i := range parts { // its jobs never go without
+		for i := range parts { // its jobs always have GPUs
 			parts[i].sizes = parts[i].job.sizes
 		}
 		gpus = max(gpus, given(parts))
@@ -113,8 +112,8 @@ func TestMaxspeedupIsGreatest(t *testing.T) {
 	})
 }
 
-// AFS-L by hand: both jobs scale alike, so the shorter has the next GPU; it is
-// worth more to a long job that scales well than to a short one that does not.
+// AFS-L by hand: if both jobs scale alike, the shorter gets the next GPU; a long job that
+// scales well gets it before a short one that does not.
 func TestFutureShareByHand(t *testing.T) {
 	at := func(work float64, seconds ...float64) part {
 		var samples []speed.Sample
@@ -139,8 +138,8 @@ func TestFutureShareByHand(t *testing.T) {
 	}
 }
 
-// A stock finds what nodes.Place finds, request by request.
-func TestStockPlacesAsNodesDo(t *testing.T) {
+// freeNodes finds the same places as nodes.Place, request by request.
+func TestFreeNodesPlaceAsNodesDo(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var s elastic.Snapshot
 		for i := range rapid.IntRange(1, 70).Draw(t, "nodes") {

@@ -7,8 +7,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/policy/roles"
 )
 
-// shrinkSlowed lets jobs give back GPUs that make them slower, where both speeds were
-// measured.
+// shrinkSlowed lets jobs give back GPUs that make them slower, if both speeds were measured.
 func (r *round) shrinkSlowed() {
 	for i := range r.jobs {
 		j := &r.jobs[i]
@@ -30,19 +29,19 @@ func (r *round) shrinkSlowed() {
 	}
 }
 
-// measured reports whether the job's speed on n GPUs rests on samples of it.
+// measured reports whether the job's speed on n GPUs is known from samples of that size.
 func (j *job) measured(n int) bool {
 	_, src := j.Curve.Seconds(j.shape(n))
 	return src == speed.Measured
 }
 
-// free reports whether a voluntary move of a running job is open to it.
+// free reports whether the running job may make a voluntary move.
 func (r *round) free(j *job) bool {
 	return j.Role == roles.Movable && j.Pin == 0 && !r.snap.Resting(&j.Job)
 }
 
-// fastestBelow returns how long the rest takes at the best size below the present
-// one that was measured; infinite when none was.
+// fastestBelow returns the remaining time at the best measured size below the present one;
+// infinite if none was measured.
 func (j *job) fastestBelow() float64 {
 	least := math.Inf(1)
 	for _, n := range j.sizes {

@@ -8,14 +8,13 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/reason"
 )
 
-// SRPT is the baseline of the shortest rest first: in the order of the time their
-// rest takes on the size their user asked for, jobs get that size, or what is
-// left of it above their minimum.
+// SRPT is the baseline shortest remaining time first: jobs, ordered by their remaining time at
+// the size that their user requested, get that size, or what is left of it above their minimum.
 func SRPT(s elastic.Snapshot) elastic.Allocation {
 	return division{rule: shortestRest, stops: true, because: restAsAsked}.allocate(s)
 }
 
-// restAsAsked says what srpt goes by.
+// restAsAsked returns the remaining time by which srpt orders the job.
 func restAsAsked(_ *reasons, j *job) reason.Reason {
 	return reason.ShortestRest{Seconds: j.Work * j.packed(j.asked()), GPUs: j.asked(), Assumed: j.Assumed()}
 }

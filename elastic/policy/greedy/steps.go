@@ -5,9 +5,9 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/solve/knapsack"
 )
 
-// step is one way to resize one job, as an item of the knapsack.
+// step is one possible resize of one job, as an item of the knapsack.
 type step struct {
-	to int // GPUs
+	to int // size after it, in GPUs
 	knapsack.Option
 }
 
@@ -22,10 +22,10 @@ func options(classes [][]step) [][]knapsack.Option {
 	return out
 }
 
-// reductions lists, for each job that can give GPUs back on the pool's nodes,
-// the ways to do so: weight is the GPUs freed there, value the time lost with
-// the price of the move. Jobs that submitted last come first: among equal costs
-// those that came first keep what they have. most is all that could be freed.
+// reductions lists, for each job that can give GPUs back on the pool's nodes, its possible
+// reductions: weight is the GPUs freed there, value the seconds lost including the resize cost.
+// The jobs submitted last come first, so that among equal costs earlier jobs keep what they
+// have. most is all that could be freed.
 func (r *round) reductions(size []int, on *pool) (classes [][]step, who []int, most int) {
 	for i := len(r.jobs) - 1; i >= 0; i-- {
 		j := &r.jobs[i]
@@ -56,8 +56,8 @@ func (r *round) reductions(size []int, on *pool) (classes [][]step, who []int, m
 	return classes, who, most
 }
 
-// strands reports whether part of the job is on nodes where Slurm starts nothing
-// new: there it may stay, but not come back in another size.
+// strands reports whether part of the job is on nodes where Slurm starts nothing new: it may
+// stay there, but cannot return in another size.
 func (r *round) strands(j *job) bool {
 	for _, n := range r.snap.Nodes {
 		if !n.Usable && j.At.On(n.Name) > 0 {

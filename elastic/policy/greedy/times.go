@@ -5,7 +5,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/policy/roles"
 )
 
-// estimate fills in how much work each job has left.
+// estimate sets how much work each job has left.
 func (r *round) estimate() {
 	var known []float64
 	for i := range r.jobs {
@@ -15,15 +15,15 @@ func (r *round) estimate() {
 	}
 	r.typical = roles.MedianWork(known)
 	for i := range r.jobs {
-		// Without a sample the curve is relative: 1 on one GPU.
+		// Without a sample the curve is relative: 1 on 1 GPU.
 		if j := &r.jobs[i]; j.Curve.Samples() == 0 && !j.Finished() {
 			j.Work = r.typical
 		}
 	}
 }
 
-// shape is what the job is expected to run in on n GPUs: as it is now; on nodes
-// of its own when it shrinks; on as few as possible when it grows.
+// shape returns the shape that the job is expected to run in on n GPUs: the present one at its
+// present size; on its own nodes if it shrinks; on as few nodes as possible if it grows.
 func (j *job) shape(n int) speed.Shape {
 	s := speed.Shape{GPUs: n, Nodes: 1}
 	switch {
@@ -37,8 +37,8 @@ func (j *job) shape(n int) speed.Shape {
 	return s
 }
 
-// within returns on how many of its own nodes, at least, the job can run on n
-// GPUs; 0 when no split of n on them exists.
+// within returns on how many of its own nodes, at least, the job can run with n GPUs; 0 if no
+// split of n on them exists.
 func (j *job) within(n int) int {
 	for m := 1; m <= min(n, len(j.At)); m++ {
 		roomy, sum := 0, 0
@@ -55,19 +55,19 @@ func (j *job) within(n int) int {
 	return 0
 }
 
-// seconds estimates how long the rest of the job takes on n GPUs.
+// seconds estimates the job's remaining time on n GPUs, in seconds.
 func (j *job) seconds(n int) float64 {
 	s := j.shape(n)
 	return j.rest(n, s.Nodes)
 }
 
-// rest is seconds on so many nodes.
+// rest is seconds on this many nodes.
 func (j *job) rest(n, across int) float64 {
 	s, _ := j.Curve.Seconds(speed.Shape{GPUs: n, Nodes: across})
 	return s * j.Work
 }
 
-// cost is seconds with the price of getting there. Starting is not a move.
+// cost is seconds plus the cost of the resize. A start has no resize cost.
 func (j *job) cost(n int) float64 {
 	if !j.HasGPUs() || n == j.Now {
 		return j.seconds(n)
@@ -75,15 +75,15 @@ func (j *job) cost(n int) float64 {
 	return j.seconds(n) + j.ResizeCost
 }
 
-// saves returns the time a move from the present size to n saves, without its
-// price, and whether it is worth it.
+// saves returns the seconds that a move from the present size to n saves, without its cost, and
+// whether it is worth it.
 func (j *job) saves(n int, payback float64) (saved float64, worth bool) {
 	saved = j.seconds(j.Now) - j.seconds(n)
 	return saved, j.pays(saved, payback)
 }
 
-// pays reports whether so many seconds saved are worth a voluntary move: more
-// than its price, and payback times as much.
+// pays reports whether saving this many seconds is worth a voluntary move: more than its cost,
+// and more than payback times its cost.
 func (j *job) pays(saved, payback float64) bool {
 	return saved > 0 && saved > j.ResizeCost && saved >= j.ResizeCost*payback
 }

@@ -6,16 +6,15 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// demotion is the service, in GPU-seconds, from which on a job of tiresias goes
-// to the second queue: 16 GPU-hours, as in the published simulations.
+// demotion is the attained service, in GPU-seconds, from which on a job of tiresias is in the
+// second queue: 16 GPU-hours, as in the published simulations.
 const demotion = 16 * 3600.0
 
-// Tiresias is discretised least attained service in two queues (Gu et al.,
-// Tiresias, NSDI 2019, section 3.2) with the sizes users asked for, which never
-// change: jobs that have had less than 16 GPU-hours come first, each queue in
-// the order of arrival. A job that does not fit is passed over, and stopped. Where jobs
-// may not be stopped, no job runs that has not had least, and it is first come,
-// first served on the sizes asked for.
+// Tiresias is discretised least attained service with two queues (Gu et al., Tiresias, NSDI
+// 2019, section 3.2), at the sizes that users requested, which never change. Jobs with less
+// than 16 GPU-hours come first; each queue is in order of arrival. A job that does not fit is
+// skipped, and stopped. If jobs may not be stopped, every job has least attained service when
+// it starts, and the order is first come, first served at the requested sizes.
 func Tiresias(s elastic.Snapshot) elastic.Allocation {
 	if s.Limits.Preempt {
 		return division{rule: leastAttained, stops: true, rigid: true, because: attained}.allocate(s)
@@ -23,8 +22,8 @@ func Tiresias(s elastic.Snapshot) elastic.Allocation {
 	return baseline{policy: "tiresias", size: asked, why: reason.TiresiasRule}.allocate(s)
 }
 
-// asked is the size its user asked for, or the largest below it that the job
-// accepts and the nodes can give; its minimum at least.
+// asked returns the size that its user requested, or the largest below it that the job accepts
+// and the nodes allow; at least its minimum.
 func asked(q *queue, j *elastic.Job) int {
 	uneven := j.Spec.AllowUneven || q.snap.Limits.AnySplit()
 	for n := j.Asked; n > j.Spec.Min; n-- {
@@ -35,12 +34,12 @@ func asked(q *queue, j *elastic.Job) int {
 	return j.Spec.Min
 }
 
-// attained says what tiresias goes by.
+// attained returns the attained service by which tiresias orders the job.
 func attained(_ *reasons, j *job) reason.Reason {
 	return reason.Attained{GPUHours: j.Attained / 3600}
 }
 
-// TiresiasQueue returns the queue the job is in, 0 or 1.
+// TiresiasQueue returns the queue of the job, 0 or 1.
 func TiresiasQueue(j elastic.Job) int {
 	if j.Attained >= demotion {
 		return 1

@@ -9,19 +9,19 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// trial is what would come of a plan if it were carried out.
+// trial is the result of a plan if it were carried out.
 type trial struct {
 	place []nodes.Placement // where each job would be
 	short []int             // jobs that would not get their size, by index
 	got   []int             // what each of short would get instead
-	unmet []int             // wants that would find no room, by index
-	after []nodes.Node      // the inventory then, room for the wants that are met set aside
+	unmet []int             // wants without room, by index
+	after []nodes.Node      // the inventory then, with room for the met wants set aside
 }
 
 func (t trial) ok() bool { return len(t.short) == 0 && len(t.unmet) == 0 }
 
-// try arranges the sizes on nodes, exactly as they will be after the decision,
-// and then looks for room for the ordinary jobs.
+// try arranges the sizes on nodes, exactly as they will be after the decision, and then looks
+// for room for the ordinary jobs.
 func (r *round) try(size []int, wants []want) trial {
 	where := r.arrange(size)
 	t := trial{place: make([]nodes.Placement, len(r.jobs))}
@@ -56,8 +56,8 @@ func (r *round) try(size []int, wants []want) trial {
 	return t
 }
 
-// arrange is plan.Arrange, spared the jobs that stay as they are: to those
-// that change they are what ordinary jobs are, GPUs in use.
+// arrange is plan.Arrange without the jobs that stay as they are: to those that change, they
+// are GPUs in use, as ordinary jobs are.
 func (r *round) arrange(size []int) plan.Arrangement {
 	few, a := r.snap, elastic.Allocation{}
 	few.Jobs = nil
@@ -77,9 +77,9 @@ func (r *round) arrange(size []int) plan.Arrangement {
 	return plan.Arrange(few, a)
 }
 
-// fill finds the cheapest reduction of running jobs under which all sizes and
-// wants find room. Running jobs stand in size as they would be unreduced. When
-// even reducing all of them to their minimum is not enough it returns false.
+// fill finds the cheapest reduction of running jobs with which all sizes and wants fit. In
+// size, running jobs have their size without reduction. It returns false if reducing all of
+// them to their minimum is not enough.
 func (r *round) fill(size []int, wants []want) ([]int, bool) {
 	t := r.try(size, wants)
 	if t.ok() {
@@ -88,8 +88,8 @@ func (r *round) fill(size []int, wants []want) ([]int, bool) {
 	scarce := r.scarce(t, wants)
 	need := max(1, r.lacking(t, size, wants)-scarce.free(t.after))
 	classes, who, most := r.reductions(size, scarce)
-	// The exact fill comes first. Where splits over nodes make it impossible, a
-	// little more is given back, at last everything there is.
+	// The exact fill comes first. If splits over nodes make it impossible, more is given back,
+	// doubling up to everything there is.
 	for extra := 0; need <= most; extra = max(1, 2*extra) {
 		k := min(need+extra, most)
 		got, ok := r.reduced(size, classes, who, k)
@@ -106,7 +106,7 @@ func (r *round) fill(size []int, wants []want) ([]int, bool) {
 	return nil, false
 }
 
-// restore lets jobs keep what they were to give back in vain, the dearest first.
+// restore lets jobs keep what giving back would not help, the most expensive first.
 func (r *round) restore(size, full, who []int, wants []want) {
 	loss := func(i int) float64 { return r.jobs[i].cost(size[i]) - r.jobs[i].cost(full[i]) }
 	order := slices.DeleteFunc(slices.Clone(who), func(i int) bool { return size[i] == full[i] })
@@ -120,7 +120,7 @@ func (r *round) restore(size, full, who []int, wants []want) {
 	}
 }
 
-// scarce is the part of the cluster where those that found no room may run.
+// scarce returns the part of the cluster where the jobs without room may run.
 func (r *round) scarce(t trial, wants []want) *pool {
 	var pools []*pool
 	for _, i := range t.short {
@@ -132,7 +132,7 @@ func (r *round) scarce(t trial, wants []want) *pool {
 	return union(pools)
 }
 
-// lacking sums the GPUs asked for in vain.
+// lacking sums the GPUs that are missing.
 func (r *round) lacking(t trial, size []int, wants []want) int {
 	sum := 0
 	for _, i := range t.short {
@@ -144,8 +144,7 @@ func (r *round) lacking(t trial, size []int, wants []want) int {
 	return sum
 }
 
-// reduced applies the reduction of exactly k GPUs, or the least above, that
-// costs the least.
+// reduced applies the cheapest reduction of exactly k GPUs, or of the least number above.
 func (r *round) reduced(size []int, classes [][]step, who []int, k int) ([]int, bool) {
 	choice, _, _, ok := r.solver.Reduce(options(classes), k)
 	if !ok {

@@ -7,9 +7,9 @@ import (
 	"sort"
 )
 
-// startWaiting starts the waiting jobs on their minimum (pinned ones on their pin) in
-// the order they came, as far as GPUs can be found. A job that finds none stops
-// every job behind it that could use the same nodes: none overtakes.
+// startWaiting starts the waiting jobs at their minimum (pinned ones at their pin) in order of
+// arrival, as far as there are GPUs. A job that finds none stops every later job that could use
+// the same nodes: none overtakes.
 func (r *round) startWaiting() {
 	queue := r.queue()
 	for len(queue) > 0 {
@@ -27,9 +27,8 @@ func (r *round) startWaiting() {
 	}
 }
 
-// stop shuts the nodes that the head of the queue waits for, and those that
-// all jobs wait for that can only run there, and returns those that may still start
-// elsewhere.
+// stop closes the nodes that the head of the queue waits for, and those that jobs wait for
+// which can only run there. It returns the jobs that may still start elsewhere.
 func (r *round) stop(queue []int) []int {
 	r.block(&r.jobs[queue[0]])
 	var rest []int
@@ -45,7 +44,7 @@ func (r *round) stop(queue []int) []int {
 	return rest
 }
 
-// shutOut reports whether earlier jobs wait for every node the job may use.
+// shutOut reports whether earlier jobs wait for every node that the job may use.
 func (r *round) shutOut(j *job) bool {
 	for i, in := range j.pool.usable {
 		if in && (r.shut == nil || !r.shut[i]) {
@@ -55,8 +54,7 @@ func (r *round) shutOut(j *job) bool {
 	return true
 }
 
-// overtakes reports whether the job would start on nodes that jobs which came
-// before it wait for.
+// overtakes reports whether the job would start on nodes that earlier jobs wait for.
 func (r *round) overtakes(j *job, place nodes.Placement) bool {
 	for i, shut := range r.shut {
 		if j.late && shut && place.On(r.snap.Nodes[i].Name) > 0 {
@@ -66,8 +64,8 @@ func (r *round) overtakes(j *job, place nodes.Placement) bool {
 	return false
 }
 
-// queue lists the waiting jobs that could start on an empty cluster; the others
-// wait for a different cluster, and no job waits for them.
+// queue lists the waiting jobs that could start on an empty cluster. The others wait for a
+// change of the cluster, and no job waits for them.
 func (r *round) queue() []int {
 	var out []int
 	for i := range r.jobs {
@@ -78,8 +76,8 @@ func (r *round) queue() []int {
 	return out
 }
 
-// longest returns how many of the queue, from its head, can be started, and the
-// sizes that make it possible.
+// longest returns how many jobs of the queue, from its head, can be started, and the sizes that
+// make it possible.
 func (r *round) longest(queue []int) (int, []int) {
 	var best []int
 	fits := func(k int) bool {
@@ -97,10 +95,10 @@ func (r *round) longest(queue []int) (int, []int) {
 		return len(queue), best
 	}
 	k := sort.Search(len(queue)-1, func(k int) bool { return !fits(k + 1) })
-	return k, best // the search ends on its largest success
+	return k, best // the search ends at its largest success
 }
 
-// block keeps what the waiting job may use from every job that came later.
+// block keeps what the waiting job may use from every later job.
 func (r *round) block(first *job) {
 	if r.shut == nil {
 		r.shut = make([]bool, len(r.snap.Nodes))

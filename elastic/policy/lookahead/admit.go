@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// mayStop reports whether started jobs may be stopped below their minimum now. While
-// ordinary jobs wait for room none is: the GPUs would be theirs.
+// mayStop reports whether started jobs may be stopped below their minimum now. While ordinary
+// jobs wait none is: they would take the GPUs.
 func (o *round) mayStop() bool {
 	l := o.snap.Limits
 	if !l.Preempt || len(o.snap.Demands) > 0 {
@@ -22,7 +22,7 @@ func (o *round) mayStop() bool {
 	return float64(least) > l.Overload*float64(o.gpus)
 }
 
-// admit decides which jobs must have GPUs, and which of those that wait may have some.
+// admit decides which jobs must have GPUs, and which of the waiting jobs may have some.
 func (o *round) admit() {
 	room := o.room()
 	for i := range o.jobs {
@@ -43,11 +43,10 @@ func (o *round) admit() {
 	}
 }
 
-// admitInTurn starts the jobs that wait on their minimum in the order they came. One
-// that finds none stops every job behind it that could use the same nodes; so does
-// one that is stopped.
+// admitInTurn starts the waiting jobs at their minimum in order of arrival. A job that finds no
+// GPUs stops every later job that could use the same nodes; so does one that is stopped.
 func (o *round) admitInTurn(room room, starts int) {
-	var shut []*job // one a group
+	var shut []*job // one per group
 	for i := range o.jobs {
 		p := &o.jobs[i]
 		if p.Role != roles.Waiting || len(p.choices) == 0 || p.admit || p.plan.later {
@@ -61,11 +60,11 @@ func (o *round) admitInTurn(room room, starts int) {
 			shut = append(shut, p)
 		}
 	}
-	o.shut(slices.DeleteFunc(shut, func(p *job) bool { return p.plan.held })) // for those GPUs gather elsewhere
+	o.shut(slices.DeleteFunc(shut, func(p *job) bool { return p.plan.held })) // idle GPUs are kept for those elsewhere
 }
 
-// shut keeps jobs that run from growing where another waits to start: idle GPUs
-// gather for that job. What a job needs to keep its deadline it may have.
+// shut keeps running jobs from growing on nodes where another job waits to start: idle GPUs are
+// kept for that job. What a job needs to meet its deadline it may have.
 func (o *round) shut(heads []*job) {
 	if len(heads) == 0 {
 		return
@@ -76,7 +75,7 @@ func (o *round) shut(heads []*job) {
 			continue
 		}
 		p.behind = meeting(heads, p)
-		most := max(p.Now, p.plan.least) // a promise comes before jobs that wait
+		most := max(p.Now, p.plan.least) // an admission comes before jobs that wait
 		p.choices = slices.DeleteFunc(p.choices, func(c choice) bool { return c.gpus > most && p.Now != 0 })
 		if len(p.choices) == 0 {
 			o.fix(p, p.behind.comesFirst())
@@ -84,7 +83,7 @@ func (o *round) shut(heads []*job) {
 	}
 }
 
-// meeting returns the first of the jobs that could use nodes p could use.
+// meeting returns the first of the jobs that has usable nodes in common with p.
 func meeting(heads []*job, p *job) *job {
 	for _, h := range heads {
 		if h.group.meets(p.group) {
@@ -94,8 +93,8 @@ func meeting(heads []*job, p *job) *job {
 	return nil
 }
 
-// admitAll lets all jobs compete. Those that have waited as long as a job may get their
-// minimum, as far as GPUs go, in the order they came.
+// admitAll lets all jobs compete. Those that have waited as long as a job may wait get their
+// minimum, as far as there are GPUs, in order of arrival.
 func (o *round) admitAll(room room, starts int) {
 	for i := range o.jobs {
 		p := &o.jobs[i]
@@ -109,8 +108,8 @@ func (o *round) admitAll(room room, starts int) {
 	}
 }
 
-// admitFewer is for when nodes, or what is on them, have no room for all that were
-// to start: the later half waits on. It is false when no job is left to put off.
+// admitFewer handles a cluster without room for all jobs that were to start: the later half
+// waits on. It returns false if no job is left to postpone.
 func (o *round) admitFewer() bool {
 	starts := 0
 	for i := range o.jobs {
@@ -126,7 +125,7 @@ func (o *round) admitFewer() bool {
 	return true
 }
 
-// waitedEnough reports whether a job has been without GPUs as long as it may be.
+// waitedEnough reports whether a job has been without GPUs for as long as it may be.
 func (o *round) waitedEnough(p *job) bool {
 	since := p.Submitted
 	if p.Moved.After(since) {
@@ -135,13 +134,13 @@ func (o *round) waitedEnough(p *job) bool {
 	return o.snap.Limits.Wait > 0 && o.snap.Now.Sub(since) >= o.snap.Limits.Wait
 }
 
-// justServed: a job that was started is left its minimum for a quarter of the time
-// it may be made to wait.
+// justServed reports whether a job was started so recently that it keeps its minimum: for a
+// quarter of the time that a job may have to wait.
 func (o *round) justServed(p *job) bool {
 	return o.snap.Limits.Wait > 0 && o.snap.Now.Sub(p.Started) < o.snap.Limits.Wait/4 && p.Started != (time.Time{})
 }
 
-// room counts free GPUs by class of node.
+// room is the number of free GPUs by class of node.
 type room []int
 
 func (o *round) room() room {
@@ -152,7 +151,7 @@ func (o *round) room() room {
 	return r
 }
 
-// charge takes n GPUs off the classes, if they have them together.
+// charge takes n GPUs from the classes, if together they have them.
 func (r room) charge(classes []int, n int) bool {
 	have := 0
 	for _, c := range classes {
@@ -174,7 +173,7 @@ func (g *group) meets(h *group) bool {
 	return haveCommon(g.classes, h.classes)
 }
 
-// classesOf lists the classes of the nodes a running job is on.
+// classesOf lists the classes of the nodes that a running job is on.
 func (o *round) classesOf(p *job) []int {
 	var out []int
 	for _, s := range p.At {

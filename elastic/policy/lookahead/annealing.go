@@ -9,25 +9,25 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/solve/joint"
 )
 
-// Anneal poses the decision as lookahead does, with the same hard rules, and solves
-// it by simulated annealing over sizes and places together, from what all jobs have
-// (package anneal). What it makes greatest is the sum of the predicted speeds, each
-// weighted by what finishing its job saves all of them, and the price of a resize taken
-// off. The sum of plain speeds, which was published with the method, does not know
-// which jobs end soon: see annealingBySpeeds.
+// Anneal poses the decision as lookahead does, with the same hard rules, and solves it by
+// simulated annealing over sizes and places together, starting from the present allocation
+// (package anneal). It maximizes the sum of the predicted speeds, each weighted by the shadow
+// price of its job's remaining work, less the cost of resizes. The sum of unweighted speeds,
+// with which the method was published, ignores which jobs end soon: see AnnealBySpeeds.
 func Anneal(s elastic.Snapshot) elastic.Allocation { return annealWith(s, (*round).value) }
 
-// AnnealBySpeeds is annealing with the score it was published with: every job's speed
-// counts as many times as it is faster than on its smallest size, however much is left of it.
+// AnnealBySpeeds is annealing with its published score: each job's speed relative to its
+// smallest size, whatever work is left.
 func AnnealBySpeeds(s elastic.Snapshot) elastic.Allocation { return annealWith(s, (*round).speeds) }
 
+// annealWith decides by annealing, with this valuation of work.
 func annealWith(s elastic.Snapshot, value func(*round)) elastic.Allocation {
 	o := newRound(s)
 	plan, _ := o.decide(value, (*round).anneal)
 	return o.answer(plan)
 }
 
-// speeds values a job's rest by how long it takes on the smallest size.
+// speeds sets the value of a job's remaining work to its remaining time at its smallest size.
 func (o *round) speeds() {
 	for i := range o.jobs {
 		if p := &o.jobs[i]; p.active() {
@@ -36,16 +36,16 @@ func (o *round) speeds() {
 	}
 }
 
-// The changes tried in one decision: so many for every job there is, at least and at
-// most so many in all. On one core that is some milliseconds for a few dozen jobs.
+// The number of changes tried in one decision: per job, with a minimum and a maximum in all. On
+// one core that takes some milliseconds for a few dozen jobs.
 const (
 	changesAJob  = 500
 	leastChanges = 2000
 	mostChanges  = 100_000
 )
 
-// anneal goes on from the present. It is false when a job that must have GPUs finds
-// none; then the plan changes nothing.
+// anneal starts from the present allocation. It returns false if a job that must have GPUs
+// finds none; then the plan changes nothing.
 func (o *round) anneal(p *joint.Problem) (joint.Plan, bool) {
 	rng := rand.New(rand.NewPCG(o.seed(), 0xa2))
 	search := joint.NewSearch(p)
@@ -59,9 +59,10 @@ func (o *round) anneal(p *joint.Problem) (joint.Plan, bool) {
 // presents is in how many orders starting jobs are placed beside running ones.
 const presents = 4
 
-// present is every job as it is, and on its minimum where it must start; others make room
-// where there is none. Where an ordinary job waits, or a pin or a promise is not met, which
-// many have to make room for together, sizes are taken from the knapsack that do.
+// present returns the plan in which every job stays as it is, or at its minimum if it must
+// start; others make room if there is none. If an ordinary job waits, or a pin or an admission
+// is not met, for which several jobs have to make room together, sizes that do so are taken
+// from the knapsack.
 func (o *round) present(search *joint.Search, p *joint.Problem, rng *rand.Rand) (best joint.Plan, found bool) {
 	begin := [][]int{o.asNow(p)}
 	if len(p.Jobs) > len(o.posed) || slices.ContainsFunc(o.posed, o.amiss) {
@@ -77,8 +78,7 @@ func (o *round) present(search *joint.Search, p *joint.Problem, rng *rand.Rand) 
 	return best, found
 }
 
-// amiss reports whether a job has another size than the one its user pinned it to, or
-// less than its promised deadline needs.
+// amiss reports whether a job has another size than its pin, or less than its admission needs.
 func (o *round) amiss(i int) bool {
 	p := &o.jobs[i]
 	return p.Pin > 0 && p.Now != p.Pin || p.Now < p.plan.least

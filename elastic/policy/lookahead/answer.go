@@ -12,8 +12,8 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// answer turns a plan into an Allocation with each job's reason. What cannot be
-// carried out, because jobs would wait for each other in a circle, stays as it is.
+// answer returns the plan as an Allocation with each job's reason. Moves that cannot be carried
+// out, because jobs would wait for each other in a circle, are left out.
 func (o *round) answer(chosen joint.Plan) elastic.Allocation {
 	a := make(elastic.Allocation, len(o.jobs))
 	few := o.snap
@@ -44,8 +44,8 @@ func (o *round) answer(chosen joint.Plan) elastic.Allocation {
 	return a
 }
 
-// placement names the nodes of a place. The order of shares is kept where the
-// cluster gives any split, and is that of the inventory where it does not.
+// placement returns the nodes of a place. If the cluster allows any split the shares keep their
+// order, else they are in the order of the inventory.
 func (o *round) placement(place []joint.Share) nodes.Placement {
 	ordered := place
 	if !o.snap.Limits.AnySplit() && !slices.IsSortedFunc(place, byNode) {
@@ -61,7 +61,7 @@ func (o *round) placement(place []joint.Share) nodes.Placement {
 
 func byNode(a, b joint.Share) int { return a.Node - b.Node }
 
-// explain says of every job why it gets what it gets.
+// explain sets for every job why it gets what it gets.
 func (o *round) explain(a elastic.Allocation, chosen joint.Plan) {
 	w := o.explainer(a, chosen)
 	for i := range o.jobs {
@@ -78,11 +78,11 @@ func (o *round) explain(a elastic.Allocation, chosen joint.Plan) {
 	}
 }
 
-// explainer is what the reasons need to know about the whole decision.
+// explainer is what the reasons of a decision are made from.
 type explainer struct {
 	*round
 	starts   []elastic.JobID // jobs that start now
-	ordinary []elastic.JobID // ordinary jobs that room is kept for
+	ordinary []elastic.JobID // ordinary jobs for which room is kept
 }
 
 func (o *round) explainer(a elastic.Allocation, chosen joint.Plan) explainer {
@@ -143,8 +143,8 @@ func (w explainer) waits(p *job) reason.Reason {
 	return w.obstacle(p).reason()
 }
 
-// inLine is the job's part in the order in which jobs start. What is promised to jobs with
-// deadlines is no gap to fill.
+// inLine returns the job's role in the queue (see Decision.Reserves). GPUs that are planned for
+// admitted jobs may not be backfilled.
 func (w explainer) inLine(p *job) (reserves bool, behind elastic.JobID) {
 	if w.stop || p.plan.held || p.plan.later || len(p.choices) == 0 {
 		return false, 0
@@ -187,7 +187,7 @@ func (w explainer) served() reason.Reason {
 	return w.causes.shrinks
 }
 
-// takes compares how long the rest takes, the move included, with staying.
+// takes compares the remaining time, including the resize, with that of staying.
 func (w explainer) takes(p *job, d elastic.Decision) reason.Reason {
 	why := reason.RestTakes{After: w.restAt(p, d) + p.ResizeCost, Before: p.stay, Assumed: p.Assumed()}
 	if w.untried(p, d) {
@@ -196,13 +196,13 @@ func (w explainer) takes(p *job, d elastic.Decision) reason.Reason {
 	return why
 }
 
-// untried reports whether the decision is for a type of GPU that the job was never seen on.
+// untried reports whether the decision is for a GPU type that the job never ran on.
 func (w explainer) untried(p *job, d elastic.Decision) bool {
 	kind := w.kindOf(p, d.Place)
 	return w.causes.byType && kind != "" && p.Curve.Observed(kind) == 0
 }
 
-// shifts says what a job that keeps its size moves for: itself or others.
+// shifts returns which jobs gain from the move of a job that keeps its size: itself or others.
 func (w explainer) shifts(p *job, d elastic.Decision) reason.Reason {
 	switch {
 	case w.restAt(p, d)+p.ResizeCost < p.stay:
@@ -215,13 +215,13 @@ func (w explainer) shifts(p *job, d elastic.Decision) reason.Reason {
 	return reason.OthersSoonerThere
 }
 
-// restAt is how long the rest takes at the decision's place, without the hope that
-// sizes that were never tried are decided with.
+// restAt returns the remaining time at the decision's place, without the bonus that decisions
+// give to sizes that were never tried.
 func (w explainer) restAt(p *job, d elastic.Decision) float64 {
 	return expected(w.curve(p, d.Place), d.Place.Split()) * p.Work
 }
 
-// expected is how many seconds a unit of work takes on a split, without hope.
+// expected returns the seconds per unit of work on a split, without that bonus.
 func expected(c *speed.Curve, split []int) float64 {
 	if c.Exact() {
 		seconds, _ := c.Split(split)
@@ -252,7 +252,7 @@ func (w explainer) keeps(p *job) reason.Reason {
 	return why
 }
 
-// comesFirst: the job waits, and others that run do not grow.
+// comesFirst returns the reason of a job that waits while running ones may not grow.
 func (p *job) comesFirst() reason.Reason {
 	return reason.ComesFirst{Job: int64(p.ID), GPUs: p.Least()}
 }

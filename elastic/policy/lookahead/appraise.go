@@ -6,11 +6,10 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/solve/joint"
 )
 
-// Appraise holds an allocation against the best there is: value is what it is worth in
-// the score of annealing and lookahead, best what the best of all sizes and places is
-// worth. It is false where the allocation leaves a job without GPUs that is to have
-// some now, or there is no plan. All plans are looked at: it is for a few jobs on a
-// few nodes.
+// Appraise compares an allocation with the optimum. value is its value in the score of
+// annealing and lookahead; best is the largest value of all sizes and places. ok is false if
+// the allocation leaves a job without GPUs that must have some now, or if there is no plan. All
+// plans are enumerated: it is for a few jobs on a few nodes.
 func Appraise(s elastic.Snapshot, a elastic.Allocation) (value, best float64, ok bool) {
 	o := newRound(s)
 	found := false

@@ -9,8 +9,8 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/policy/policytest"
 )
 
-// BenchmarkLookahead prints, beside the time, the CPU time of a decision and how far,
-// in percent, its value is below what no plan can exceed.
+// BenchmarkLookahead reports, beside the time, the CPU time of a decision and by how many
+// percent its value is below an upper bound of all plans.
 func BenchmarkLookahead(b *testing.B) {
 	for _, c := range []policytest.Site{
 		{Name: "64GPUs/40jobs/any", Nodes: 16, PerNode: 4, Jobs: 40, Waiting: 2, Any: true},
@@ -29,9 +29,9 @@ func BenchmarkLookahead(b *testing.B) {
 		b.Run(c.Name, func(b *testing.B) {
 			s := c.Snapshot()
 			before := cpu()
-			lookahead.Allocate(s) // later ones are cheaper: curves remember what they were asked
+			lookahead.Allocate(s) // later ones are cheaper: curves cache their answers
 			first := cpu() - before
-			value, bound := lookahead.Foresee(s)
+			value, bound := lookahead.ValueAndBound(s)
 			b.ReportAllocs()
 			before = cpu()
 			for b.Loop() {
@@ -44,7 +44,7 @@ func BenchmarkLookahead(b *testing.B) {
 	}
 }
 
-// cpu is the time this process has computed for: machines are shared.
+// cpu is the CPU time of this process: machines are shared.
 func cpu() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {

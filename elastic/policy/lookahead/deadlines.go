@@ -11,29 +11,29 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/solve/deadline"
 )
 
-// What a look ahead knows of deadlines. Jobs with one are planned for first (package
-// deadline): a job that is promised its end in time gets at least the share that keeps the
-// promise, and no job is started that would be in a promise's way. Within that the look
-// ahead decides as ever, so that a job with a deadline may well get more than it needs.
+// How look-ahead policies handle deadlines. Jobs with a deadline are planned for first (package
+// deadline): an admitted job gets at least the share that meets its deadline, and no job is
+// started that would break an admission. Within these constraints the policy decides as usual,
+// so a job with a deadline may get more than it needs.
 
-// deadlinePlan are what deadlines mean for a job now.
+// deadlinePlan is what its deadline requires of a job now.
 type deadlinePlan struct {
 	planned  bool
-	least    int  // GPUs it is to have now, or its promise breaks; 0 = it has no promise, or needs none yet
-	later    bool // waits for its time, or for ever: without a promise nothing is done for it
-	held     bool // waits, for it would be in the way of a promise to another
+	least    int  // GPUs that it needs now to keep its admission; 0 = it is not admitted, or needs none yet
+	later    bool // it waits for its start, or for ever: not admitted, it gets nothing
+	held     bool // it waits, because it would break another job's admission
 	decision elastic.Decision
 }
 
-// planDeadlines plans for the deadlines, apart for jobs that share no nodes.
+// planDeadlines plans for the deadlines, separately for jobs that share no nodes.
 func (o *round) planDeadlines() {
 	for _, classes := range o.deadlineNodes() {
 		o.planDeadlinesOn(classes)
 	}
 }
 
-// deadlineNodes lists the nodes, by class, of the jobs with deadlines, those together that some of
-// them could share.
+// deadlineNodes lists the node classes of the jobs with deadlines; classes that some of them
+// could share are in one group.
 func (o *round) deadlineNodes() [][]int {
 	var out [][]int
 	for i := range o.jobs {
@@ -90,7 +90,7 @@ func (o *round) planDeadlinesOn(classes []int) {
 	}
 }
 
-// free is how many GPUs there are on nodes of the classes that can be decided about.
+// free returns how many GPUs on nodes of the classes can be decided about.
 func (o *round) free(classes []int) (gpus int) {
 	for i, n := range o.floor {
 		if slices.Contains(classes, o.class[i]) {
@@ -100,8 +100,8 @@ func (o *round) free(classes []int) (gpus int) {
 	return gpus
 }
 
-// beside is what is left of the GPUs when ordinary jobs that wait have found theirs, as
-// far as they could without any job being stopped.
+// beside returns what is left of the GPUs after the ordinary jobs that wait have got theirs, as
+// far as possible without stopping a job.
 func (o *round) beside(classes []int, gpus int, jobs []deadline.Job) int {
 	least := 0
 	for _, j := range jobs {
@@ -120,7 +120,7 @@ func (o *round) beside(classes []int, gpus int, jobs []deadline.Job) int {
 	return gpus
 }
 
-// duty is the job as a plan for deadlines sees it; false when there is nothing to plan.
+// duty returns the job as a plan for deadlines sees it; false if there is nothing to plan.
 func (o *round) duty(d admission.Rules, p *job) (deadline.Job, bool) {
 	choices := p.choices
 	if p.Role == roles.Fixed {
@@ -153,8 +153,8 @@ func (o *round) duty(d admission.Rules, p *job) (deadline.Job, bool) {
 	return j, ok
 }
 
-// unit is how many seconds a unit of work is expected to take at a choice, without hope:
-// where the job is as measured, elsewhere on as few nodes as can be.
+// unit returns the expected seconds per unit of work at a choice, without the bonus for untried
+// sizes: for the job's present allocation as measured, else on as few nodes as possible.
 func (o *round) unit(p *job, c choice) float64 {
 	if c.gpus == p.Now && p.stay > 0 {
 		return p.stay / p.Work
@@ -180,8 +180,8 @@ func (o *round) planOf(d admission.Rules, p *job, j deadline.Job, plan deadline.
 	return t
 }
 
-// admitPromised starts the jobs that must not wait any longer, or a promise breaks, whoever
-// came before them.
+// admitPromised starts the jobs whose admission would break if they waited longer, before
+// earlier ones.
 func (o *round) admitPromised(room room) (starts int) {
 	for i := range o.jobs {
 		p := &o.jobs[i]
@@ -196,7 +196,7 @@ func (o *round) admitPromised(room room) (starts int) {
 	return starts
 }
 
-// brokenPromise is what it costs a plan when a job has less than its promise needs.
+// brokenPromise is the penalty of a plan in which a job has less than its admission needs.
 func (p *job) brokenPromise(size int) float64 {
 	if size < p.plan.least {
 		return wantDue
@@ -204,7 +204,7 @@ func (p *job) brokenPromise(size int) float64 {
 	return 0
 }
 
-// dated completes the decision on a job with what is to be said of its deadline.
+// dated adds the decision on its deadline to a job's decision.
 func (w explainer) dated(p *job, d elastic.Decision) elastic.Decision {
 	if !p.plan.planned || p.Spec.Deadline.IsZero() {
 		return d
@@ -214,7 +214,7 @@ func (w explainer) dated(p *job, d elastic.Decision) elastic.Decision {
 	return d
 }
 
-// waitsForDate is why a job waits on account of deadlines; nil when it does not.
+// waitsForDate returns why a job waits because of deadlines; nil if it does not.
 func (w explainer) waitsForDate(p *job) reason.Reason {
 	switch t := p.plan; {
 	case t.held:
@@ -227,8 +227,7 @@ func (w explainer) waitsForDate(p *job) reason.Reason {
 	return nil
 }
 
-// ends is when the job with a deadline ends, as far as can be seen; zero when that is not
-// in sight.
+// ends returns the expected end of the job with a deadline; zero if it is not known.
 func (w explainer) ends(p *job, d elastic.Decision) time.Time {
 	said := p.plan.decision
 	if !said.Promised || d.GPUs == 0 || p.Role == roles.Fixed {
@@ -239,7 +238,7 @@ func (w explainer) ends(p *job, d elastic.Decision) time.Time {
 		rest = w.restAt(p, d) + p.ResizeCost
 	}
 	if ends := w.snap.Now.Add(time.Duration(rest * float64(time.Second))); ends.Before(p.Spec.Deadline) {
-		return ends // else on what is planned for it
+		return ends // else by what is planned for it
 	}
 	return said.Ends
 }

@@ -7,30 +7,29 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/solve/joint"
 )
 
-// Allocate is the default. It values every job's remaining work by what finishing
-// it saves all jobs together (package costate), multiplies that by the speed a
-// size and place would give, the price of getting there taken off, and looks for
-// sizes and places together that add up to most (package joint). Hard rules come
-// first: a new request gets its minimum at once if any GPU can be freed, a started
-// job keeps its minimum, and jobs start in the order they came; promised deadlines come
-// before that (see deadlinePlan).
+// Allocate is the default policy. It values every job's remaining work by its shadow price: how
+// much finishing a unit of it saves all jobs together (package costate). The value of a size
+// and place is that price times the speed there, less the resize cost. It searches for the
+// sizes and places with the largest sum (package joint). Hard rules come first: admitted jobs
+// meet their deadlines (deadlinePlan), a new job gets its minimum as soon as GPUs can be freed,
+// a started job keeps its minimum, and jobs start in order of arrival.
 func Allocate(s elastic.Snapshot) elastic.Allocation {
 	o := newRound(s)
 	plan, _ := o.decide((*round).value, (*round).solve)
-	return o.answer(plan) // 7. With reasons, and in an order in which it can be done.
+	return o.answer(plan) // 7. Reasons, and an order in which the moves can be made.
 }
 
-// decide returns the plan and the problem it answers. It is given how work is valued,
-// and how the problem is solved.
+// decide returns the plan and the problem that it solves. The parameters are how work is
+// valued, and how the problem is solved.
 func (o *round) decide(value func(*round), solve func(*round, *joint.Problem) (joint.Plan, bool)) (joint.Plan, *joint.Problem) {
 	o.classify() // 1. Which jobs may be started, which may move, which stay as they are.
-	o.estimate() // 2. How long the rest of each job takes at every size.
+	o.estimate() // 2. The remaining time of each job at every size.
 	o.stop = o.mayStop()
-	o.planDeadlines() // 3. What deadlines that are promised need now.
-	o.admit()         // 4. Which of those that wait get their minimum now.
+	o.planDeadlines() // 3. What admitted jobs need now.
+	o.admit()         // 4. Which waiting jobs get their minimum now.
 	for {
-		value(o)      // 5. What the rest of each job is worth.
-		p := o.pose() // 6. Every place each job could have, with its value.
+		value(o)      // 5. The value of each job's remaining work.
+		p := o.pose() // 6. Every place that each job could have, with its value.
 		best, ok := solve(o, p)
 		if ok || !o.admitFewer() {
 			return best, p
@@ -38,9 +37,9 @@ func (o *round) decide(value func(*round), solve func(*round, *joint.Problem) (j
 	}
 }
 
-// solve finds the best sizes and places: from several promising lists of sizes,
-// placed in several orders, the best is improved step by step. It is false when
-// a job that must have GPUs finds none; then the plan changes nothing.
+// solve finds the best sizes and places: several promising lists of sizes are placed in several
+// orders, and the best result is improved step by step. It returns false if a job that must
+// have GPUs finds none; then the plan changes nothing.
 func (o *round) solve(p *joint.Problem) (joint.Plan, bool) {
 	rng := rand.New(rand.NewPCG(o.seed(), 0x51))
 	search, effort := joint.NewSearch(p), effortFor(len(p.Jobs))
@@ -62,11 +61,11 @@ func (o *round) solve(p *joint.Problem) (joint.Plan, bool) {
 	return search.Improve(best, effort.moves, rng), true
 }
 
-// effort is how much work goes into one decision; counted, not timed, so that the
-// same snapshot always gets the same answer.
+// effort is how much work is spent on one decision. It is counted, not timed, so that the same
+// snapshot always gets the same answer.
 type effort struct{ candidates, orders, moves int }
 
-// effortFor spends most where it is cheap.
+// effortFor spends most for few jobs, where it is cheap.
 func effortFor(jobs int) effort {
 	switch {
 	case jobs <= 32:
@@ -81,7 +80,7 @@ func effortFor(jobs int) effort {
 	return effort{1, 4, 12_000}
 }
 
-// seed makes the search of a snapshot its own: it depends on the jobs there are.
+// seed returns the random seed of a snapshot's search; it depends on the job ids.
 func (o *round) seed() uint64 {
 	h := uint64(14695981039346656037) // FNV-1a over the ids
 	for i := range o.jobs {

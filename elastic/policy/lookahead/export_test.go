@@ -6,15 +6,15 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/solve/knapsack"
 )
 
-// Foresee is a look ahead's plan in numbers: what its places are worth, and what no
-// plan can exceed: the best of each size for everybody, wherever that may be.
-func Foresee(s elastic.Snapshot) (value, bound float64) {
+// ValueAndBound returns the value of lookahead's plan and an upper bound: the value of the best sizes
+// if each job had its best place.
+func ValueAndBound(s elastic.Snapshot) (value, bound float64) {
 	o := newRound(s)
 	plan, p := o.decide((*round).value, (*round).solve)
 	return plan.Value, ceiling(p)
 }
 
-// ceiling is the value of the best sizes if each had its best place.
+// ceiling returns the value of the best sizes if each had its best place.
 func ceiling(p *joint.Problem) float64 {
 	capacity := 0
 	for _, n := range p.Nodes {
@@ -28,7 +28,7 @@ func ceiling(p *joint.Problem) float64 {
 	return solver.Choose(classes, capacity).Bound
 }
 
-// ways lists a job's sizes at their best.
+// ways lists a job's sizes at their best places.
 func ways(j *joint.Job) []knapsack.Option {
 	var out []knapsack.Option
 	if !j.Must {

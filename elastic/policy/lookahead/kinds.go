@@ -7,9 +7,10 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// What a look ahead knows of the types of GPU of nodes.
+// How look-ahead policies handle GPU types.
 
-// curve is a job's at a place: where there are several kinds of node, on the place's kind.
+// curve returns a job's curve at a place: if there are several types, the one for the type of
+// the place.
 func (o *round) curve(p *job, place nodes.Placement) *speed.Curve {
 	if !o.several {
 		return p.Curve
@@ -17,7 +18,7 @@ func (o *round) curve(p *job, place nodes.Placement) *speed.Curve {
 	return p.Curve.On(o.kindOf(p, place))
 }
 
-// typeOf is the number by which problems know a type of GPU on nodes that have several; 0 = any.
+// typeOf returns the number of a GPU type in problems, on nodes that have several; 0 = any.
 func (o *round) typeOf(kind string) int {
 	k := slices.Index(o.mixed, kind)
 	switch {
@@ -29,7 +30,7 @@ func (o *round) typeOf(kind string) int {
 	return k + 1
 }
 
-// kindOf is the type of the job's GPUs at a place, as speeds are kept by it.
+// kindOf returns the type of the job's GPUs at a place, as throughput is kept by it.
 func (o *round) kindOf(p *job, place nodes.Placement) string {
 	if own := p.Spec.Type(); own != "" {
 		return own
@@ -43,7 +44,7 @@ func (o *round) kindOf(p *job, place nodes.Placement) string {
 	return speed.KindOf(types)
 }
 
-// byKind is choices for a job that is faster on some types of GPU than on others.
+// byKind is choices for a job that is faster on some GPU types than on others.
 func (o *round) byKind(p *job, sizes []int, out []choice) []choice {
 	grid := o.grid(p)
 	on := make([][][]speed.Timed, len(p.group.kinds))
@@ -68,8 +69,8 @@ func (o *round) byKind(p *job, sizes []int, out []choice) []choice {
 	return out
 }
 
-// acrossTypes reports whether the job has several types of GPU on the classes of nodes only
-// if it is on several nodes.
+// acrossTypes reports whether the job can have several GPU types on the classes of nodes only
+// if it spans several nodes.
 func (o *round) acrossTypes(p *job, classes []int) bool {
 	if p.Spec.Type() != "" {
 		return false
@@ -78,7 +79,8 @@ func (o *round) acrossTypes(p *job, classes []int) bool {
 	return slices.ContainsFunc(classes, func(c int) bool { return o.snap.Nodes[slices.Index(o.class, c)].Type != first })
 }
 
-// kindOfClasses is the type of the job's GPUs on classes of nodes, as speeds are kept by it.
+// kindOfClasses returns the type of the job's GPUs on classes of nodes, as throughput is kept
+// by it.
 func (o *round) kindOfClasses(p *job, classes []int) string {
 	if own := p.Spec.Type(); own != "" {
 		return own

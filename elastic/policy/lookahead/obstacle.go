@@ -8,18 +8,18 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/reason"
 )
 
-// obstacle is what keeps a waiting job that comes first from starting.
+// obstacle is what keeps the first waiting job from starting.
 type obstacle struct {
 	want    int
-	all     int   // usable GPUs of its partition
+	all     int   // usable GPUs in its partition
 	free    []int // by node that has any
-	uneven  bool  // it takes any split
-	split   bool  // some split with different numbers is there now, and it takes none such
-	minimum int   // jobs that run there at their minimum
-	fixed   int   // jobs that run there and cannot be resized now
+	uneven  bool  // it accepts any split
+	split   bool  // a split with different numbers of GPUs is free, and the job accepts none such
+	minimum int   // number of jobs that run there at their minimum
+	fixed   int   // number of jobs that run there and cannot be resized now
 }
 
-// obstacle looks at the nodes that the job may use.
+// obstacle examines the nodes that the job may use.
 func (w explainer) obstacle(p *job) obstacle {
 	o := obstacle{want: p.Least(), uneven: p.Spec.AllowUneven || w.snap.Limits.AnySplit()}
 	o.split = !o.uneven && roles.Unevenly(w.snap.Nodes, &p.Job, o.want, w.snap.Limits)
@@ -48,7 +48,7 @@ func (w explainer) obstacle(p *job) obstacle {
 	return o
 }
 
-// reason is the obstacle as one.
+// reason returns the obstacle as a reason.
 func (o obstacle) reason() reason.Reason {
 	return reason.WaitsForRoom{GPUs: o.want, All: o.all, Free: o.free, Uneven: o.split, Minimum: o.minimum, Fixed: o.fixed}
 }

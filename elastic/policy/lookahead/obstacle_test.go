@@ -8,7 +8,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/say"
 )
 
-// TestObstacles: what is said of a job that waits is what keeps it waiting.
+// TestObstacles: the reason given for a waiting job is what keeps it waiting.
 func TestObstacles(t *testing.T) {
 	for want, got := range map[string]reason.Reason{
 		"waiting for 11 GPUs: 11 are free, as 3+4+4 on 3 nodes, but a job gets the same number on each node; --allow-uneven at submit lifts that": obstacle{want: 11, all: 12, free: []int{3, 4, 4}, split: true}.reason(),

@@ -11,33 +11,33 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/solve/joint"
 )
 
-// What must be outweighs what pays: values of work add up to the number of jobs.
+// Values of requirements, which outweigh all gains: the values of work add up to the number of
+// jobs. Their ORDER is their priority.
 const (
-	wantDemand  = 1e6 // an ordinary job that waits finds room
-	wantPin     = 1e4 // a pinned job has its pin
-	wantDue     = 5e3 // a job has what its promised deadline needs
-	restPenalty = 1e3 // a job that moved a moment ago is left alone
+	wantDemand  = 1e6 // a waiting ordinary job finds room
+	wantPin     = 1e4 // a pinned job has the size of its pin
+	wantDue     = 5e3 // a job has what its admission needs
+	restPenalty = 1e3 // a job that was moved lately stays
 )
 
-// horizon is over how long a resize is expected to be of use, in seconds: the next
-// arrival or end changes everything again. From 400 to 4000 nothing changes by more
-// than half a percent on the published workloads; short ones restart jobs less.
+// horizon is the time for which a resize is expected to be of use, in seconds: the next arrival
+// or end changes everything again. From 400 to 4000 results change by at most 0.5% on the
+// published workloads; short horizons restart jobs less often.
 const horizon = 500.0
 
-// steps bounds the search for sizes: the best of a few that are nearly as good is
-// found soon, to prove it best may take long.
+// steps bounds the search for sizes: near-optimal sizes are found soon, to prove optimality may
+// take long.
 const steps = 200_000
 
-// patience is how many times the price of a move the horizon is at least: where moves
-// are dear there are fewer of them, and each is of use for longer.
+// patience is the minimum of the horizon as a multiple of the resize cost: where resizes are
+// expensive there are fewer of them, and each is of use for longer.
 const patience = 8.0
 
-// payback is how many times its price a move has to bring in when the site does
-// not say.
+// payback is how many times its cost a resize has to save if the site does not set it.
 const payback = 2.0
 
-// pose writes the decision down as a problem of places and values: first the jobs,
-// then the ordinary jobs that wait for room.
+// pose formulates the decision as a problem of places and values: first the jobs, then the
+// ordinary jobs that wait for room.
 func (o *round) pose() *joint.Problem {
 	p := &joint.Problem{Nodes: o.poseNodes(), Share: o.snap.Limits.ShareNodes, AtOnce: o.snap.Limits.AtOnce(), Near: 0.01}
 	o.posed = o.posed[:0]
@@ -56,6 +56,8 @@ func (o *round) pose() *joint.Problem {
 	return p
 }
 
+// poseNodes returns the nodes without the jobs to decide about. What a node does not declare,
+// CPUs or memory, is not counted (-1).
 func (o *round) poseNodes() []joint.Node {
 	out := make([]joint.Node, len(o.floor))
 	for i, n := range o.floor {
@@ -105,7 +107,7 @@ func (o *round) poseJob(p *job) joint.Job {
 	return j
 }
 
-// poseSplits adds the options of a size on one group of nodes, or, with 0, on any.
+// poseSplits adds the options of a size on one group of nodes or, with 0, on any.
 func (o *round) poseSplits(to []joint.Option, p *job, size int, splits []speed.Timed, of int) []joint.Option {
 	for _, s := range splits {
 		to = append(to, joint.Option{Split: s.Split, Value: o.moveWorth(p, size, s.Seconds*p.Work, horizon), Loose: s.Loose, Of: of})
@@ -113,9 +115,9 @@ func (o *round) poseSplits(to []joint.Option, p *job, size int, splits []speed.T
 	return to
 }
 
-// poseDemand is an ordinary job as one that wants one size: room for it outweighs
-// any growth, but no job is stopped for it. The first to wait comes first. Slurm gives it
-// what nodes.Reserve sets aside.
+// poseDemand returns an ordinary job as a job with one size: room for it outweighs any growth,
+// but no job is stopped for it. Earlier ones come first. Slurm gives it what nodes.Reserve sets
+// aside.
 func (o *round) poseDemand(d elastic.Demand, k int) joint.Job {
 	g := o.group(d.Partition, d.Type)
 	count, share := d.Want().Shape(o.floor)
@@ -129,7 +131,7 @@ func (o *round) poseDemand(d elastic.Demand, k int) joint.Job {
 	}
 }
 
-// stayWorth is the value of staying where it is; 0 when it is nowhere.
+// stayWorth returns the value of staying; 0 if the job has no place.
 func (p *job) stayWorth() float64 {
 	if p.Now == 0 {
 		return 0
@@ -141,9 +143,9 @@ func (p *job) stayWorth() float64 {
 	return v
 }
 
-// moveWorth is the value of a new place in which the rest takes so many seconds. A
-// running job pays for the move: its dead time out of the horizon, and against the
-// time that is left, for which short jobs are not moved at their end.
+// moveWorth returns the value of a new place where the job's remaining time is rest seconds. A
+// running job pays for the move: the dead time counts against the horizon, and against the
+// remaining time, so that jobs near their end are not moved.
 func (o *round) moveWorth(p *job, size int, rest, horizon float64) float64 {
 	v := p.worth / rest
 	if p.Now > 0 {
@@ -162,8 +164,8 @@ func (o *round) moveWorth(p *job, size int, rest, horizon float64) float64 {
 	return v - p.brokenPromise(size)
 }
 
-// useful is the share of a horizon that a move leaves of it. It remembers the last answer:
-// places are valued one after the other under the same horizon.
+// useful returns the share of a horizon that is left after the move. It caches the last answer,
+// because places are valued one after the other for one horizon.
 func (p *job) useful(horizon float64) float64 {
 	if p.use.horizon != horizon {
 		p.use.horizon, p.use.share = horizon, math.Max(0, 1-p.ResizeCost/max(horizon, patience*p.ResizeCost))
@@ -171,20 +173,19 @@ func (p *job) useful(horizon float64) float64 {
 	return p.use.share
 }
 
-// guesses are ways to guess what a size is worth before its place is known.
+// guesses are ways to estimate the value of a size before its place is known.
 var guesses = []func(choice) float64{
 	choice.typical,
 	func(c choice) float64 { return c.best },
 	func(c choice) float64 { return c.packed },
 }
 
-// horizons are tried one after the other: a calm one, an impatient one, and as if
-// moves were free in the long run. Plans are compared under the usual one.
+// horizons are tried in turn: a long one, a short one, and one in which moves cost nothing in
+// the long run. Plans are compared under the usual one.
 var horizons = []float64{1200, 300, math.Inf(1)}
 
-// candidates lists sizes worth placing: the exact solution of the multiple-choice
-// knapsack over sizes, under several beliefs about places and horizons, and what
-// is now.
+// candidates lists promising sizes to place: the exact solutions of the multiple-choice
+// knapsack over sizes, for several estimates of places and horizons, and the present sizes.
 func (o *round) candidates(p *joint.Problem, count int) [][]int {
 	var out [][]int
 	add := func(sizes []int) {
@@ -199,7 +200,7 @@ func (o *round) candidates(p *joint.Problem, count int) [][]int {
 	return out
 }
 
-// asNow is what each job has, and the minimum for those that must start.
+// asNow returns the present size of each job, and the minimum for those that must start.
 func (o *round) asNow(p *joint.Problem) []int {
 	sizes := make([]int, len(p.Jobs))
 	for k, i := range o.posed {
@@ -214,8 +215,8 @@ func (o *round) asNow(p *joint.Problem) []int {
 	return sizes
 }
 
-// sized solves the knapsack of sizes. What a job must have is set aside first: it is
-// the option of weight 0.
+// sized solves the knapsack of sizes. What a job must have is set aside first: it is the option
+// of weight 0.
 func (o *round) sized(jp *joint.Problem, belief func(choice) float64, horizon float64) []int {
 	sizes := make([]int, len(jp.Jobs))
 	capacity := o.gpus
@@ -255,7 +256,7 @@ func (o *round) sized(jp *joint.Problem, belief func(choice) float64, horizon fl
 	return sizes
 }
 
-// sizeWorth is the value of a size before its place is known.
+// sizeWorth returns the value of a size before its place is known.
 func (o *round) sizeWorth(p *job, c choice, belief func(choice) float64, horizon float64) float64 {
 	v := o.moveWorth(p, c.gpus, belief(c), horizon)
 	if c.gpus == p.Now {

@@ -14,77 +14,79 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// round is one look ahead in the making.
+// round is one decision under construction.
 type round struct {
 	snap    elastic.Snapshot
 	at      map[string]int // node by name
-	floor   []nodes.Node   // with the use of everything that is not decided about
-	class   []int          // of each node
-	sorts   []string       // the partitions and type of each class
+	floor   []nodes.Node   // inventory with the use of everything that is not decided about
+	class   []int          // class of each node
+	sorts   []string       // partitions and type of each class
 	groups  map[string]*group
 	jobs    []job // in order of the snapshot: first come, first served
 	moving  map[elastic.JobID]elastic.Intent
-	gpus    int   // that can be decided about
+	gpus    int   // GPUs that can be decided about
 	posed   []int // jobs of the problem, by index into jobs
 	stop    bool  // started jobs may be stopped now
-	starts  int   // how many of those that wait are started, or get a minimum, at most
+	starts  int   // how many waiting jobs are started, or get a minimum, at most
 	solver  knapsack.Solver
 	classes knapsack.Classes
 	sizes   []int    // workspace of accepted
 	several bool     // there are several types of GPU
-	mixed   []string // types of GPU of the nodes that have several
+	mixed   []string // GPU types of the nodes that have several
 	causes  causes
 }
 
-// causes are the reasons in which lookahead and welfare differ.
+// causes are the reasons that differ between lookahead and welfare.
 type causes struct {
-	stops   reason.Reason // which job goes first where jobs are stopped
-	shrinks reason.Reason // what others do with GPUs that are given back
+	stops   reason.Reason // which job has priority where jobs are stopped
+	shrinks reason.Reason // what other jobs do with GPUs that are given back
 	stays   reason.Reason // why a job does not grow
-	byType  bool          // it tells types of GPU apart
+	byType  bool          // it distinguishes GPU types
 }
 
 var endTimeCauses = causes{stops: reason.EndSoonerFirst, shrinks: reason.OthersEndSooner, stays: reason.NoResizePays}
 
-// job is a job with what every step of a look ahead needs to know of it.
+// job is a job with what every step of a decision needs to know about it.
 type job struct {
 	roles.Subject
 	group   *group
-	choices []choice                         // accepted sizes with a split that exists, ascending
-	must    bool                             // may not be left without GPUs
+	choices []choice                         // accepted sizes for which a split exists, ascending
+	must    bool                             // MUST NOT be left without GPUs
 	admit   bool                             // waits and gets its minimum now
-	rests   bool                             // moved a moment ago
-	behind  *job                             // waits because this one came first
-	end     float64                          // seconds the rest would take on an equal share
-	stay    float64                          // seconds the rest takes where it is; 0 when it is nowhere
-	worth   float64                          // co-state: seconds saved, over all jobs, by doing the rest
-	surely  float64                          // of what another size promises, the part that is not noise
-	plan    deadlinePlan                     // what deadlines mean for it
+	rests   bool                             // was moved lately
+	behind  *job                             // the earlier job that this one waits for
+	end     float64                          // remaining seconds on an equal share of the GPUs
+	stay    float64                          // remaining seconds at its present place; 0 without one
+	worth   float64                          // shadow price (co-state): seconds saved, over all jobs, by finishing its remaining work
+	surely  float64                          // the share of a predicted gain that is not measurement noise
+	plan    deadlinePlan                     // what its deadline requires
 	use     struct{ horizon, share float64 } // see useful
 }
 
-// choice is a size with the ways to have it.
+// choice is a size with its possible splits.
 type choice struct {
 	gpus   int
-	splits []speed.Timed   // seconds a unit, fastest first; on the type of GPU it is fastest on
-	kinds  [][]speed.Timed // the same on each of the group's kinds; nil where speeds do not tell these apart
-	best   float64         // seconds the rest takes with the fastest
-	packed float64         // and on the fewest nodes
+	splits []speed.Timed   // with seconds per unit, fastest first; on the GPU type where it is fastest
+	kinds  [][]speed.Timed // the same on each of the group's types; nil if the speeds do not differ
+	best   float64         // remaining seconds with the fastest split
+	packed float64         // and with the fewest nodes
 }
 
-// typical is what the rest is expected to take at a size before its place is known:
-// somewhat nearer the fastest split than the tightest.
+// typical returns the expected remaining time at a size before its place is known: somewhat
+// nearer to the fastest split than to the one on the fewest nodes.
 func (c choice) typical() float64 { return 0.6*c.best + 0.4*c.packed }
 
 // group is the part of the cluster that the jobs of a partition may use.
 type group struct {
-	kinds   [][]int // classes used together, best first: one GPU type, then all
+	kinds   [][]int // classes that may be used together, best first: one GPU type, then all
 	classes []int   // all of them
 	grid    speed.Grid
 	gpus    int
-	sizes   []int // worth trying when a job accepts any
+	sizes   []int // sizes to try for a job that accepts any
 }
 
+// newRound sorts the nodes into classes: nodes of one class have the same partitions and the
+// same GPU type, so a job may use all of them or none.
 func newRound(s elastic.Snapshot) *round {
 	o := &round{
 		snap: s, at: make(map[string]int, len(s.Nodes)), groups: map[string]*group{},
@@ -113,7 +115,8 @@ func newRound(s elastic.Snapshot) *round {
 	return o
 }
 
-// group returns what a partition's jobs may use that ask for a type of GPU; "" = any.
+// group returns the nodes that jobs of a partition may use if they request a GPU type; "" =
+// any.
 func (o *round) group(partition, kind string) *group {
 	key := partition + " " + kind
 	g, ok := o.groups[key]
@@ -124,6 +127,8 @@ func (o *round) group(partition, kind string) *group {
 	return g
 }
 
+// newGroup returns the nodes of partitions (comma separated) for a GPU type, with the splits
+// that they allow; own is the requested type, "" = any.
 func (o *round) newGroup(partitions, own string) *group {
 	g := &group{grid: speed.Grid{Any: o.snap.Limits.AnySplit()}}
 	for _, partition := range strings.Split(partitions, ",") {
@@ -150,7 +155,7 @@ func (o *round) newGroup(partitions, own string) *group {
 			}
 			kinds[k] = append(kinds[k], c)
 		}
-		if len(kinds) > 1 { // mixed types last: they run at the pace of the slowest
+		if len(kinds) > 1 { // mixed types last: they run at the speed of the slowest
 			kinds = append(kinds, all)
 		}
 		g.kinds = append(g.kinds, kinds...)
@@ -167,11 +172,11 @@ func (o *round) newGroup(partitions, own string) *group {
 	return g
 }
 
-// dense is up to how many GPUs every size is worth trying; beyond, whole nodes in
-// growing steps keep fragments and choices few.
+// dense is the number of GPUs up to which every size is tried. Beyond it only whole nodes in
+// growing steps are, which keeps fragments and choices few.
 const dense = 64
 
-// usualSizes lists the sizes worth trying for a job that accepts any.
+// usualSizes lists the sizes to try for a job that accepts any.
 func usualSizes(most, perNode int) []int {
 	var out []int
 	for n := 1; n <= min(most, dense); n++ {
@@ -195,8 +200,8 @@ func spaced(k int) bool {
 	return k == 1 || k == 3
 }
 
-// classify tells the jobs that can be decided about from the others, and puts what
-// the others have on the floor.
+// classify separates the jobs that can be decided about from the others, and books what the
+// others have on the floor.
 func (o *round) classify() {
 	var fixtures []nodes.Load
 	o.jobs = make([]job, len(o.snap.Jobs))
@@ -222,6 +227,7 @@ func (o *round) classify() {
 	}
 }
 
+// committed is Snapshot.Committed, without a search of the intents.
 func (o *round) committed(j *elastic.Job) nodes.Placement {
 	if _, ok := o.moving[j.ID]; !ok {
 		return j.Place
@@ -229,6 +235,7 @@ func (o *round) committed(j *elastic.Job) nodes.Placement {
 	return o.snap.Committed(*j)
 }
 
+// roleOf is Classify, without a search of the intents.
 func (o *round) roleOf(j *roles.Subject) (roles.Role, reason.Reason) {
 	few := o.snap
 	few.Intents = nil
@@ -238,8 +245,8 @@ func (o *round) roleOf(j *roles.Subject) (roles.Role, reason.Reason) {
 	return j.Classify(&few)
 }
 
-// strands names a node of a place where nothing new is started, and why that is; nil
-// when there is none.
+// strands returns why Slurm starts nothing new on a node of the place; nil if there is no such
+// node.
 func (o *round) strands(place nodes.Placement) reason.Reason {
 	for _, s := range place {
 		i, known := o.at[s.Node]
@@ -253,12 +260,12 @@ func (o *round) strands(place nodes.Placement) reason.Reason {
 	return nil
 }
 
+// nothingNew returns why no new job is placed on the node.
 func nothingNew(n *nodes.Node) reason.Reason {
 	return reason.NothingNew{Node: n.Name, State: n.Why.State, Note: n.Why.Note, Until: n.Why.Until}
 }
 
-// estimate fills in how long the rest of each job takes, as it is and at every
-// size.
+// estimate sets the remaining time of each job, at its present size and at every other.
 func (o *round) estimate() {
 	typical := o.work()
 	for i := range o.jobs {
@@ -269,7 +276,7 @@ func (o *round) estimate() {
 		if p.Curve.Samples() == 0 && !p.Finished() {
 			p.Work = typical
 		}
-		if p.Work <= 0 { // it has done all it said it would do
+		if p.Work <= 0 { // it has done all its declared work
 			p.Work = leastRest * math.Max(1, p.Spec.Total)
 		}
 		if len(p.At) > 0 {
@@ -291,16 +298,16 @@ func (o *round) fix(p *job, why reason.Reason) {
 	o.gpus -= p.Now
 }
 
-// leastPrice is the least a move is taken to cost, in seconds: it keeps jobs from
-// changing places for nothing.
+// leastPrice is the least resize cost that is assumed, in seconds: it keeps jobs from
+// exchanging places for nothing.
 const leastPrice = 5.0
 
-// leastRest is the part of its total a job is taken to have left when it has done
-// more than it said.
+// leastRest is the share of its total that a job is assumed to have left when it has done more
+// than its declared work.
 const leastRest = 0.01
 
-// work estimates the units left of every job with a known speed, and returns what
-// the others are taken to need on one GPU, in seconds.
+// work estimates the remaining units of every job with a known speed, and returns what the
+// other jobs are assumed to need on 1 GPU, in seconds.
 func (o *round) work() (typical float64) {
 	var known []float64
 	for i := range o.jobs {
@@ -311,7 +318,7 @@ func (o *round) work() (typical float64) {
 	return roles.MedianWork(known)
 }
 
-// choices lists the sizes a job accepts and some split exists for.
+// choices lists the sizes that a job accepts and for which some split exists.
 func (o *round) choices(p *job) []choice {
 	sizes := o.accepted(p)
 	out := make([]choice, 0, len(sizes))
@@ -326,7 +333,7 @@ func (o *round) choices(p *job) []choice {
 	return out
 }
 
-// grid is the splits the cluster can give the job.
+// grid returns the splits that the cluster can give the job.
 func (o *round) grid(p *job) speed.Grid {
 	grid := p.group.grid
 	grid.Uneven = p.Spec.AllowUneven
@@ -336,8 +343,8 @@ func (o *round) grid(p *job) speed.Grid {
 	return grid
 }
 
-// accepted lists the sizes worth trying that a job accepts, ascending. It is valid
-// until the next call.
+// accepted lists the sizes to try that a job accepts, ascending. The result is valid until the
+// next call.
 func (o *round) accepted(p *job) []int {
 	sizes := p.group.sizes
 	switch {
@@ -367,7 +374,7 @@ func (p *job) choice(n int, splits []speed.Timed) choice {
 	return c
 }
 
-// fewest is the way to have the size on the fewest nodes.
+// fewest returns the split of the size with the fewest nodes.
 func (c choice) fewest() speed.Timed {
 	fewest := c.splits[0]
 	for _, s := range c.splits[1:] {

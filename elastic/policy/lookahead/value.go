@@ -9,20 +9,20 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/solve/costate"
 )
 
-// tilt discounts long jobs a little for arrivals that are not known yet: a job's
-// value is multiplied by (seconds its rest takes at best / 1 h)^tilt. Where jobs may
-// be stopped less of it is needed.
+// tilt discounts long jobs slightly, in anticipation of future arrivals: a job's value is
+// multiplied by (its remaining seconds at best / 3600)^tilt. Where jobs may be stopped a
+// smaller discount is enough.
 const (
 	tiltKept    = -0.1
 	tiltStopped = -0.05
 )
 
-// sampled bounds the jobs whose co-states are computed one by one. Of more, every
-// k-th stands for its neighbours in the order of end, on a k-th of the GPUs: the
-// recursion depends on the mix of jobs, not on their number.
+// sampled bounds the jobs whose co-states are computed one by one. Of more jobs, every k-th
+// stands for its neighbours in the order of end, on a k-th of the GPUs: the recursion depends
+// on the mix of jobs, not on their number.
 const sampled = 400
 
-// value finds the co-state of every job that runs or starts now.
+// value sets the co-state of every job that runs or starts now.
 func (o *round) value() {
 	who := o.inOrderOfEnd()
 	every := 1 + len(who)/sampled
@@ -41,7 +41,7 @@ func (o *round) value() {
 	}
 }
 
-// costates values jobs listed in the order they end.
+// costates returns the values of jobs, which are listed in the order of their ends.
 func (o *round) costates(who []*job, gpus float64) []float64 {
 	hulls := make([]costate.Hull, len(who))
 	var points []costate.Point
@@ -57,7 +57,7 @@ func (o *round) costates(who []*job, gpus float64) []float64 {
 			}
 			points = append(points, costate.Point{GPUs: float64(c.gpus), Rate: 1 / p.rest(c)})
 		}
-		if len(points) == 0 { // no size left is what its promise needs: the next best
+		if len(points) == 0 { // no size is left that meets its admission: the next best
 			c := p.choices[len(p.choices)-1]
 			points = append(points, costate.Point{GPUs: float64(c.gpus), Rate: 1 / p.rest(c)})
 		}
@@ -68,8 +68,8 @@ func (o *round) costates(who []*job, gpus float64) []float64 {
 	return solver.Values(hulls, max(gpus, floors))
 }
 
-// rest is how long the job's rest is expected to take at a choice: as measured
-// where it is, typically elsewhere.
+// rest returns the expected remaining time of the job at a choice: as measured for its present
+// one, typical for others.
 func (p *job) rest(c choice) float64 {
 	if c.gpus == p.Now && p.stay > 0 {
 		return p.stay
@@ -77,6 +77,7 @@ func (p *job) rest(c choice) float64 {
 	return c.typical()
 }
 
+// fastest returns the job's remaining time at its best size, in seconds.
 func (p *job) fastest() float64 {
 	best := math.Inf(1)
 	for _, c := range p.choices {
@@ -85,8 +86,7 @@ func (p *job) fastest() float64 {
 	return best
 }
 
-// inOrderOfEnd lists the jobs in the order in which they would end if all had an
-// equal share.
+// inOrderOfEnd lists the jobs in the order in which they would end if all had an equal share.
 func (o *round) inOrderOfEnd() []*job {
 	var who []*job
 	for i := range o.jobs {
@@ -108,7 +108,7 @@ func (o *round) inOrderOfEnd() []*job {
 	return who
 }
 
-// active reports whether the job takes part: it runs and may move, or may start.
+// active reports whether the job takes part: it runs and may move, or it may start.
 func (p *job) active() bool {
 	return len(p.choices) > 0 && (p.Role == roles.Movable || p.Role == roles.Waiting && p.admit)
 }

@@ -10,31 +10,32 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/solve/welfare"
 )
 
-// Welfare makes social welfare as large as it can: what running is worth to users, in
-// proportion to speed, less what it costs the provider (package welfare). Speeds are
-// told apart by the type of the GPUs, and pairs of a model and a type that were tried
-// little are hoped to be faster (package bandit). The hard rules come first, as in a
-// look ahead: minimums, which jobs start, and in which order.
+// Welfare maximizes social welfare: the value of running jobs to users, in proportion to speed,
+// less the cost to the provider (package welfare). Speeds are distinguished by GPU type, and
+// rarely tried pairs of a model and a type get a bonus (package bandit). The hard rules come
+// first, as in lookahead: minimums, which jobs start, and in which order.
 func Welfare(s elastic.Snapshot) elastic.Allocation {
 	w := newWelfareRound(s)
 	return w.answer(w.decide())
 }
 
-// welfareCauses is how a decision by welfare says why.
+// welfareCauses are the reasons of a decision by welfare.
 var welfareCauses = causes{
 	stops: reason.WorthMoreFirst, shrinks: reason.OthersWorthMore, stays: reason.NoResizeWorth, byType: true,
 }
 
-// welfareRound is one decision by welfare: a round whose values are money an hour.
+// welfareRound is one decision by welfare: a round whose values are money per hour.
 type welfareRound struct {
 	*round
 	costs      elastic.Costs
-	types      []string  // of GPUs, in order of the inventory
+	types      []string  // GPU types, in order of the inventory
 	stays      []bool    // by job of the problem: its first option is to stay
-	classNodes [][]int32 // by list of classes: their nodes
+	classNodes [][]int32 // the nodes of each list of classes
 	classLists [][]int   // the lists
 }
 
+// newWelfareRound returns a round with the site's costs. Without costs only the value of runs
+// counts.
 func newWelfareRound(s elastic.Snapshot) *welfareRound {
 	w := &welfareRound{round: newRound(s), costs: elastic.Costs{Value: 1}}
 	w.causes = welfareCauses
@@ -49,17 +50,18 @@ func newWelfareRound(s elastic.Snapshot) *welfareRound {
 	return w
 }
 
-// mostCost is a cost that nothing a GPU does is worth: that is at most superlinear growth.
+// mostCost is a cost that no use of a GPU is worth, because speed-ups are at most slightly
+// superlinear.
 const mostCost = 10
 
-// normalized has an hour of a GPU at its best use be worth 1, so that in no currency costs
-// come before pins, rests and ordinary jobs' demands.
+// normalized scales the costs so that an hour of a GPU at its best use is worth 1. So costs
+// rank below pins, rests and the demands of ordinary jobs in any currency.
 func normalized(c elastic.Costs) elastic.Costs {
 	per := func(cost float64) float64 {
 		if cost <= 0 {
 			return 0
 		}
-		return min(mostCost, cost/c.Value) // of what is worth nothing every cost is the highest
+		return min(mostCost, cost/c.Value) // if GPU time has no value every cost is the highest
 	}
 	types := make(map[string]float64, len(c.Types))
 	for kind, cost := range c.Types {
@@ -68,6 +70,9 @@ func normalized(c elastic.Costs) elastic.Costs {
 	return elastic.Costs{Value: 1, GPU: per(c.GPU), Types: types, CPU: per(c.CPU), MemoryGB: per(c.MemoryGB), Peak: c.Peak, Surcharge: c.Surcharge}
 }
 
+// decide follows the same steps as round.decide, with values in money per hour and without
+// plans for deadlines. While a plan has no room for all jobs that must start, fewer are
+// started.
 func (w *welfareRound) decide() joint.Plan {
 	w.classify()
 	w.estimate()
@@ -83,8 +88,8 @@ func (w *welfareRound) decide() joint.Plan {
 	}
 }
 
-// search searches from what is, with minimums for those that start, from minimums for
-// all, and from what greedy choices make of these. It is false when a job that must
+// search starts from the present allocation with minimums for starting jobs, from minimums
+// for all, and from what greedy choices make of these. It returns false if a job that must
 // have GPUs finds none.
 func (w *welfareRound) search(placing *joint.Problem, p *welfare.Problem) (joint.Plan, bool) {
 	rng := rand.New(rand.NewPCG(w.seed(), 0xe))
@@ -113,7 +118,7 @@ func (w *welfareRound) search(placing *joint.Problem, p *welfare.Problem) (joint
 	return w.asShares(best, placing, p), true
 }
 
-// leastSizes is the least that each job must have.
+// leastSizes returns the smallest size that each job must have.
 func (w *welfareRound) leastSizes(placing *joint.Problem) []int {
 	sizes := make([]int, len(placing.Jobs))
 	for k, i := range w.posed {
@@ -124,10 +129,10 @@ func (w *welfareRound) leastSizes(placing *joint.Problem) []int {
 	return sizes
 }
 
-// fullEffort is up to how many jobs no work is spared.
+// fullEffort is the number of jobs up to which the effort is not reduced.
 const fullEffort = 200
 
-// welfareEffort is how much work goes into one decision; counted, not timed.
+// welfareEffort returns how much work is spent on one decision; it is counted, not timed.
 func welfareEffort(jobs int) welfare.Effort {
 	switch {
 	case jobs <= 4: // an exchange among three jobs is one chance in some thousand
@@ -140,7 +145,7 @@ func welfareEffort(jobs int) welfare.Effort {
 	return welfare.Effort{Members: 8, Steps: 400}
 }
 
-// asShares is a plan of the search as shares of nodes.
+// asShares converts a plan of the search into shares of nodes.
 func (w *welfareRound) asShares(plan welfare.Plan, placing *joint.Problem, p *welfare.Problem) joint.Plan {
 	out := joint.Plan{Places: make([][]joint.Share, len(plan.Places)), Value: plan.Welfare}
 	for i, at := range plan.Places {
@@ -149,7 +154,7 @@ func (w *welfareRound) asShares(plan welfare.Plan, placing *joint.Problem, p *we
 	return out
 }
 
-// shares is a job's place as shares of nodes, in the memory given.
+// shares returns a job's place as shares of nodes, in the memory given.
 func (w *welfareRound) shares(i int, at welfare.Place, placing *joint.Problem, p *welfare.Problem, in []joint.Share) []joint.Share {
 	switch {
 	case at.Option == welfare.None:
@@ -168,8 +173,8 @@ func (w *welfareRound) shares(i int, at welfare.Place, placing *joint.Problem, p
 	return in
 }
 
-// asOptions is a plan of shares as options; a job with a place that is none of its options
-// is left where it is, or without.
+// asOptions converts a plan of shares into options. A job whose place is none of its options
+// stays as it is, or without GPUs.
 func (w *welfareRound) asOptions(plan joint.Plan, placing *joint.Problem, p *welfare.Problem) welfare.Plan {
 	out := welfare.Plan{Places: make([]welfare.Place, len(p.Jobs))}
 	for i := range p.Jobs {

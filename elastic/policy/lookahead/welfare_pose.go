@@ -12,8 +12,8 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/solve/welfare"
 )
 
-// The resources of a node. The last is counted so that two jobs on several nodes do not
-// share one.
+// The resources of a node. The last one is counted so that two jobs on several nodes do not
+// share a node.
 const (
 	resGPU = iota
 	resCPU
@@ -22,23 +22,23 @@ const (
 	resources
 )
 
-// speedError is how far off, relatively, the speed of a job is taken to be on a type of GPU
-// on which one epoch of it was seen, and mostBonus what it is hoped to gain there. A job that
-// runs elsewhere is hoped to gain untriedBonus where it was never tried: that is more than what
-// staying may gain after one epoch, and the price of the move, or no type would be tried.
+// speedError is the relative standard deviation assumed for a job's speed on a GPU type of
+// which one epoch was measured, and mostBonus the largest bonus there. A job that runs
+// elsewhere gets untriedBonus for a type where it never ran: more than staying can gain after
+// one epoch, plus the resize cost; otherwise no type would be tried.
 const (
 	speedError   = 0.1
 	mostBonus    = 0.3
 	untriedBonus = 0.5
 )
 
-// stayBonus is what staying counts more than it is worth, so that nothing changes for
-// nothing: many runs are worth the same.
+// stayBonus is the factor by which staying counts more than its value, so that nothing changes
+// without a gain: many allocations have equal values.
 const stayBonus = 1.001
 
-// valueJobs makes a job worth what users pay for an hour of a GPU at its best use, that
-// of its smallest size on the type it is fastest on, times the hours that its rest would
-// take so: what an hour of a run is worth is in proportion to its speed.
+// valueJobs sets the value of a job to what users pay for an hour of a GPU at its best use (its
+// smallest size on the type where it is fastest), times the hours that its remaining work would
+// take there. So the value of an hour of a run is proportional to its speed.
 func (w *welfareRound) valueJobs() {
 	for i := range w.jobs {
 		p := &w.jobs[i]
@@ -51,17 +51,17 @@ func (w *welfareRound) valueJobs() {
 				alone = min(alone, s.Seconds)
 			}
 		}
-		if math.IsInf(alone, 1) { // it runs on no type so, as far as is known
+		if math.IsInf(alone, 1) { // it runs on no type at this size, as far as is known
 			alone = p.choices[0].splits[0].Seconds
 		}
 		p.worth = w.costs.Value * alone * float64(least) * p.Work
 	}
 }
 
-// optimism is how much faster a job is taken to be on a type than what was seen says: the
-// less, the more was seen of it there. Where there is one type there is nothing to try.
-// Several types together run at the pace of the slowest, and teach nothing of any of
-// them: no more is hoped of them than of the one with least hope.
+// optimism returns how much faster a job is assumed to be on a type than was measured: less,
+// the more was measured there. With a single type there is nothing to try. Several types
+// together run at the speed of the slowest and teach nothing about any of them: their bonus is
+// the smallest of theirs.
 func (w *welfareRound) optimism(p *job, kind string) float64 {
 	seen := p.Curve.Observed(kind)
 	if len(w.types) < 2 || math.IsInf(seen, 1) || p.Curve.Samples() == 0 {
@@ -79,14 +79,13 @@ func (w *welfareRound) optimism(p *job, kind string) float64 {
 	return hope
 }
 
-// untriedMix reports whether a kind is several types together, of which one was never tried
-// alone: a job grows there only once it is known what each is worth, since such a run
-// would never teach it.
+// untriedMix reports whether a kind is several types of which one was never tried alone. A job
+// grows there only once each is known, since such a run would not teach it.
 func untriedMix(p *job, kind string) bool {
 	return speed.Mixed(kind) && slices.ContainsFunc(strings.Split(kind, "+"), func(part string) bool { return p.Curve.Observed(part) == 0 })
 }
 
-// staying is what staying is worth, on a type that may be faster than it seems as well.
+// staying returns the value of staying, including the bonus of its type.
 func (w *welfareRound) staying(p *job) float64 {
 	v := p.worth / p.stay * w.optimism(p, w.kindOf(p, p.At)) * stayBonus
 	if p.Now == p.Pin {
@@ -95,7 +94,7 @@ func (w *welfareRound) staying(p *job) float64 {
 	return v
 }
 
-// poseWelfare writes the decision down: first the jobs, then the ordinary jobs that wait for
+// poseWelfare formulates the decision: first the jobs, then the ordinary jobs that wait for
 // room, in the order of posed.
 func (w *welfareRound) poseWelfare() *welfare.Problem {
 	p := &welfare.Problem{Nodes: w.poseWelfareNodes()}
@@ -116,8 +115,8 @@ func (w *welfareRound) poseWelfare() *welfare.Problem {
 	return p
 }
 
-// poseWelfareNodes is what is free on each node. Jobs that share one, though each is on
-// several, may stay.
+// poseWelfareNodes returns what is free on each node. Jobs on several nodes that share one
+// already may stay.
 func (w *welfareRound) poseWelfareNodes() []welfare.Node {
 	spans := make([]int64, len(w.floor))
 	for _, i := range w.posed {
@@ -150,7 +149,7 @@ func (w *welfareRound) poseWelfareNodes() []welfare.Node {
 	return out
 }
 
-// poseWelfareJob lists a job's places: where it is, and every split on every type of node.
+// poseWelfareJob lists a job's places: its present one, and every split on every node type.
 func (w *welfareRound) poseWelfareJob(p *job) welfare.Job {
 	j := welfare.Job{Must: p.must}
 	if p.Now > 0 {
@@ -168,11 +167,11 @@ func (w *welfareRound) poseWelfareJob(p *job) welfare.Job {
 		kind, nodes := w.kindOfClasses(p, classes), w.nodes(classes)
 		faster, few := w.optimism(p, kind), sizes
 		if untriedMix(p, kind) {
-			few = sizes[:min(1, len(sizes))] // its minimum it may have anywhere
+			few = sizes[:min(1, len(sizes))] // the minimum may be anywhere
 		}
 		for k, splits := range p.Curve.On(kind).Splits(w.grid(p), few...) {
 			for _, s := range splits {
-				if len(s.Split) <= len(nodes) && (len(s.Split) > 1 || !w.acrossTypes(p, classes)) { // one node has what it has
+				if len(s.Split) <= len(nodes) && (len(s.Split) > 1 || !w.acrossTypes(p, classes)) { // a single node holds its present allocation
 					value := w.moveWorth(p, sizes[k], s.Seconds*p.Work/faster, horizon)
 					j.Options = append(j.Options, welfare.Option{Value: value, Tasks: w.tasks(p, s.Split, nodes)})
 				}
@@ -182,7 +181,7 @@ func (w *welfareRound) poseWelfareJob(p *job) welfare.Job {
 	return j
 }
 
-// tasks are the shares of a split, in its order, equal ones together.
+// tasks returns the shares of a split, in its order, equal ones together.
 func (w *welfareRound) tasks(p *job, split []int, nodes []int32) []welfare.Task {
 	var out []welfare.Task
 	for k, n := range split {
@@ -195,7 +194,7 @@ func (w *welfareRound) tasks(p *job, split []int, nodes []int32) []welfare.Task 
 	return out
 }
 
-// needs is what a share of so many GPUs takes of its node.
+// needs returns what a share of this many GPUs takes of its node.
 func (w *welfareRound) needs(p *job, gpus, across int) []int64 {
 	load := p.Load(nil)
 	out := []int64{int64(gpus), int64(load.CPUs(gpus)), int64(gpus) * load.MemPerGPUMB, 0}
@@ -212,7 +211,7 @@ func (w *welfareRound) needs(p *job, gpus, across int) []int64 {
 	return out
 }
 
-// nodes lists the nodes of classes, the same list for the same classes.
+// nodes lists the nodes of classes; the same classes give the same list.
 func (w *welfareRound) nodes(classes []int) []int32 {
 	for k, of := range w.classLists {
 		if slices.Equal(of, classes) {
@@ -231,8 +230,8 @@ func (w *welfareRound) nodes(classes []int) []int32 {
 
 func sameShares(a, b []joint.Share) bool { return slices.Equal(a, b) }
 
-// nodesFor is the nodes of a place in the order of an option's tasks; false when it is none
-// of the option.
+// nodesFor returns the nodes of a place in the order of an option's tasks; false if the place
+// is not of the option.
 func nodesFor(o *welfare.Option, place []joint.Share) ([]int32, bool) {
 	left := slices.Clone(place)
 	var out []int32

@@ -7,8 +7,8 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/solve/welfare"
 )
 
-// price gives the problem the provider's costs: an account for each type of GPU, then
-// CPUs and memory. What costs nothing has none.
+// price adds the provider's costs to the problem: an account for each GPU type, then CPUs and
+// memory. What costs nothing has no account.
 func (w *welfareRound) price(p *welfare.Problem) {
 	kinds := len(w.types)
 	have, free := make([]int64, kinds+2), make([]int64, kinds+2)
@@ -16,7 +16,7 @@ func (w *welfareRound) price(p *welfare.Problem) {
 		kind := slices.Index(w.types, n.Type)
 		p.Nodes[i].Account = []int{kind, kinds, kinds + 1, kinds + 2}
 		for range w.mixed {
-			p.Nodes[i].Account = append(p.Nodes[i].Account, kinds+2) // a type is not paid for twice
+			p.Nodes[i].Account = append(p.Nodes[i].Account, kinds+2) // a type is not paid twice
 		}
 		if !n.Usable {
 			continue
@@ -40,7 +40,7 @@ func (w *welfareRound) price(p *welfare.Problem) {
 	}
 }
 
-// rising is a rate that goes up beyond the peak.
+// rising returns a rate that increases beyond the peak.
 func (w *welfareRound) rising(rate float64, have int64) welfare.Cost {
 	out := welfare.Cost{{From: 0, Rate: rate}}
 	if from := int64(w.costs.Peak * float64(have)); w.costs.Surcharge > 1 && from > 0 && from < have {
@@ -49,8 +49,9 @@ func (w *welfareRound) rising(rate float64, have int64) welfare.Cost {
 	return out
 }
 
-// reachable is what is asked of a plan beside room: that its moves can be made one after
-// the other, and that Slurm gives uneven splits so. What was built so is as it should be.
+// reachable checks what a plan needs beside room: that its moves can be made one after the
+// other, and that Slurm would allocate its uneven splits. What was built that way is correct
+// already.
 func (w *welfareRound) reachable(search *joint.Search, placing *joint.Problem, p *welfare.Problem, built []joint.Plan) func([]welfare.Place) bool {
 	places := make([][]joint.Share, len(p.Jobs))
 	memory := make([][]joint.Share, len(p.Jobs))
@@ -65,8 +66,8 @@ func (w *welfareRound) reachable(search *joint.Search, placing *joint.Problem, p
 	}
 }
 
-// slurmGives reports whether Slurm would give every uneven split as it stands in the plan: it
-// fills nodes in order, and leaves one GPU at least for each that follows.
+// slurmGives reports whether Slurm would allocate every uneven split as in the plan: it fills
+// nodes in order, and leaves at least one GPU for each that follows.
 func (w *welfareRound) slurmGives(places [][]joint.Share, built []joint.Plan, placing *joint.Problem) bool {
 	var free []int
 	for i, place := range places {
@@ -102,7 +103,7 @@ func even(place []joint.Share) bool {
 	return true
 }
 
-// leftOver is what is free on each node under a plan.
+// leftOver returns what is free on each node under a plan.
 func leftOver(places [][]joint.Share, placing *joint.Problem) []int {
 	out := make([]int, len(placing.Nodes))
 	for i := range placing.Nodes {

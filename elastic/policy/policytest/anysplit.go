@@ -2,16 +2,22 @@ package policytest
 
 import "github.com/sluice-hpc/sluice/elastic"
 
-// AnySplit is a rule of placement as published simulators have it.
+// AnySplit is the placement rule of published simulators: any split, all moves at once,
+// policies as published.
 var AnySplit elastic.PlacementRule = anySplit{}
 
 type anySplit struct{}
 
-func (anySplit) AnySplit() bool    { return true }
-func (anySplit) AtOnce() bool      { return true }
+// AnySplit implements elastic.PlacementRule.
+func (anySplit) AnySplit() bool { return true }
+
+// AtOnce implements elastic.PlacementRule.
+func (anySplit) AtOnce() bool { return true }
+
+// AsPublished implements elastic.PlacementRule.
 func (anySplit) AsPublished() bool { return true }
 
-// Placement is AnySplit, or Slurm's rule, which is none.
+// Placement returns AnySplit, or nil, which is Slurm's rule.
 func Placement(anySplit bool) elastic.PlacementRule {
 	if anySplit {
 		return AnySplit

@@ -13,20 +13,20 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// Now is the time on every site.
+// Now is the time of every Snapshot.
 var Now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// Site is a cluster of equal nodes, with jobs of which some wait.
+// Site describes a cluster of equal nodes with jobs, of which some wait.
 type Site struct {
 	Name           string
 	Nodes, PerNode int
 	Jobs, Waiting  int
 	Fitted         bool // speeds from samples, else known
-	Any            bool // any split, as published simulators give
+	Any            bool // any split, as in published simulators
 }
 
-// Snapshot draws the site in the middle of its work: running jobs share the GPUs as
-// they were divided before, and a tenth of the GPUs has just come free.
+// Snapshot draws the site in operation: running jobs share the GPUs as divided before, and a
+// tenth of the GPUs has just become free.
 func (c Site) Snapshot() elastic.Snapshot {
 	rng := rand.New(rand.NewPCG(7, uint64(c.Jobs)))
 	s := elastic.Snapshot{Now: Now, Limits: elastic.Limits{Cooldown: time.Minute, Payback: 2, DeafAfter: 3, Placement: Placement(c.Any), ShareNodes: c.Any}}
@@ -60,7 +60,7 @@ func most(s elastic.Spec) int {
 	return s.Max
 }
 
-// put takes n GPUs of the first node that has them, or of whole nodes.
+// put takes n GPUs from the first node that has them, or from whole nodes.
 func put(all []nodes.Node, n int) (p nodes.Placement) {
 	per := all[0].GPUs
 	if n > per {
@@ -86,8 +86,8 @@ func put(all []nodes.Node, n int) (p nodes.Placement) {
 	return nil
 }
 
-// curve draws a way to scale: a power of the GPUs, a serial part, or a best size
-// beyond which it slows down; each loses something with every node.
+// curve draws a scaling: a power of the GPUs, a serial part, or a best size beyond which it
+// slows down; each loses something with every node.
 func (c Site) curve(rng *rand.Rand) *speed.Curve {
 	one, x, hop := math.Exp(rng.Float64()*math.Log(300)), rng.Float64(), 0.02+0.3*rng.Float64()
 	up := [](func(n float64) float64){

@@ -1,3 +1,3 @@
-// Package roles is what all policies know of a job: what may be decided about it, how much
-// work it has left, and why it rests or cannot start.
+// Package roles is what all policies need to know about a job: what may be decided about it,
+// its remaining work, and why it rests or cannot start.
 package roles

@@ -6,10 +6,10 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// Role is what may be decided about a job.
+// Role says what may be decided about a job.
 type Role int
 
-// What may be decided.
+// The roles of a job.
 const (
 	Fixed   Role = iota // keeps what it has
 	Waiting             // may be started
@@ -19,16 +19,16 @@ const (
 // Subject is a job with what every decision needs to know about it.
 type Subject struct {
 	elastic.Job
-	At           nodes.Placement // where it is bound to: its open move's target, else where it is
+	At           nodes.Placement // where it is bound: its open move's target, else its place
 	Now          int             // GPUs of At
 	Role         Role
 	FixedBecause reason.Reason // why it is fixed
-	Pin          int           // 0 = none, or none it accepts
+	Pin          int           // size set by its user; 0 = none, or one that it does not accept
 	Work         float64       // units of work left, estimated
 	ResizeCost   float64       // seconds from the request to training again
 }
 
-// Least is the size at which a job that waits is started.
+// Least returns the size at which a waiting job is started.
 func (j *Subject) Least() int {
 	if j.Pin > 0 {
 		return j.Pin
@@ -36,19 +36,19 @@ func (j *Subject) Least() int {
 	return j.Spec.Min
 }
 
-// HasGPUs reports whether the job has, or is promised, GPUs.
+// HasGPUs reports whether the job has GPUs, or is bound to get some.
 func (j *Subject) HasGPUs() bool { return j.Now > 0 }
 
-// table tells what may be decided about a job: the first rule that applies. What
-// is fixed has a reason.
+// table decides the role of a job: the first rule that applies counts, so their ORDER matters.
+// A fixed job has a reason.
 var table = []struct {
 	role Role
 	when func(*elastic.Snapshot, *Subject) bool
 	why  func(*elastic.Snapshot, *Subject) reason.Reason
 }{
-	// A move under way is finished first; until then the job counts at its end.
+	// An open move is finished first; until then the job counts at its target.
 	{Fixed, func(s *elastic.Snapshot, j *Subject) bool { _, moving := s.Intent(j.ID); return moving }, underWay},
-	// What its user, or Slurm, keeps from starting.
+	// Its user, or Slurm, keeps it from starting.
 	{Fixed, func(_ *elastic.Snapshot, j *Subject) bool { return j.Phase == elastic.Held && j.Directive.Hold }, func(_ *elastic.Snapshot, j *Subject) reason.Reason {
 		return reason.HeldByUser{Job: int64(j.ID)}
 	}},
@@ -56,7 +56,7 @@ var table = []struct {
 	{Fixed, func(_ *elastic.Snapshot, j *Subject) bool { return j.Phase == elastic.Queued }, still(reason.Released)},
 	{Fixed, func(_ *elastic.Snapshot, j *Subject) bool { return j.Phase == elastic.Ended }, still(reason.Over)},
 	{Fixed, func(_ *elastic.Snapshot, j *Subject) bool { return j.Phase == elastic.Completing }, still(reason.CleaningUp)},
-	// What runs and is not to be touched, or cannot be.
+	// It runs and may not, or cannot, be changed.
 	{Fixed, func(_ *elastic.Snapshot, j *Subject) bool { return j.Phase == elastic.Suspended }, keeps(reason.SuspendedJob)},
 	{Fixed, func(_ *elastic.Snapshot, j *Subject) bool { return j.UserHold || j.Directive.Hold }, keeps(reason.UserHolds)},
 	{Fixed, func(_ *elastic.Snapshot, j *Subject) bool { return j.MIG }, keeps(reason.OnMIG)},
@@ -78,7 +78,7 @@ var table = []struct {
 	{Movable, func(*elastic.Snapshot, *Subject) bool { return true }, nil},
 }
 
-// staysUnproven says why a job that has not shown a checkpoint keeps its size.
+// staysUnproven returns why a job without a checkpoint so far keeps its size.
 func staysUnproven(_ *elastic.Snapshot, j *Subject) reason.Reason {
 	if j.Spec.Fixed() {
 		return reason.Keeps{GPUs: j.Now, Because: reason.FixedSize}
@@ -86,7 +86,7 @@ func staysUnproven(_ *elastic.Snapshot, j *Subject) reason.Reason {
 	return reason.Keeps{GPUs: j.Now, Because: reason.Unproven}
 }
 
-// Classify returns what may be decided about the job and, where it is fixed, why.
+// Classify returns the role of the job and, if it is Fixed, the reason.
 func (j *Subject) Classify(s *elastic.Snapshot) (role Role, why reason.Reason) {
 	for i := range table {
 		if rule := &table[i]; rule.when(s, j) {
@@ -121,7 +121,7 @@ func keeps(why reason.Reason) func(*elastic.Snapshot, *Subject) reason.Reason {
 	return func(_ *elastic.Snapshot, j *Subject) reason.Reason { return reason.Keeps{GPUs: j.Now, Because: why} }
 }
 
-// Beyond returns what p takes on each node over what q holds there.
+// Beyond returns what p takes on each node beyond what q holds there.
 func Beyond(p, q nodes.Placement) nodes.Placement {
 	var out nodes.Placement
 	for _, share := range p {
@@ -132,12 +132,12 @@ func Beyond(p, q nodes.Placement) nodes.Placement {
 	return out
 }
 
-// MostDemands bounds how many pending ordinary jobs are looked at in one round;
-// the rest follow when these have started.
+// MostDemands bounds how many pending ordinary jobs are considered in one round; the others
+// follow when these have started.
 const MostDemands = 100
 
-// AwaitsCheckpoint reports whether the job runs, has a deadline, and is not moved before its
-// program has shown that it saves.
+// AwaitsCheckpoint reports whether the job runs, has a deadline, and may not be moved before
+// its program has completed a checkpoint.
 func (j *Subject) AwaitsCheckpoint() bool {
 	return j.Unproven && !j.Speaks && j.Now > 0 && !j.Spec.Deadline.IsZero() && j.Phase == elastic.Running
 }

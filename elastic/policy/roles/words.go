@@ -9,20 +9,20 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// RestsUntil says until when a job rests that moved less than a cooldown ago.
+// RestsUntil returns until when a job rests that moved less than a cooldown ago.
 func RestsUntil(s elastic.Snapshot, j *elastic.Job) reason.Reason {
 	return reason.Rests{Moved: j.Moved, Until: s.RestsUntil(j)}
 }
 
-// Unevenly reports whether Slurm would give the job so many GPUs, with different numbers on
-// the nodes, if it took such splits.
+// Unevenly reports whether Slurm would give the job this many GPUs with different numbers on
+// the nodes, if the job accepted such splits.
 func Unevenly(inventory []nodes.Node, j *elastic.Job, want int, l elastic.Limits) bool {
 	r := j.Request(l)
 	r.GPUs, r.Uneven = want, true
 	return len(nodes.Place(inventory, []nodes.Request{r})[0].Placement) > 0
 }
 
-// CannotStart says why so many GPUs cannot be had even on an empty cluster.
+// CannotStart returns why the job cannot get this many GPUs even on an empty cluster.
 func CannotStart(s *elastic.Snapshot, j *elastic.Job, want int) reason.Reason {
 	empty, most := slices.Clone(s.Nodes), 0
 	for i := range empty {

@@ -8,19 +8,19 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 )
 
-// What is assumed about a job when it is not known. Each is on the careful side:
-// a wrong guess costs a move, not a job.
+// Assumptions about a job where nothing is known. Each is conservative: a wrong one costs a
+// resize, not a job.
 const (
-	// leastWork is the least a job without a total is taken to need on one GPU.
-	// Otherwise it is taken to be half done.
+	// leastWork is the least work that a job without a declared total is assumed to need on 1
+	// GPU. Otherwise it is assumed to be half done.
 	leastWork = 600.0 // seconds
-	// typicalWork is what a job of unknown speed is taken to need on one GPU
-	// when no measured job is there to compare with.
+	// typicalWork is what a job of unknown speed is assumed to need on 1 GPU if there is no
+	// measured job to compare with.
 	typicalWork = 3600.0 // seconds
 )
 
-// Measure fills in the work a job has left where its speed is known, and returns
-// what that takes on one GPU, in seconds; 0 where it is not, or cannot be had.
+// Measure sets the job's remaining work if its speed is known, and returns its time on 1 GPU,
+// in seconds; 0 if it is not known, or if the job cannot run.
 func (j *Subject) Measure() (alone float64) {
 	if j.Curve.Samples() == 0 {
 		return 0
@@ -40,7 +40,8 @@ func (j *Subject) Measure() (alone float64) {
 	return j.Work * one
 }
 
-// MedianWork is the lower median of what jobs need on one GPU; typicalWork of none.
+// MedianWork returns the lower median of what jobs need on 1 GPU, in seconds; typicalWork
+// without jobs.
 func MedianWork(seconds []float64) float64 {
 	if len(seconds) == 0 {
 		return typicalWork
@@ -49,13 +50,13 @@ func MedianWork(seconds []float64) float64 {
 	return seconds[(len(seconds)-1)/2]
 }
 
-// Finished reports whether the job has done all it said it would do.
+// Finished reports whether the job has done all its declared work.
 func (j *Subject) Finished() bool {
 	_, more := j.Remaining()
 	return j.Spec.Total > 0 && !more && !j.Overruns()
 }
 
-// perGPU is the GPU-seconds of a unit at the size the job has, or at its smallest.
+// perGPU returns the GPU-seconds per unit at the job's present size, or at its smallest.
 func (j *Subject) perGPU() float64 {
 	n := max(j.Now, j.Spec.Min, 1)
 	seconds, _ := j.Curve.Seconds(speed.Shape{GPUs: n, Nodes: max(1, len(j.At))})
@@ -65,5 +66,5 @@ func (j *Subject) perGPU() float64 {
 	return seconds * float64(n)
 }
 
-// Assumed reports whether what is said of the job's speed is an assumption.
+// Assumed reports whether the job's speed is an assumption, without any sample.
 func (j *Subject) Assumed() bool { return j.Curve.Samples() == 0 }

@@ -9,10 +9,10 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// Now is the moment at which Filled's reasons are to be read: its times are near.
+// Now is the time at which Filled's reasons should be read: their times are near it.
 var Now = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 
-// Filled is a reason of the kind with a different value in each argument of a type.
+// Filled returns a reason of the kind with a different value in each argument of a type.
 func Filled(kind reason.Reason) reason.Reason {
 	v := reflect.New(reflect.TypeOf(kind)).Elem()
 	v.Set(reflect.ValueOf(kind))
@@ -61,7 +61,7 @@ func fill(v reflect.Value) {
 	}
 }
 
-// word is a likely text for an argument of the name.
+// word returns a plausible text for an argument of this name.
 func word(name string) string {
 	for key, text := range map[string]string{
 		"Node": "gpu1", "Nodes": "gpu[1-2]", "Open": "gpu[3-4]", "Mixed": "gpu5", "Pool": "lab", "Partition": "gpu", "Policy": "fcfs", "Type": "a100",

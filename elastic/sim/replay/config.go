@@ -35,6 +35,10 @@ const (
 type Config struct {
 	Nodes  []nodes.Node // all free and usable
 	Policy policy.Policy
+	// Beside, when set, starts the jobs that are not sluice's, as Slurm's own scheduler does.
+	// It is called before each decision and returns what it starts now and the snapshot that
+	// is left to the policy.
+	Beside func(elastic.Snapshot) (started elastic.Allocation, rest elastic.Snapshot)
 	// Interval is the time between two decisions.
 	Interval time.Duration
 	// Restart is what a start and every resize cost in time on the new GPUs.

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -25,7 +26,7 @@ func (r *round) decide() error {
 	r.told.refresh(r)
 	r.out.Rounds++
 	started := r.clock()
-	a := r.cfg.Policy.Allocate(r.snap)
+	a := r.allocation()
 	var where map[elastic.JobID]nodes.Placement
 	if r.cfg.Placing == Published {
 		where = r.published(a)
@@ -46,6 +47,16 @@ func (r *round) decide() error {
 	}
 	r.measureSpread()
 	return nil
+}
+
+// allocation is the daemon's decision, policy.Policy.Decide, and what Beside starts.
+func (r *round) allocation() elastic.Allocation {
+	if r.cfg.Beside == nil {
+		return r.cfg.Policy.Decide(r.snap)
+	}
+	out, rest := r.cfg.Beside(r.snap)
+	maps.Copy(out, r.cfg.Policy.Decide(rest))
+	return out
 }
 
 func (r *round) clock() time.Duration {

@@ -8,9 +8,9 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/reason"
-	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/elastic/sim/replay"
 	"github.com/sluice-hpc/sluice/elastic/sim/workload"
+	"github.com/sluice-hpc/sluice/elastic/world"
 	"github.com/sluice-hpc/sluice/nodes"
 	"github.com/sluice-hpc/sluice/slurm"
 	"github.com/sluice-hpc/sluice/slurm/fake"
@@ -77,7 +77,7 @@ func (s *site) jobResult(j job, held []fake.Allocation) replay.JobResult {
 	return r
 }
 
-func sizes(run sim.RunRecord) (split []int, gpus int) {
+func sizes(run world.RunRecord) (split []int, gpus int) {
 	for _, share := range run.Split {
 		split, gpus = append(split, share.GPUs), gpus+share.GPUs
 	}
@@ -168,13 +168,13 @@ func kindOf(from, to nodes.Placement) string {
 }
 
 // parked reports whether the run was stopped for its job to wait again.
-func (s *site) parked(j job, run sim.RunRecord) bool {
+func (s *site) parked(j job, run world.RunRecord) bool {
 	return slices.ContainsFunc(s.parks[elastic.JobID(j.trainer.ID())], func(t time.Time) bool {
 		return !t.Before(run.Began) && !t.After(run.Ended)
 	})
 }
 
-func place(run sim.RunRecord) nodes.Placement {
+func place(run world.RunRecord) nodes.Placement {
 	var p nodes.Placement
 	for _, share := range run.Split {
 		p = append(p, nodes.Share{Node: share.Node, GPUs: share.GPUs})

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/event"
 	"github.com/sluice-hpc/sluice/elastic/say"
 	"github.com/sluice-hpc/sluice/elastic/sim/replay"
 	"github.com/sluice-hpc/sluice/elastic/sim/workload"
@@ -28,7 +28,7 @@ type Outcome struct {
 
 // Run simulates the workload to its end and returns what a replay returns. It
 // fails like replay.Run, and when a promise of the protocol was broken (see
-// sim.World.Check).
+// world.World.Check).
 //
 // Of the result, Rounds counts the engine's cycles, Decisions times the policy
 // alone, and Restarting is all GPU time that jobs held without training.
@@ -165,7 +165,7 @@ func (s *site) measureSpread() {
 
 // event counts moves that ended otherwise than planned, and notes which jobs are
 // stopped to wait again.
-func (s *site) event(e engine.Event) {
+func (s *site) event(e event.Event) {
 	switch {
 	case e.Kind == "close" && e.Outcome != elastic.Done:
 		s.abandoned++

@@ -11,20 +11,22 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+	"github.com/sluice-hpc/sluice/elastic/engine/track"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 	"github.com/sluice-hpc/sluice/elastic/policy"
-	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/elastic/sim/replay"
 	"github.com/sluice-hpc/sluice/elastic/sim/workload"
+	"github.com/sluice-hpc/sluice/elastic/world"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
 // site is a simulated cluster with its daemon.
 type site struct {
 	cfg     Config
-	w       *sim.World
+	w       *world.World
 	engine  *engine.Engine
-	journal *engine.Memory
+	journal *journal.Memory
 	begin   time.Time
 	jobs    []job                 // in order of submit
 	byID    map[elastic.JobID]int // into jobs
@@ -44,7 +46,7 @@ type site struct {
 // job is one job of the workload and its program.
 type job struct {
 	workload.Job
-	trainer *sim.Trainer
+	trainer *world.Trainer
 	price   elastic.Price // of a move, truly
 }
 
@@ -62,12 +64,15 @@ func newSite(cfg Config) (*site, error) {
 		known: map[workload.Speeds]*speed.Curve{}, parks: map[elastic.JobID][]time.Time{},
 	}
 	cluster.Watch = s.watch
-	s.w = sim.New(sim.Config{Fake: cluster})
-	s.begin, s.journal = s.w.Now(), &engine.Memory{}
+	s.w = world.New(world.Config{Fake: cluster})
+	s.begin, s.journal = s.w.Now(), &journal.Memory{}
 	s.engine = engine.New(engine.Config{
-		Slurm: s.w.Client, Mailbox: s.w.Mail, Journal: s.journal, Samples: s.journal,
-		Policy: s.policy(), Limits: cfg.Limits, Price: cfg.Price,
-		Period: cfg.Interval, Transition: cfg.Transition, Backoff: backoff, Events: s.event, ShareSpeeds: true, Proven: true,
+		Seams:  engine.Seams{Slurm: s.w.Client, Mailbox: s.w.Mail, Journal: s.journal, Samples: s.journal},
+		Policy: s.policy(), Events: s.event,
+		Rules: track.Rules{
+			Limits: cfg.Limits, Price: cfg.Price, Period: cfg.Interval, Transition: cfg.Transition, Backoff: backoff,
+			ShareSpeeds: true, Proven: true,
+		},
 	})
 	return s, nil
 }
@@ -113,7 +118,7 @@ func (s *site) submit(j workload.Job) error {
 		return err
 	}
 	index, times := len(s.jobs), s.cfg.of(j)
-	t := s.w.SubmitSplit(sim.Job{
+	t := s.w.SubmitSplit(world.Job{
 		User: j.User, Name: j.Name, Spec: j.Spec,
 		Steps: int(max(1, math.Ceil(least/times.Step.Seconds()))), Report: report(j, least),
 		Save: some(times.Save), Load: some(times.Load),

@@ -8,23 +8,23 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/solve/joint"
 )
 
-// How warm it begins and ends, as parts of the middle loss of the changes drawn at the
-// start. The plan begun with is good already: were it much warmer, most of what that
-// is worth would be lost first, and found again at best.
+// The temperature at the beginning and the end, as parts of the median loss of the changes
+// drawn at the start. The initial plan is good already: from a much higher temperature most of
+// its value would be lost first, and found again at best.
 const (
 	warmest = 0.3
 	coldest = 0.003
 )
 
-// draws is how many changes are made and undone to learn what a usual loss is.
+// draws is how many changes are made and undone to measure the usual loss.
 const draws = 100
 
-// returns is how many times, in equal steps, the walk goes back to the best plan there
-// was: what it strayed from in vain is not carried out later as moves of jobs.
+// returns is how many times, in equal steps, the walk goes back to the best plan so far:
+// detours without a gain must not be carried out as moves of jobs.
 const returns = 64
 
-// least is by how much a plan is to be worth more to be the better one: less is the
-// rounding of sums.
+// least is the value by which a plan has to exceed another to be better: smaller differences
+// are rounding errors.
 const least = 1e-9
 
 // walk is one annealing.
@@ -32,19 +32,18 @@ type walk struct {
 	s   *joint.Search
 	p   *joint.Problem
 	rng *rand.Rand
-	on  [][]int // by node: the jobs there
-	// ahead is what the plan is worth beyond the best one there was, from which it
-	// differs at most in the jobs that strayed.
+	on  [][]int // by node: the jobs on it
+	// ahead is the value of the plan beyond the best one so far, from which it differs at most
+	// in the jobs in strayed.
 	ahead   float64
 	best    [][]joint.Share
 	strayed []int
-	has     []bool // strayed, by job
+	has     []bool // in strayed, by job
 	spots   []int  // workspace: nodes
 }
 
-// Improve goes on from a plan, tries so many changes, and returns the best plan there
-// was: the one it began with when none is worth more. The plan must fit the problem of
-// the search.
+// Improve starts from a plan, tries this many changes, and returns the best plan found; at
+// worst it is the one it started from. The plan MUST fit the problem of the search.
 func Improve(s *joint.Search, from joint.Plan, changes int, rng *rand.Rand) joint.Plan {
 	w := begin(s, from, rng)
 	if len(w.p.Jobs) == 0 || len(w.p.Nodes) == 0 || changes < 1 {
@@ -73,8 +72,8 @@ func begin(s *joint.Search, from joint.Plan, rng *rand.Rand) *walk {
 	return w
 }
 
-// loss is the middle loss of the changes drawn that lose something; 0 when none does.
-// A mean would be that of the few that break a rule, which cost a thousand times more.
+// loss returns the median loss of the drawn changes that lose something; 0 if none does. The
+// mean would be that of the few that break a rule, which cost a thousand times more.
 func (w *walk) loss() float64 {
 	var losses []float64
 	for range draws {
@@ -91,8 +90,8 @@ func (w *walk) loss() float64 {
 	return losses[len(losses)/2]
 }
 
-// try makes a change, and undoes it when it cannot be carried out or chance at this
-// temperature has it so: a loss is kept with probability exp(-loss/heat).
+// try makes a change, and undoes it if it cannot be carried out or is rejected: a loss is kept
+// with probability exp(-loss/heat).
 func (w *walk) try(heat float64) {
 	c := w.s.Begin()
 	gain, ok := w.change(c)
@@ -111,7 +110,7 @@ func (w *walk) try(heat float64) {
 	}
 }
 
-// list notes that a job went from one place to another.
+// list records that a job went from one place to another.
 func (w *walk) list(i int, from, to []joint.Share) {
 	for _, s := range from {
 		on := w.on[s.Node]
@@ -123,7 +122,7 @@ func (w *walk) list(i int, from, to []joint.Share) {
 	}
 }
 
-// keep notes the plan as the best one.
+// keep records the plan as the best one.
 func (w *walk) keep() {
 	for _, i := range w.strayed {
 		w.best[i], w.has[i] = w.s.Place(i), false
@@ -131,7 +130,7 @@ func (w *walk) keep() {
 	w.strayed, w.ahead = w.strayed[:0], 0
 }
 
-// back goes back to the best plan.
+// back returns to the best plan.
 func (w *walk) back() {
 	w.s.Resume(joint.Plan{Places: w.best})
 	for n := range w.on {

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/solve/joint"
 )
 
-// cluster is so many nodes of four GPUs.
+// cluster returns nodes of four GPUs.
 func cluster(count int) []joint.Node {
 	out := make([]joint.Node, count)
 	for i := range out {
@@ -21,8 +21,8 @@ func cluster(count int) []joint.Node {
 	return out
 }
 
-// job draws one that scales by some power of its GPUs, loses something on several nodes
-// or gains, and pays for a move. Splits are even, as Slurm gives them.
+// job draws a job that scales by some power of its GPUs, is slower or faster on several nodes,
+// and pays for a move. Splits are even, as Slurm allocates them.
 func job(rng *rand.Rand, nodes int) joint.Job {
 	j := joint.Job{Groups: [][]int{{0}}, Must: rng.IntN(4) > 0}
 	power, weight, hop, price := 0.3+0.7*rng.Float64(), 0.2+rng.Float64(), 0.9+0.3*rng.Float64(), 0.85+0.1*rng.Float64()
@@ -47,7 +47,7 @@ func job(rng *rand.Rand, nodes int) joint.Job {
 	return j
 }
 
-// problem draws jobs of which some run where a plan has put them.
+// problem draws jobs of which some run where a plan has placed them.
 func problem(seed uint64, nodes, jobs int) *joint.Problem {
 	rng := rand.New(rand.NewPCG(seed, uint64(jobs)))
 	p := &joint.Problem{Nodes: cluster(nodes), AtOnce: rng.IntN(2) == 0, Share: rng.IntN(2) == 0}
@@ -70,7 +70,7 @@ func problem(seed uint64, nodes, jobs int) *joint.Problem {
 	return p
 }
 
-// present is the plan that moves nobody, and starts who must.
+// present returns the plan that moves no job, and starts those that must start.
 func present(p *joint.Problem) (*joint.Search, joint.Plan, bool) {
 	s := joint.NewSearch(p)
 	sizes, order := make([]int, len(p.Jobs)), make([]int, len(p.Jobs))
@@ -91,8 +91,8 @@ func improve(s *joint.Search, from joint.Plan, seed uint64, changes int) joint.P
 	return anneal.Improve(s, from, changes, rand.New(rand.NewPCG(seed, 1)))
 }
 
-// TestNeverBelowItsStart: nor above the best there is; the plan fits, says what it is
-// worth, can be carried out, and the same seed finds it again.
+// TestNeverBelowItsStart: the result is neither below the initial plan nor above the optimum;
+// it fits, has the value it states, can be carried out, and the same seed finds it again.
 func TestNeverBelowItsStart(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := problem(rapid.Uint64().Draw(t, "seed"), 2, rapid.IntRange(1, 4).Draw(t, "jobs"))
@@ -117,8 +117,8 @@ func TestNeverBelowItsStart(t *testing.T) {
 	})
 }
 
-// sound checks that everybody who must has a place, that nodes have what they give, and
-// that the values add up.
+// sound checks that every job that must have a place has one, that no node is over-committed,
+// and that the values add up.
 func sound(t *rapid.T, p *joint.Problem, plan joint.Plan) {
 	value, used, spans := 0.0, make([]int, len(p.Nodes)), make([]int, len(p.Nodes))
 	for i := range p.Jobs {
@@ -149,7 +149,7 @@ func sound(t *rapid.T, p *joint.Problem, plan joint.Plan) {
 	}
 }
 
-// TestNearTheBest: on clusters so small that all plans can be looked at.
+// TestNearTheBest: on clusters so small that all plans can be enumerated.
 func TestNearTheBest(t *testing.T) {
 	var began, ended, count, best float64
 	for seed := range uint64(100) {
@@ -170,8 +170,8 @@ func TestNearTheBest(t *testing.T) {
 	}
 }
 
-// TestMoreChangesAreBetter: on a larger cluster, as a mean; it ends
-// above where it began, and further above where it is given more.
+// TestMoreChangesAreBetter: on a larger cluster, on average: it ends above where it began, and
+// further above with more changes.
 func TestMoreChangesAreBetter(t *testing.T) {
 	sums := map[int]float64{}
 	steps := []int{0, 300, 10_000}
@@ -191,8 +191,8 @@ func TestMoreChangesAreBetter(t *testing.T) {
 	}
 }
 
-// TestLeavesTheCircle: two jobs that would gain by changing places cannot both wait for
-// the other to go, unless all move in one moment.
+// TestLeavesTheCircle: two jobs that would gain by exchanging places cannot both wait for each
+// other, unless all move at the same moment.
 func TestLeavesTheCircle(t *testing.T) {
 	for _, atOnce := range []bool{false, true} {
 		p := &joint.Problem{Nodes: cluster(2), AtOnce: atOnce}

@@ -2,16 +2,16 @@ package anneal
 
 import "github.com/sluice-hpc/sluice/elastic/solve/joint"
 
-// changes are the ways from a plan to its neighbours; each is drawn as often as it
-// stands here: those most often that most often find something better.
+// changes are the ways from a plan to its neighbours. Each is drawn as often as it is listed:
+// most often those that most often find something better.
 var changes = []func(*walk, *joint.Change, int) bool{
 	(*walk).grow, (*walk).grow, (*walk).grow, (*walk).shrink,
 	(*walk).divide, (*walk).divide, (*walk).divide, (*walk).divide, (*walk).divide,
 	(*walk).swap, (*walk).swap, (*walk).home, (*walk).home, (*walk).trade, (*walk).move, (*walk).split, (*walk).merge,
 }
 
-// change makes a random one and tells what it gains; it is false when that finds
-// nothing to do or no room. It is to be undone then.
+// change makes a random one and returns its gain; ok is false if there is nothing to do or no
+// room. It has to be undone then.
 func (w *walk) change(c *joint.Change) (gain float64, ok bool) {
 	i := w.rng.IntN(len(w.p.Jobs))
 	if len(w.p.Jobs[i].Sizes) == 0 || !changes[w.rng.IntN(len(changes))](w, c, i) {
@@ -20,8 +20,8 @@ func (w *walk) change(c *joint.Change) (gain float64, ok bool) {
 	return c.Gain()
 }
 
-// grow gives a job a larger size. Where there is no room up to three others make it:
-// they are put back in what is left.
+// grow gives a job a larger size. If there is no room up to three others make it: they are put
+// back in what is left.
 func (w *walk) grow(c *joint.Change, i int) bool {
 	at := w.s.Place(i)
 	now := held(at)
@@ -47,8 +47,8 @@ func (w *walk) grow(c *joint.Change, i int) bool {
 	return false
 }
 
-// larger draws a larger size: the next, double, or what the job is worth most at in
-// what is free.
+// larger draws a larger size: the next, double, or the one with the largest value in what is
+// free.
 func (w *walk) larger(c *joint.Change, i, now int) int {
 	j := &w.p.Jobs[i]
 	switch w.rng.IntN(3) {
@@ -62,7 +62,7 @@ func (w *walk) larger(c *joint.Change, i, now int) int {
 	return j.Step(now, 1)
 }
 
-// shrink gives a job a smaller size, the next or half; none at all where that may be.
+// shrink gives a job a smaller size, the next or half, or none at all if it may be without.
 func (w *walk) shrink(c *joint.Change, i int) bool {
 	j, now := &w.p.Jobs[i], held(w.s.Place(i))
 	if now == 0 {
@@ -79,8 +79,8 @@ func (w *walk) shrink(c *joint.Change, i int) bool {
 	return size == 0 || c.Best(i, size)
 }
 
-// divide takes a job and one or two others off, gives it another size, and has the
-// others share what is left.
+// divide takes a job and one or two others off, gives it another size, and lets the others
+// share what is left.
 func (w *walk) divide(c *joint.Change, i int) bool {
 	at := w.s.Place(i)
 	now := held(at)
@@ -97,7 +97,7 @@ func (w *walk) divide(c *joint.Change, i int) bool {
 	return w.refill(c, i)
 }
 
-// another draws a size from far and near.
+// another draws any other size, near or far.
 func (w *walk) another(c *joint.Change, i, now int) int {
 	j := &w.p.Jobs[i]
 	switch w.rng.IntN(7) {

@@ -1,11 +1,11 @@
-// Package anneal looks for sizes and places together by simulated annealing
-// (Kirkpatrick, Gelatt and Vecchi, Science 220, 1983, p. 671): from a plan it goes on
-// by small random changes (grow, shrink, swap, move, split, merge), keeps those that
-// are worth more, and of those that are worth less the fewer the colder it has become.
-// The plans are those of package joint, and so is what fits. The best plan there ever
-// was is the answer, so it is never worth less than that it began with.
+// Package anneal searches for sizes and places together by simulated annealing (Kirkpatrick,
+// Gelatt and Vecchi, Science 220, 1983, p. 671). From a plan it makes small random changes
+// (grow, shrink, swap, move, split, merge). It keeps those that gain, and keeps those that lose
+// with a probability that falls with the temperature. The plans, and what fits, are those of
+// package joint. The best plan found is the result, so it is never worse than the initial one.
 //
-// Effort is a number of changes tried, never a time: the same plan and seed give the
-// same answer on every machine. A change costs what the nodes it touches cost, however
-// many jobs there are; only of one that is kept it is asked whether all can get there.
+// Effort is the number of changes tried, never a time: the same plan and seed give the same
+// result on every machine. The cost of a change depends on the nodes it touches, not on the
+// number of jobs; only for a change that is kept it is checked whether all jobs can reach their
+// places.
 package anneal

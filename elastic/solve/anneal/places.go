@@ -2,8 +2,8 @@ package anneal
 
 import "github.com/sluice-hpc/sluice/elastic/solve/joint"
 
-// swap has two jobs exchange sizes, each on the nodes of the other where it fits there
-// and chance has it so, else anywhere.
+// swap lets two jobs exchange sizes, each on the nodes of the other if it fits there and the
+// draw says so, else anywhere.
 func (w *walk) swap(c *joint.Change, i int) bool {
 	k, ok := w.giver(c, nil)
 	if !ok || k == i {
@@ -33,10 +33,10 @@ func (w *walk) into(c *joint.Change, i int, place []joint.Share) bool {
 	return c.Best(i, size)
 }
 
-// traders bounds how many jobs a trade concerns.
+// traders bounds how many jobs a trade involves.
 const traders = 8
 
-// trade has two nodes exchange all that runs on them: with full nodes the only way back
+// trade lets two nodes exchange all that runs on them: with full nodes it is the only way back
 // to where a job is now.
 func (w *walk) trade(c *joint.Change, i int) bool {
 	at := w.s.Place(i)
@@ -84,10 +84,10 @@ func (w *walk) onto(c *joint.Change, i, size int) bool {
 	return false
 }
 
-// tries is how many nodes a move looks at.
+// tries is how many nodes a move considers.
 const tries = 16
 
-// move takes a job to nodes drawn at random, at its size.
+// move puts a job on nodes drawn at random, at its size.
 func (w *walk) move(c *joint.Change, i int) bool {
 	options := w.p.Jobs[i].At(held(w.s.Place(i)))
 	if len(options) == 0 {
@@ -101,10 +101,10 @@ func (w *walk) move(c *joint.Change, i int) bool {
 	return c.Fit(i, &options[w.rng.IntN(len(options))], w.spots)
 }
 
-// evictions bounds how many jobs one that goes home has make way.
+// evictions bounds how many jobs make way for one that returns to its present place.
 const evictions = 6
 
-// home takes a job back to where it is now; who is in its way there makes way.
+// home returns a job to its present place; jobs in its way there make way.
 func (w *walk) home(c *joint.Change, i int) bool {
 	now := w.p.Jobs[i].Now
 	if len(now) == 0 || w.s.Stays(i) {

@@ -6,9 +6,9 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/solve/joint"
 )
 
-// giver draws a job that has GPUs and is not concerned yet: of four, three from beside
-// the place, for only GPUs on the same nodes make a place for a large job. It is false
-// when a few draws find none.
+// giver draws a job that has GPUs and is not part of the change yet: three times out of four
+// one beside the place, because only GPUs on the same nodes make a place for a large job. It
+// returns false if a few draws find none.
 func (w *walk) giver(c *joint.Change, beside []joint.Share) (k int, ok bool) {
 	for range 4 {
 		k = w.rng.IntN(len(w.p.Jobs))
@@ -16,24 +16,23 @@ func (w *walk) giver(c *joint.Change, beside []joint.Share) (k int, ok bool) {
 			on := w.on[beside[w.rng.IntN(len(beside))].Node]
 			k = on[w.rng.IntN(len(on))]
 		}
-		if len(w.s.Place(k)) > 0 && !slices.Contains(c.Who(), k) {
+		if len(w.s.Place(k)) > 0 && !slices.Contains(c.Jobs(), k) {
 			return k, true
 		}
 	}
 	return 0, false
 }
 
-// refill puts those who made room for job i back: first all on their smallest size, so
-// that the first does not take what the others cannot do without, then one after the
-// other at what it is worth most at. It is false when a job that must have a place
-// finds none.
+// refill puts the jobs that made room for job i back: first all at their smallest size, so that
+// the first does not take what the others need, then one after the other at the size with the
+// largest value. It returns false if a job that must have a place finds none.
 func (w *walk) refill(c *joint.Change, i int) bool {
-	for _, k := range c.Who() {
+	for _, k := range c.Jobs() {
 		if j := &w.p.Jobs[k]; k != i && !c.Best(k, j.Smallest()) && j.Must {
 			return false
 		}
 	}
-	for _, k := range c.Who() {
+	for _, k := range c.Jobs() {
 		if k == i {
 			continue
 		}

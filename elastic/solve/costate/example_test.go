@@ -6,9 +6,9 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/solve/costate"
 )
 
-// Two jobs share 4 GPUs. The short one needs 100 s on one GPU, the long one 1,000 s; both
-// are as many times faster as they have GPUs. A second of the short job's work delays two
-// jobs, one of the long job's work only the long job, which ends last.
+// Two jobs share 4 GPUs. The short one needs 100 s on 1 GPU, the long one 1,000 s; both scale
+// perfectly. A second of the short job's work delays two jobs, one of the long job's work only
+// the long job, which ends last.
 func ExampleSolver_Values() {
 	linear := func(seconds float64) costate.Hull {
 		return costate.NewHull([]costate.Point{{}, {GPUs: 1, Rate: 1 / seconds}, {GPUs: 4, Rate: 4 / seconds}}, nil)

@@ -1,27 +1,26 @@
 package costate
 
-// Point is a size and the rate at which the whole of the job's remaining work is
-// done with it, in 1/second.
+// Point is a size and the rate at which the job's whole remaining work is done at it, in 1/s.
 type Point struct {
 	GPUs float64
 	Rate float64
 }
 
-// Hull is an upper concave hull: what the job has for certain, and the segments
-// that follow, of falling slope.
+// Hull is an upper concave hull: a floor that the job has in any case, and the segments that
+// follow, with decreasing slope.
 type Hull struct {
-	Floor    Point // size and rate the job has in any case; zero when it may be stopped
+	Floor    Point // size and rate that the job has in any case; zero if it may be stopped
 	Segments []Segment
 }
 
-// Segment is a stretch of a hull: Width GPUs, each worth Slope of rate.
+// Segment is a linear part of a hull: Width GPUs, each of which adds Slope to the rate, in 1/s.
 type Segment struct {
 	Width, Slope float64
 }
 
-// NewHull returns the hull of points with ascending GPUs, starting at the first
-// one. Points after the greatest rate are left out: no rate is ever lower with more
-// GPUs, since a job need not use them.
+// NewHull returns the hull of points with ascending GPUs, from the first one on. Points after
+// the largest rate are left out: no rate is lower with more GPUs, since a job need not use
+// them. segments is memory for the result.
 func NewHull(points []Point, segments []Segment) Hull {
 	h := Hull{Floor: points[0], Segments: segments[:0]}
 	last := points[0]

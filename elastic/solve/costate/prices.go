@@ -2,29 +2,29 @@ package costate
 
 import "sort"
 
-// newton bounds the steps in which one co-state is found. The function is convex
-// and piecewise linear, so a handful suffice.
+// newton bounds the steps to find one co-state. The function is convex and piecewise linear, so
+// a few suffice.
 const newton = 64
 
-// Solver finds co-states one problem after the other in the same memory. The zero
-// value is ready; it is not for concurrent use.
+// Solver computes co-states, one problem after the other in the same memory. The zero value is
+// ready; it is not safe for concurrent use.
 type Solver struct {
-	others []worth // segments of the jobs done so far, dearest first
+	others []worth // segments of the jobs done so far, most valuable first
 	width  []float64
-	value  []float64 // width and value of others up to and without entry i
+	value  []float64 // width and value of others before entry i
 	used   float64   // GPUs of their floors
 	earned float64   // value of their floors
 	out    []float64
 }
 
-// worth is a segment in terms of value: slope times co-state.
+// worth is a segment in units of value: slope times co-state.
 type worth struct{ slope, width float64 }
 
-// Values returns the co-state of each job, in seconds: what completing the whole
-// of its remaining work saves. Jobs are listed in the order in which they will
-// end. The floors together must not exceed capacity. A job without any rate gets 0
-// and takes nothing; one that has none on its floor, where the floors leave nothing,
-// is taken to have the rate of its first GPU. Valid until the next call.
+// Values returns the co-state of each job, in seconds: what completing all of its remaining
+// work saves. Jobs MUST be listed in the order in which they will end, and the floors together
+// MUST NOT exceed capacity. A job without any rate gets 0 and takes nothing. A job without a
+// rate on its floor, if the floors leave no GPU, is assumed to have the rate of its first GPU.
+// The result is valid until the next call.
 func (s *Solver) Values(jobs []Hull, capacity float64) []float64 {
 	s.others, s.used, s.earned = s.others[:0], 0, 0
 	if cap(s.out) < len(jobs) {
@@ -46,7 +46,7 @@ func (s *Solver) Values(jobs []Hull, capacity float64) []float64 {
 	return s.out
 }
 
-// best is the greatest rate of the hull.
+// best returns the largest rate of the hull.
 func (h Hull) best() float64 {
 	r := h.Floor.Rate
 	for _, g := range h.Segments {
@@ -55,11 +55,11 @@ func (h Hull) best() float64 {
 	return r
 }
 
-// solve finds m with total(m) = k, coming from above: total is convex and grows.
+// solve finds m with total(m) = k from above: total is convex and increasing.
 func (s *Solver) solve(h Hull, capacity, k float64) float64 {
 	first := h.Floor.Rate
 	if first <= 0 {
-		first = h.Segments[0].Slope // it surely earns this with its first GPU
+		first = h.Segments[0].Slope // it earns at least this with its first GPU
 	}
 	m := k / first
 	if h.Floor.Rate <= 0 && capacity-s.used-h.Floor.GPUs <= 0 {
@@ -80,8 +80,8 @@ func (s *Solver) solve(h Hull, capacity, k float64) float64 {
 	return m
 }
 
-// total returns the value of the best division between the job at co-state m and
-// the others, and by how much it grows with m.
+// total returns the value of the best division between the job at co-state m and the others,
+// and its derivative with respect to m.
 func (s *Solver) total(h Hull, m, capacity float64) (total, slope float64) {
 	left := max(0, capacity-s.used-h.Floor.GPUs)
 	rate, x := h.Floor.Rate, 0.0
@@ -97,12 +97,12 @@ func (s *Solver) total(h Hull, m, capacity float64) (total, slope float64) {
 	return s.earned + m*rate + s.fill(left-x), rate
 }
 
-// dearer is the width of the others' segments worth more than v a GPU.
+// dearer returns the width of the others' segments that are worth more than v per GPU.
 func (s *Solver) dearer(v float64) float64 {
 	return s.width[sort.Search(len(s.others), func(i int) bool { return s.others[i].slope <= v })]
 }
 
-// fill is what the others earn on c GPUs beyond their floors.
+// fill returns what the others earn on c GPUs beyond their floors.
 func (s *Solver) fill(c float64) float64 {
 	i := sort.SearchFloat64s(s.width, c) // width[i-1] < c <= width[i]
 	switch {
@@ -114,7 +114,7 @@ func (s *Solver) fill(c float64) float64 {
 	return s.value[i-1] + (c-s.width[i-1])*s.others[i-1].slope
 }
 
-// add puts a job among the others.
+// add adds a job to the others.
 func (s *Solver) add(h Hull, m float64) {
 	s.used += h.Floor.GPUs
 	s.earned += m * h.Floor.Rate

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/solve/costate"
 )
 
-// power is the hull of work/n^p, sampled finely so that it is nearly smooth.
+// power returns the hull of work/n^p, sampled finely so that it is nearly smooth.
 func power(work, p, capacity float64) costate.Hull {
 	points := []costate.Point{{}}
 	for i := 1; i <= 400; i++ {
@@ -31,9 +31,9 @@ func TestOneJobAlone(t *testing.T) {
 	}
 }
 
-// TestHeSRPT: for speed-up n^p and known sizes the shares while m jobs are left
-// are those of heSRPT (Berg et al. 2020, theorem 7): the i-th of m jobs, largest
-// first, gets (i/m)^(1/(1-p)) - ((i-1)/m)^(1/(1-p)) of the GPUs.
+// TestHeSRPT: for speed-up n^p and known sizes the shares while m jobs are left are those of
+// heSRPT (Berg et al. 2020, theorem 7): the i-th of m jobs, largest first, gets (i/m)^(1/(1-p))
+// - ((i-1)/m)^(1/(1-p)) of the GPUs.
 func TestHeSRPT(t *testing.T) {
 	const capacity, p = 64.0, 0.5
 	work := []float64{300, 500, 800, 1300} // in order of completion
@@ -60,8 +60,8 @@ func TestHeSRPT(t *testing.T) {
 	}
 }
 
-// TestConservation: with all jobs unfinished the best division earns exactly their
-// number a second.
+// TestConservation: with all jobs unfinished the best division earns exactly their number per
+// second.
 func TestConservation(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 12).Draw(t, "jobs")
@@ -88,7 +88,7 @@ func TestConservation(t *testing.T) {
 	})
 }
 
-// best divides the capacity greedily, the naive way.
+// best divides the capacity greedily, in the simplest way.
 func best(jobs []costate.Hull, m []float64, capacity float64) float64 {
 	type seg struct{ slope, width float64 }
 	var all []seg

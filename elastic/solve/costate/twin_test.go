@@ -10,8 +10,8 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/solve/costate"
 )
 
-// drawPoints draws sizes with rates that may rise, stall and fall; those of a job that
-// may be stopped begin at nothing.
+// drawPoints draws sizes with rates that may rise, stall and fall; those of a job that may be
+// stopped begin at zero.
 func drawPoints(t *rapid.T) []costate.Point {
 	var points []costate.Point
 	if rapid.IntRange(0, 2).Draw(t, "stopped") == 0 {
@@ -26,8 +26,8 @@ func drawPoints(t *rapid.T) []costate.Point {
 	return points
 }
 
-// TestHullsLieAbove: a hull is concave, reaches every point up to the best and no
-// higher than a division of time between two of them.
+// TestHullsLieAbove: a hull is concave, reaches every point up to the best, and is nowhere
+// above a division of time between two points.
 func TestHullsLieAbove(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		points := drawPoints(t)
@@ -47,7 +47,7 @@ func TestHullsLieAbove(t *testing.T) {
 	})
 }
 
-// rateAt is the rate of the hull at so many GPUs.
+// rateAt returns the rate of the hull at this many GPUs.
 func rateAt(h costate.Hull, gpus float64) float64 {
 	rate, left := h.Floor.Rate, gpus-h.Floor.GPUs
 	for _, g := range h.Segments {
@@ -58,8 +58,8 @@ func rateAt(h costate.Hull, gpus float64) float64 {
 	return rate
 }
 
-// chord is the best rate at so many GPUs at most on average, of one point or of two
-// in turn.
+// chord returns the best rate with at most this many GPUs on average, of one point or of two in
+// turn.
 func chord(points []costate.Point, gpus float64) float64 {
 	best := 0.0
 	for i, a := range points {
@@ -75,7 +75,7 @@ func chord(points []costate.Point, gpus float64) float64 {
 	return best
 }
 
-// TestTwin: Values finds what bisection over naive divisions does.
+// TestTwin: Values agrees with bisection over simple divisions.
 func TestTwin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var s costate.Solver
@@ -98,7 +98,7 @@ func TestTwin(t *testing.T) {
 	})
 }
 
-// bisected is Values, from its definition.
+// bisected computes Values from its definition.
 func bisected(jobs []costate.Hull, capacity float64) []float64 {
 	jobs, out := slices.Clone(jobs), make([]float64, len(jobs))
 	alive := 0.0

@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// job is one of linear speed up to four GPUs, a unit a second on one, that is planned to
-// end by then.
+// job returns a job of linear speed up to 4 GPUs, one unit per second on 1 GPU, that is due by
+// then.
 func job(work, by float64) Job {
 	return Job{Sizes: []int{1, 2, 4}, Rate: []float64{1, 2, 4}, Work: work, Due: by/(1-margin) + 1e-6}
 }
@@ -28,7 +28,7 @@ func TestSmallestShare(t *testing.T) {
 		{"the later deadline waits", []Job{job(2400, 1300), job(2400, 600)}, 4, []int{0, 4}, []bool{true, true}},
 		{"three are too many: the largest is left out", []Job{job(2400, 600), job(600, 600), job(600, 600)}, 4, []int{0, 2, 2}, []bool{false, true, true}},
 		{"what was promised goes before what is smaller", []Job{promised(job(2400, 600)), job(600, 600)}, 4, []int{4, 0}, []bool{true, false}},
-		{"who has no deadline gets what is left", []Job{job(1200, 600), inLine(job(1e6, math.Inf(1)))}, 4, []int{2, 2}, []bool{true, false}},
+		{"a job without a deadline gets what is left", []Job{job(1200, 600), inLine(job(1e6, math.Inf(1)))}, 4, []int{2, 2}, []bool{true, false}},
 		{"they are served as they came", []Job{queues(4, 4), queues(1, 1)}, 3, []int{0, 0}, []bool{false, false}},
 	} {
 		p := Decide(c.jobs, c.gpus, 0, 60)
@@ -50,26 +50,26 @@ func inLine(j Job) Job {
 	return j
 }
 
-// queues is a job without a deadline that runs on one number of GPUs.
+// queues returns a job without a deadline that runs on one number of GPUs.
 func queues(gpus int, rate float64) Job {
 	return Job{Sizes: []int{gpus}, Rate: []float64{rate}, Work: 1e6, Due: math.Inf(1), Queues: true}
 }
 
-// TestPriceCounts: a share that is enough but for the start is not.
+// TestPriceCounts: a share that is enough except for the start is not enough.
 func TestPriceCounts(t *testing.T) {
 	j := job(2400, 655)
 	j.Price = 30
 	if p := Decide([]Job{j}, 4, 0, 60); p.Promised[0] || math.Abs(p.Soonest[0]-630) > 1 {
 		t.Errorf("%+v", p)
 	}
-	j.Now = 4 // it is there already
+	j.Now = 4 // it has these GPUs already
 	if p := Decide([]Job{j}, 4, 0, 60); !p.Promised[0] {
 		t.Errorf("%+v", p)
 	}
 }
 
-// TestIdleGPUsAreUsedEarly: a job that is dear to start does not wait for its time while GPUs
-// are idle, be its deadline years away. One that may be stopped again would pay twice.
+// TestIdleGPUsAreUsedEarly: a job that is expensive to start does not wait while GPUs are idle,
+// even if its deadline is years away. One that may be stopped again would pay twice.
 func TestIdleGPUsAreUsedEarly(t *testing.T) {
 	for stays, want := range map[bool]int{true: 4, false: 0} {
 		j := promised(job(2400, 1e8))
@@ -80,9 +80,9 @@ func TestIdleGPUsAreUsedEarly(t *testing.T) {
 	}
 }
 
-// TestNobodyStartsInAPromisesWay: who could not be stopped again waits where a promise
-// needs the GPUs later.
-func TestNobodyStartsInAPromisesWay(t *testing.T) {
+// TestNoStartBreaksAnAdmission: a job that could not be stopped again waits if an admitted
+// job needs the GPUs later.
+func TestNoStartBreaksAnAdmission(t *testing.T) {
 	due, other := promised(job(4*600+1*590, 1200)), queues(1, 1)
 	other.Work = 1e4
 	for stays, want := range map[bool]int{true: 0, false: 1} {
@@ -93,8 +93,8 @@ func TestNobodyStartsInAPromisesWay(t *testing.T) {
 	}
 }
 
-// TestSettledStaysSettled: who cannot be moved now is planned for as he is, and others
-// are promised nothing that he was.
+// TestSettledStaysSettled: a job that cannot be moved now is planned for as it is, and no other
+// job is admitted on its GPUs.
 func TestSettledStaysSettled(t *testing.T) {
 	moving := promised(job(1200, 600))
 	moving.Now, moving.Settled = 1, true
@@ -108,8 +108,9 @@ func TestSettledStaysSettled(t *testing.T) {
 	}
 }
 
-// TestWhoMayNotBeStopped keeps his least, whatever is promised to others.
-func TestWhoMayNotBeStopped(t *testing.T) {
+// TestUnstoppableJobKeepsItsMinimum: a job that may not be stopped keeps its minimum, whatever was
+// admitted.
+func TestUnstoppableJobKeepsItsMinimum(t *testing.T) {
 	keeps := queues(2, 1)
 	keeps.Keeps, keeps.Now = true, 2
 	p := Decide([]Job{keeps, job(2400, 600), job(1200, 600)}, 4, 0, 60)
@@ -118,7 +119,7 @@ func TestWhoMayNotBeStopped(t *testing.T) {
 	}
 }
 
-// drawJobs draws jobs of which those that may not be stopped fit.
+// drawJobs draws jobs; those that may not be stopped fit together.
 func drawJobs(t *rapid.T) (jobs []Job, gpus int) {
 	gpus = rapid.IntRange(1, 32).Draw(t, "gpus")
 	kept := 0
@@ -141,8 +142,8 @@ func drawJobs(t *rapid.T) (jobs []Job, gpus int) {
 	return jobs, gpus
 }
 
-// TestPlansAreSound: no more GPUs than there are, sizes that jobs accept, their least to
-// those who keep it, and the same answer each time.
+// TestPlansAreSound: no more GPUs than there are, only sizes that jobs accept, the minimum for
+// those that keep it, and the same answer each time.
 func TestPlansAreSound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		jobs, gpus := drawJobs(t)
@@ -171,8 +172,8 @@ func TestPlansAreSound(t *testing.T) {
 	})
 }
 
-// TestNewcomersBreakNoPromise: whoever comes, who was promised his deadline keeps it.
-func TestNewcomersBreakNoPromise(t *testing.T) {
+// TestLaterArrivalsRevokeNoAdmission: whatever jobs arrive later, an admitted job meets its deadline.
+func TestLaterArrivalsRevokeNoAdmission(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		jobs, gpus := drawJobs(t)
 		p := Decide(jobs, gpus, 0, 60)

@@ -1,7 +1,10 @@
-// Package deadline divides GPUs among jobs of which some must end by a given time.
+// Package deadline divides GPUs among jobs of which some have a deadline.
 //
-// A job with a deadline is promised it when the smallest share that still meets it
-// fits into what earlier promises leave of the future (Gu et al., ElasticFlow,
-// ASPLOS 2023: the minimum satisfactory share). What no job was promised goes, for the time being, where a
-// GPU-second saves most. All times are seconds from now.
+// A job with a deadline is admitted if the smallest share that meets it fits into what earlier
+// admissions leave of the future (Gu et al., ElasticFlow, ASPLOS 2023: the minimum satisfactory
+// share). GPUs that no admitted job needs are given, for the time being, to where a GPU-second
+// saves most. All times are in seconds from now, unless a comment says otherwise.
+//
+// A caller MUST pass an admitted job as Promised in every later call; then later arrivals
+// cannot revoke its admission while the number of GPUs does not fall.
 package deadline

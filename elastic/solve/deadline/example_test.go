@@ -8,7 +8,7 @@ import (
 )
 
 // Four jobs and 4 GPUs. The first three have a deadline in 1,000 s, but there is no room for
-// the third; the last one has none. A job does 1 unit of work a second on each GPU.
+// the third; the last one has none. A job does 1 unit of work per second on each GPU.
 func ExampleDecide() {
 	job := func(work, due float64) deadline.Job {
 		return deadline.Job{Sizes: []int{1, 2, 4}, Rate: []float64{1, 2, 4}, Work: work, Due: due}

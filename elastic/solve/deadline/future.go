@@ -5,21 +5,21 @@ import (
 	"slices"
 )
 
-// future is how many GPUs no job was promised, over time: free[i] from at[i] to
+// future is the number of GPUs without an admitted job over time: free[i] from at[i] to
 // at[i+1].
 type future struct {
 	at   []float64
 	free []int
 }
 
-// stretches is how many of each length there are: of one round twice as many, and of
-// each next length, double the one before, so many.
+// stretches is how many intervals of each length there are: twice as many of one round, then
+// this many of each next length, which is double the one before.
 const stretches = 16
 
-// newFuture is an empty cluster up to the horizon, cut where decisions will be made:
-// at every round first, then ever more seldom. The cuts lie at the same times whenever
-// they are made, but for more of them in what has come near, so that a plan that was
-// possible stays so.
+// newFuture returns an empty cluster up to the horizon, divided at the times of decisions:
+// first at every round, then at growing intervals. The points of division do not depend on when
+// the future is made, except that near ones are more dense; so a plan that was possible stays
+// possible.
 func newFuture(gpus int, now, round, horizon float64) *future {
 	f := &future{at: []float64{0}}
 	count := 2 * stretches
@@ -38,20 +38,20 @@ func newFuture(gpus int, now, round, horizon float64) *future {
 	return f
 }
 
-// until returns the stretches that begin before t.
+// until returns the intervals that begin before t.
 func (f *future) until(t float64) int {
 	n, _ := slices.BinarySearch(f.at, t)
 	return min(n, len(f.free))
 }
 
-// take gives n GPUs away from now until then, and back where n is negative.
+// take reserves n GPUs from now until then, and returns them if n is negative.
 func (f *future) take(n int, then float64) {
 	for i := range f.until(then) {
 		f.free[i] -= n
 	}
 }
 
-// after is the future as the next decision will find it.
+// after returns the future as the next decision will find it.
 func (f *future) after() *future {
 	next := &future{make([]float64, len(f.at)-1), slices.Clone(f.free[1:])}
 	for i, t := range f.at[1:] {

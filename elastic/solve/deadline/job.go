@@ -4,39 +4,39 @@ import "slices"
 
 // Job is one job as the plan sees it.
 type Job struct {
-	Sizes []int     // GPUs it can run on, ascending, each above 0
-	Rate  []float64 // units of work a second on each of Sizes, above 0
+	Sizes []int     // numbers of GPUs it can run on, ascending, each above 0
+	Rate  []float64 // units of work per second on each of Sizes, above 0
 	Work  float64   // units left, above 0
-	Due   float64   // when it is to have ended; +Inf = it does not matter when
+	Due   float64   // deadline; +Inf = none
 	Now   int       // GPUs it has
-	// Price is how long the job does nothing at every change of its size, a start
-	// among them.
+	// Price is how long the job makes no progress at every change of its size, in seconds; a
+	// start is one.
 	Price float64
-	// Promised: the job was told that it will end in time.
+	// Promised: the job was admitted: told that it will meet its deadline.
 	Promised bool
-	// Turned: it was not promised its deadline, and is not again considered for it.
+	// Turned: it was not admitted, and is not considered for admission again.
 	Turned bool
-	// Waits: without a promise it is given nothing.
+	// Waits: unless it is admitted it gets nothing.
 	Waits bool
-	// Queues: without a promise it gets its least before those behind it who queue.
+	// Queues: unless it is admitted it gets its minimum before the jobs behind it that queue.
 	Queues bool
-	// Settled: it has what it has until the next decision, and until Until.
+	// Settled: it keeps what it has until the next decision, and until Until.
 	Settled bool
 	Until   float64
-	// Rests: it moved a moment ago, and keeps what it has until Until as far as no promise
-	// that was given breaks by that.
+	// Rests: it moved lately, and keeps what it has until Until unless that would break an
+	// earlier admission.
 	Rests bool
-	// Proves is until when a job that waits has its smallest size at most if it starts at
-	// once: it has not been seen to save. It is promised nothing unless it does start.
+	// Proves is until when a waiting job has at most its smallest size if it starts at once,
+	// because it has not completed a checkpoint yet. It is admitted only if it does start.
 	Proves float64
-	// Payback is how many times Price a growth has to save that no promise needs; 0 = none.
+	// Payback is how many times Price a growth has to save if no admission needs it; 0 = none.
 	Payback float64
 	// Keeps: it has started, and may not be stopped. Stays: once started it may not be.
 	Keeps, Stays bool
 }
 
-// rising leaves of the sizes those that are faster than every smaller one, and one that is
-// settled: no share of a plan is larger than it need be.
+// rising keeps the sizes that are faster than every smaller one, and one that is settled: no
+// share of a plan is larger than necessary.
 func (j Job) rising() Job {
 	sizes, rate := []int{}, []float64{}
 	best := 0.0
@@ -50,7 +50,7 @@ func (j Job) rising() Job {
 	return j
 }
 
-// under is the largest size of up to n GPUs; -1 when there is none.
+// under returns the index of the largest size up to n GPUs; -1 if there is none.
 func (j *Job) under(n int) int {
 	k, found := slices.BinarySearch(j.Sizes, n)
 	if !found {
@@ -59,7 +59,7 @@ func (j *Job) under(n int) int {
 	return k
 }
 
-// gpus is what the k-th size takes; -1 stands for no GPUs.
+// gpus returns the GPUs of the k-th size; -1 stands for no GPUs.
 func (j *Job) gpus(k int) int {
 	if k < 0 {
 		return 0
@@ -67,7 +67,7 @@ func (j *Job) gpus(k int) int {
 	return j.Sizes[k]
 }
 
-// rate is the speed on the k-th size.
+// rate returns the speed at the k-th size, in units per second.
 func (j *Job) rate(k int) float64 {
 	if k < 0 {
 		return 0
@@ -75,7 +75,7 @@ func (j *Job) rate(k int) float64 {
 	return j.Rate[k]
 }
 
-// floor is the smallest index of a size the job may get.
+// floor returns the smallest index of a size that the job may get.
 func (j *Job) floor() int {
 	if j.Keeps {
 		return 0
@@ -83,7 +83,7 @@ func (j *Job) floor() int {
 	return -1
 }
 
-// first is the smallest index of a size in a share of the job, as far as that is free.
+// first returns the smallest index of a size in a share of the job, as far as that is free.
 func (j *Job) first() int {
 	if j.Proves > 0 {
 		return 0
@@ -91,11 +91,10 @@ func (j *Job) first() int {
 	return j.floor()
 }
 
-// stuck reports whether a stretch that begins then is one in which a settled job has what
-// it has.
+// stuck reports whether a settled job keeps what it has in the interval that begins then.
 func (j *Job) stuck(i int, from float64) bool { return j.Settled && (i == 0 || from < j.Until) }
 
-// pays reports whether growing to the k-th size saves enough to be done for its own sake.
+// pays reports whether growing to the k-th size saves enough to be worth it by itself.
 func (j *Job) pays(k int) bool {
 	at := j.under(j.Now)
 	if j.Now == 0 || at < 0 || k <= at {
@@ -104,12 +103,12 @@ func (j *Job) pays(k int) bool {
 	return j.Work/j.Rate[at]-j.Work/j.Rate[k] >= j.Payback*j.Price
 }
 
-// least is the fewest GPU-seconds the job can do its work in, as far as its smallest
-// size is its most efficient.
+// least returns the fewest GPU-seconds for the job's work, assuming that its smallest size is
+// its most efficient.
 func (j *Job) least() float64 { return j.Work / j.Rate[0] * float64(j.Sizes[0]) }
 
-// aim is when the job is planned to end: some time before its deadline.
+// aim returns when the job is planned to end: some time before its deadline.
 func (j *Job) aim() float64 { return j.Due - j.Price - margin*j.Due }
 
-// rest is how long the job takes at most, once it has its least.
+// rest returns how long the job takes at most once it has its minimum, in seconds.
 func (j *Job) rest() float64 { return j.Work / j.Rate[0] }

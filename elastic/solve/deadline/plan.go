@@ -8,42 +8,41 @@ import (
 
 // Plan is the answer for every job.
 type Plan struct {
-	GPUs []int // from now on
-	// Least is what jobs that are promised their deadline need at once so that it can be
-	// kept: GPUs may give them more.
+	GPUs []int // GPUs of each job from now on
+	// Least is what admitted jobs need at once to meet their deadlines; GPUs may give them
+	// more.
 	Least []int
-	// Promised says who ends in time: those who were promised it, as long as that can be
-	// kept, and those who are from now on.
+	// Promised says which jobs are admitted: earlier admissions, as long as they can be kept,
+	// and new ones.
 	Promised []bool
-	// Soonest is when a job with a deadline that is not promised could end, as far as can
-	// be seen; +Inf when that is not in sight, 0 for others.
+	// Soonest is when a job whose deadline cannot be met could end, as far as is known; +Inf if
+	// that is not known, 0 for other jobs.
 	Soonest []float64
-	// tight tells of jobs with a promise that nothing is left to spare for.
+	// tight marks admitted jobs that have no time to spare.
 	tight []bool
 }
 
 const (
-	// margin is how much of the time to its deadline a job is planned to have left when it
-	// ends, beside the price of a move: speeds and prices are estimates.
+	// margin is the share of the time to its deadline that a job is planned to have left when
+	// it ends, beside the cost of a move: speeds and costs are estimates.
 	margin = .02
-	// linger is how many rounds further ahead a job with GPUs is planned to be.
+	// linger is how many more rounds ahead a job with GPUs is planned to be.
 	linger = 10
-	// tries bounds for how many jobs a decision looks whether they fit among the
-	// promises rather than behind them: each look is a plan of its own.
+	// tries bounds for how many jobs a decision checks whether they fit among the admitted jobs
+	// rather than behind them: each check is a plan of its own.
 	tries = 8
-	// looks bounds how many jobs all of these plan for anew.
+	// looks bounds how many jobs all of these plans recompute.
 	looks = 2000
-	// beyond is how far behind the last deadline the future is looked at, at least.
+	// beyond is how far beyond the last deadline the future extends at least, in seconds.
 	beyond = 24 * 3600.0
 )
 
-// Decide divides the GPUs. It is asked at the time now, in seconds since any moment, and
-// again every round seconds. A job that is promised an end in time is promised it whichever comes
-// later, unless GPUs go away.
+// Decide divides the GPUs. It is called at the time now, in seconds since any fixed moment, and
+// again every round seconds. Later arrivals cannot revoke an admission; only a loss of GPUs
+// can.
 //
-// Jobs that rest keep what they have, unless a promise that was given breaks by that which
-// could be kept else. A new promise is not worth as much: its job waits until they have
-// rested.
+// Jobs that rest keep what they have, unless that would break an earlier admission that can be
+// kept otherwise. A new admission does not justify that: its job waits until they have rested.
 func Decide(jobs []Job, gpus int, now, round float64) Plan {
 	free := decide(jobs, gpus, now, round)
 	calm := slices.Clone(jobs)
@@ -57,7 +56,7 @@ func Decide(jobs []Job, gpus int, now, round float64) Plan {
 	if wait == 0 {
 		return free
 	}
-	// Places may not be had as numbers of GPUs may: who waits keeps some time to spare.
+	// Places may be scarcer than numbers of GPUs: a waiting job keeps some time to spare.
 	early := slices.Clone(calm)
 	for i := range early {
 		early[i].Due -= wait + 2*early[i].Price
@@ -71,7 +70,7 @@ func Decide(jobs []Job, gpus int, now, round float64) Plan {
 		}
 	}
 	for i := range calm {
-		if calm[i].Rests { // what it could do with
+		if calm[i].Rests { // GPUs it could manage with
 			plan.Least[i] = min(plan.Least[i], free.Least[i])
 		}
 	}
@@ -88,16 +87,16 @@ func decide(jobs []Job, gpus int, now, round float64) Plan {
 	return p.plan
 }
 
-// planning is a plan in the making.
+// planning is a plan under construction.
 type planning struct {
 	jobs   []Job
-	now    *future  // no job was given anything, but those that may not be stopped their least
-	free   *future  // what the promises leave
+	now    *future  // all GPUs, except the minimum of jobs that may not be stopped
+	free   *future  // what the admitted jobs leave
 	next   *future  // what they leave after this round
-	order  []int    // whose deadline is promised, as they are planned for
-	course []course // by job, of those in order
-	broken int      // promises that cannot be kept
-	left   int      // GPUs no job has, now
+	order  []int    // admitted jobs, in the order in which they are planned for
+	course []course // by job, for those in order
+	broken int      // number of admissions that cannot be kept
+	left   int      // GPUs that no job has now
 	round  float64
 	plan   Plan
 }
@@ -120,8 +119,8 @@ func newPlanning(jobs []Job, gpus int, now, round float64) *planning {
 	return p
 }
 
-// hold gives a job, or takes from it where times is -1, what no other can take away from it:
-// its least, where it may not be stopped, and what it has, where that is settled.
+// hold reserves for a job what no other job can take from it, or returns it if times is -1: its
+// minimum if it may not be stopped, and what it has if that is settled.
 func (p *planning) hold(f *future, i, times int) {
 	j := &p.jobs[i]
 	least := 0
@@ -134,7 +133,7 @@ func (p *planning) hold(f *future, i, times int) {
 	}
 }
 
-// has is what no other can take away from a job now.
+// has returns what no other job can take from a job now.
 func (p *planning) has(i int) int {
 	j := &p.jobs[i]
 	if j.Settled {
@@ -143,7 +142,7 @@ func (p *planning) has(i int) int {
 	return j.gpus(j.floor())
 }
 
-// keepPromises plans for those who were promised their deadline, the next first.
+// keepPromises plans for the admitted jobs, earliest deadline first.
 func (p *planning) keepPromises() {
 	for i := range p.jobs {
 		if p.jobs[i].Promised {
@@ -164,8 +163,8 @@ func (p *planning) keepPromises() {
 	}
 }
 
-// rescue plans earlier than in its turn for one that found no share in it, as far ahead as
-// it needs so that fewer promises break.
+// rescue plans a job without a share in its turn earlier, as much earlier as it takes for fewer
+// admissions to break.
 func (p *planning) rescue(i int) {
 	at := slices.Index(p.order, i)
 	for to := at - 1; to >= max(0, at-tries); to-- {
@@ -175,8 +174,8 @@ func (p *planning) rescue(i int) {
 	}
 }
 
-// replan plans in another order, which is the old one up to from, if that breaks no more
-// promises than so many.
+// replan plans in another order, which is the old one up to from, if that breaks at most as
+// many admissions.
 func (p *planning) replan(order []int, from, most int) bool {
 	free, plan, course := p.free.clone(), p.plan.clone(), slices.Clone(p.course)
 	broken := 0
@@ -200,7 +199,7 @@ func (p *planning) replan(order []int, from, most int) bool {
 	return true
 }
 
-// drop gives back what a job was planned to have.
+// drop returns what a job was planned to have.
 func (p *planning) drop(free *future, i int) {
 	j := &p.jobs[i]
 	for s, k := range p.course[i] {
@@ -225,9 +224,9 @@ func (p *planning) add(free *future, i int) bool {
 	return true
 }
 
-// find finds a share with which the job ends some time before its deadline. One that has
-// GPUs aims to be earlier still, so that it is not stopped and started every other round;
-// one that is promised its deadline, and late for that, has what it needs at once.
+// find returns a share with which the job ends some time before its deadline. A job with GPUs
+// aims to be earlier still, so that it is not stopped and started in turn; an admitted job that
+// is late gets what it needs at once.
 func (p *planning) find(free *future, j *Job) (_ course, tight bool) {
 	early := *j
 	early.Due = j.aim()
@@ -246,8 +245,8 @@ func (p *planning) find(free *future, j *Job) (_ course, tight bool) {
 	return c, false
 }
 
-// promise looks which others can be promised their deadlines: first behind all promises, then,
-// for a few, among them, as long as no other's breaks.
+// promise admits further jobs where possible: first behind all admitted jobs, then, for a few,
+// among them if no other admission breaks.
 func (p *planning) promise() {
 	for _, i := range p.undecided() {
 		if p.add(p.free, i) {
@@ -263,8 +262,8 @@ func (p *planning) promise() {
 	}
 }
 
-// undecided are those with a deadline that is not promised and not out of reach, the
-// least work first.
+// undecided returns the jobs with a deadline that are not admitted and could be, least work
+// first.
 func (p *planning) undecided() []int {
 	var out []int
 	for i := range p.jobs {
@@ -276,7 +275,7 @@ func (p *planning) undecided() []int {
 	return out
 }
 
-// look tells those who are not promised their deadline when they could end.
+// look sets when the jobs that are not admitted could end.
 func (p *planning) look() {
 	for i := range p.jobs {
 		if j := &p.jobs[i]; !p.plan.Promised[i] && !math.IsInf(j.Due, 1) {

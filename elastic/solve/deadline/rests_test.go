@@ -7,10 +7,10 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestRestingJobsAreLeftAlone: a promised job that moved a moment ago keeps its size, and
-// needs no more, unless a promise that was given could be kept only otherwise; and no
-// promise breaks for that.
-func TestRestingJobsAreLeftAlone(t *testing.T) {
+// TestRestingAdmittedJobsKeepTheirSize: an admitted job that moved lately keeps its size, and needs no
+// more, unless an earlier admission could be kept only otherwise; and no admission breaks
+// because of it.
+func TestRestingAdmittedJobsKeepTheirSize(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		jobs, gpus := drawJobs(t)
 		used := 0
@@ -44,8 +44,8 @@ func TestRestingJobsAreLeftAlone(t *testing.T) {
 	})
 }
 
-// TestRests: two promised jobs would change places for a third that comes; while they rest
-// they stay, but for a promise that breaks else.
+// TestRests: two admitted jobs would exchange places for a third that arrives; while they rest
+// they stay, unless an admission would break.
 func TestRests(t *testing.T) {
 	resting := func(j Job, now int) Job {
 		j.Promised, j.Now, j.Rests, j.Until, j.Keeps, j.Price = true, now, true, 30, true, 1

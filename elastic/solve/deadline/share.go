@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// course is what a job gets over time: sizes (index into Job.Sizes, -1 = none) by
-// stretch of the future.
+// course is what a job gets over time: sizes (index into Job.Sizes, -1 = none) by interval of
+// the future.
 type course []int
 
-// share finds the smallest share with which the job ends in time on what is free, and
-// nil where no share does. A share is one size from some time on and the next smaller
-// one before, each as far as it is free: the larger one as late as possible, so that
-// the GPUs of the near future stay for those who come.
+// share returns the smallest share with which the job meets its deadline on what is free, and
+// nil if there is none. A share is one size from some time on and the next smaller one before,
+// each as far as it is free: the larger one as late as possible, so that GPUs of the near
+// future stay free for later jobs.
 func (f *future) share(j *Job) course {
 	end := f.until(j.Due)
 	if end == 0 {
@@ -25,7 +25,7 @@ func (f *future) share(j *Job) course {
 	if k > most {
 		return nil
 	}
-	from, to := 0, end // the last stretch from which on k is enough is in between
+	from, to := 0, end // the last interval from which on k is enough lies between
 	for from < to {
 		if middle := (from + to + 1) / 2; f.work(j, k, middle, end) >= j.Work {
 			from = middle
@@ -43,18 +43,18 @@ func (f *future) share(j *Job) course {
 	return c
 }
 
-// reach is the smallest size with which the job ends in time if it has that all along, and
-// the largest that is ever free for it: what lies outside of them need not be looked at.
+// reach returns the smallest size with which the job meets its deadline if it has that all the
+// time, and the largest size that is ever free for it: sizes outside need not be tried.
 func (f *future) reach(j *Job, end int) (least, most int) {
 	first := max(0, j.floor())
-	if j.Settled { // it may do more in the first stretches than from then on
+	if j.Settled { // it may do more in the first intervals than later
 		return first, len(j.Sizes) - 1
 	}
 	least, _ = slices.BinarySearch(j.Rate, j.Work/j.Due)
 	return max(least, first), max(j.under(slices.Max(f.free[:end])), first)
 }
 
-// soon is a share with its largest size from the beginning on.
+// soon returns a share with its largest size from the beginning on.
 func (f *future) soon(c course, j *Job) course {
 	if c == nil {
 		return nil
@@ -66,8 +66,8 @@ func (f *future) soon(c course, j *Job) course {
 	return c
 }
 
-// wants is the size a share gives in a stretch: k from the stretch `from` on, and one
-// less before.
+// wants returns the size of a share in an interval: k from the interval `from` on, and one less
+// before.
 func (f *future) wants(j *Job, k, i, from int) int {
 	if i < from {
 		return max(k-1, j.first())
@@ -75,7 +75,7 @@ func (f *future) wants(j *Job, k, i, from int) int {
 	return k
 }
 
-// size is what is free of the k-th size; at once, what the job has where that is settled.
+// size returns what is free of the k-th size; for a settled job at the beginning, what it has.
 func (f *future) size(j *Job, i, k int) int {
 	if j.stuck(i, f.at[i]) {
 		return j.under(j.Now)
@@ -89,8 +89,8 @@ func (f *future) size(j *Job, i, k int) int {
 	return max(j.floor(), j.under(f.free[i]))
 }
 
-// work is how much the job does until it is due, with the share that is k from a
-// stretch on. Each change of size costs its price.
+// work returns how much the job does until it is due, with the share that is k from an interval
+// on. Each change of size costs its price.
 func (f *future) work(j *Job, k, from, end int) float64 {
 	done, idle, now := 0.0, 0.0, j.Now
 	for i := range end {
@@ -109,8 +109,8 @@ func (f *future) work(j *Job, k, from, end int) float64 {
 	return done
 }
 
-// soonest is when the job could end if it took all that is free; +Inf when it cannot
-// end within the future.
+// soonest returns when the job could end if it took all that is free; +Inf if it cannot end
+// within the future.
 func (f *future) soonest(j *Job) float64 {
 	left, idle, now := j.Work, 0.0, j.Now
 	for i := range f.free {
@@ -133,14 +133,14 @@ func (f *future) soonest(j *Job) float64 {
 	return math.Inf(1)
 }
 
-// give takes a course out of what is free.
+// give reserves a course.
 func (f *future) give(j *Job, c course) {
 	for i, k := range c {
 		f.free[i] -= j.gpus(k)
 	}
 }
 
-// cost is the GPU-seconds of a course.
+// cost returns the GPU-seconds of a course.
 func (f *future) cost(j *Job, c course) (sum float64) {
 	for i, k := range c {
 		sum += float64(j.gpus(k)) * (f.at[i+1] - f.at[i])

@@ -6,19 +6,20 @@ import (
 )
 
 const (
-	// worthwhile is how long, in seconds, a change of size is taken to last: its price is
-	// held against that.
+	// worthwhile is how long, in seconds, a change of size is assumed to last; its cost is
+	// compared with what it saves in that time.
 	worthwhile = 60.0
-	// keeping is how much better another must use GPUs than who has them, to get them.
+	// keeping is the factor by which another job has to use GPUs better than the job that has
+	// them, to get them.
 	keeping = 1.5
-	// hopeless is what the work of a job is worth that misses its deadline anyhow: it gets
-	// what no other job can use.
+	// hopeless is the value of the work of a job that misses its deadline anyway: it gets what
+	// no other job can use.
 	hopeless = 1e-3
 )
 
-// serve gives the jobs that queue their least, as they came, as far as that is free. The
-// first that finds too little keeps what there is of it; a job that would be in the way of
-// a promise waits, and so do those behind it.
+// serve gives the jobs that queue their minimum, in order of arrival, as far as that is free.
+// The first one that does not fit reserves its GPUs. A job that would break an admission waits,
+// and so do those behind it.
 func (p *planning) serve() {
 	p.left = p.free.free[0]
 	for i := range p.jobs {
@@ -40,8 +41,8 @@ func (p *planning) serve() {
 	}
 }
 
-// fits reports whether the job, once started on its least, is in no promise's way for as
-// long as it may not be stopped.
+// fits reports whether the job, once started at its minimum, breaks no admission for as long as
+// it may not be stopped.
 func (p *planning) fits(j *Job) bool {
 	if !j.Stays {
 		return true
@@ -54,8 +55,8 @@ func (p *planning) fits(j *Job) bool {
 	return true
 }
 
-// spend gives away what is free now, each time where a GPU-second saves most of those
-// that would be spent later.
+// spend gives away what is free now, each time to where a GPU-second saves most of the
+// GPU-seconds that would be used later.
 func (p *planning) spend() {
 	p.next = p.free.after()
 	left := p.left + p.postpone()
@@ -82,13 +83,13 @@ func (p *planning) spend() {
 	}
 }
 
-// raise is a job's best way to use some more GPUs.
+// raise is a job's best use of some more GPUs.
 type raise struct {
 	job, to int
-	worth   float64 // GPU-seconds saved by each that is spent
+	worth   float64 // GPU-seconds saved per GPU-second used
 }
 
-// raise finds the best larger size within the GPUs left.
+// raise returns the best larger size within the GPUs left; ok is false if there is none.
 func (p *planning) raise(i, left int) (best raise, ok bool) {
 	j, has := &p.jobs[i], p.plan.GPUs[i]
 	if j.Settled || j.Waits && !p.plan.Promised[i] || j.Queues && has == 0 && !p.plan.Promised[i] {
@@ -113,8 +114,8 @@ func (p *planning) raise(i, left int) (best raise, ok bool) {
 	return best, ok
 }
 
-// sooner is what is left of the gain from GPUs at least, whatever the price of a change: a
-// job that has none pays to start now or later, so idle GPUs are of some use to it.
+// sooner is the part of the gain from GPUs that counts at least, whatever the cost of a change:
+// a job without GPUs pays for its start now or later, so idle GPUs are of some use to it.
 func (j *Job) sooner() float64 {
 	if j.Now == 0 && j.Stays {
 		return hopeless
@@ -122,8 +123,8 @@ func (j *Job) sooner() float64 {
 	return 0
 }
 
-// unit is what a unit of the job's work is worth, in GPU-seconds: what it is planned to
-// cost, or costs on the smallest size.
+// unit returns the value of a unit of the job's work, in GPU-seconds: what it is planned to
+// cost, or costs at the smallest size.
 func (p *planning) unit(i, k int) float64 {
 	j := &p.jobs[i]
 	least := float64(j.Sizes[0]) / j.Rate[0]
@@ -132,17 +133,18 @@ func (p *planning) unit(i, k int) float64 {
 		return p.now.cost(j, p.course[i]) / j.Work
 	case need == len(j.Sizes) || j.Turned:
 		return hopeless * least
-	case k < need: // not enough to be in time
+	case k < need: // not enough to meet its deadline
 		return least / 2
 	}
 	return least
 }
 
-// postpone has promised jobs that are planned to get more stay as they are for this round, the
-// last deadline first, where they can and still end in time: else two jobs would take turns
-// with the same GPUs. What that leaves is spent where it is of most use, which may be there.
+// postpone keeps admitted jobs that are planned to get more as they are for this round, the
+// latest deadline first, if they can wait and still meet it: otherwise two jobs would take
+// turns with the same GPUs. What that leaves is given to where it saves most, which may be the
+// same jobs. It returns the GPUs left.
 func (p *planning) postpone() (left int) {
-	lose := -p.left // GPUs that promised jobs have and are not planned to keep, nor can
+	lose := -p.left // GPUs that admitted jobs have and neither plan to keep nor can
 	for i := range p.jobs {
 		if p.plan.Promised[i] {
 			lose += max(0, p.jobs[i].Now-p.plan.GPUs[i])
@@ -160,8 +162,8 @@ func (p *planning) postpone() (left int) {
 	return left
 }
 
-// safe reports whether a job that was promised its deadline could have the k-th size
-// until the next decision, and no more than its share from then on, and still end by due.
+// safe reports whether an admitted job could have the k-th size until the next decision, and
+// only its share from then on, and still end by due.
 func (p *planning) safe(i, k int, due float64) bool {
 	if !p.plan.Promised[i] {
 		return true
@@ -191,8 +193,8 @@ func (p *planning) safe(i, k int, due float64) bool {
 	return true
 }
 
-// need is the smallest size on which the job, alone, ends in time; the number of its
-// sizes when none does.
+// need returns the smallest size with which the job, alone, meets its deadline; the number of
+// its sizes if there is none.
 func (j *Job) need() int {
 	for k, rate := range j.Rate {
 		if j.Price+j.Work/rate <= j.Due {
@@ -202,15 +204,24 @@ func (j *Job) need() int {
 	return len(j.Sizes)
 }
 
-// raises is a heap, the best on top; of equals the job that came first.
+// raises is a heap with the best raise on top; among equals the job that came first.
 type raises []raise
 
+// Len implements heap.Interface.
 func (h raises) Len() int { return len(h) }
+
+// Less implements heap.Interface.
 func (h raises) Less(a, b int) bool {
 	return h[a].worth > h[b].worth || h[a].worth == h[b].worth && h[a].job < h[b].job
 }
+
+// Swap implements heap.Interface.
 func (h raises) Swap(a, b int) { h[a], h[b] = h[b], h[a] }
-func (h *raises) Push(x any)   { *h = append(*h, x.(raise)) }
+
+// Push implements heap.Interface.
+func (h *raises) Push(x any) { *h = append(*h, x.(raise)) }
+
+// Pop implements heap.Interface.
 func (h *raises) Pop() any {
 	old := *h
 	last := old[len(old)-1]

@@ -2,9 +2,9 @@ package deadline
 
 import "testing"
 
-// TestNobodyTakesTurns: jobs that are promised their deadlines on GPUs that are just enough
-// for all change size seldom. They could as well have the same GPUs every other round.
-func TestNobodyTakesTurns(t *testing.T) {
+// TestAdmittedJobsDoNotTakeTurns: admitted jobs on GPUs that are just enough for all change size rarely.
+// They could as well have the same GPUs in turn.
+func TestAdmittedJobsDoNotTakeTurns(t *testing.T) {
 	const gpus, round, price = 8, 60.0, 10.0
 	var jobs []Job
 	for i := range 6 { // each needs a third more than one GPU gives

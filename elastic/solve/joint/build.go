@@ -7,21 +7,21 @@ import (
 	"slices"
 )
 
-// Search looks for plans of one problem. It is not for concurrent use; the plans
-// it returns stay valid.
+// Search searches for plans of one problem. It is not safe for concurrent use; the plans it
+// returns stay valid.
 type Search struct {
 	p      *Problem
 	f      *floor
 	places [][]Share
-	value  []float64 // of each job where it is; 0 without a place
+	value  []float64 // of each job at its place; 0 without one
 	nodes  []int32   // workspace of fit
-	among  []int     // the only nodes a place is looked for on; nil = all
+	among  []int     // the only nodes to consider; nil = all
 	shares []Share   // memory of places
-	change Change    // the one being made
-	dear   [][]int32 // by job: its sizes, by index, the best value first
+	change Change    // the one under construction
+	dear   [][]int32 // by job: its sizes, by index, the largest value first
 	most   struct {
-		each []float64 // the greatest value that each job could have
-		all  float64   // see ceiling; NaN = not asked for yet
+		each []float64 // the largest value that each job could have
+		all  float64   // see ceiling; NaN = not computed yet
 	}
 	r road
 }
@@ -36,8 +36,8 @@ func NewSearch(p *Problem) *Search {
 	return s
 }
 
-// dearest lists the job's sizes by index, the best value first, equal ones smaller
-// first.
+// dearest lists the job's sizes by index, the largest value first, smaller ones first among
+// equals.
 func (j *Job) dearest() []int32 {
 	out := make([]int32, len(j.Sizes))
 	for k := range out {
@@ -47,13 +47,13 @@ func (j *Job) dearest() []int32 {
 	return out
 }
 
-// reset puts every job where it is; those that change size only if their GPUs are
-// not free for others in the same moment.
+// reset puts every job at its present place; one that changes size only if its GPUs do not
+// become free for others at the same moment.
 func (s *Search) reset(sizes []int) {
 	s.clear()
 	for i := range s.p.Jobs {
-		// Where open moves are promised GPUs that another job still has, not all jobs'
-		// place is left; those without one are placed anew.
+		// Open moves may be bound to GPUs that another job still has; then not every job can
+		// stay, and those that cannot are placed anew.
 		if j := &s.p.Jobs[i]; len(j.Now) > 0 && (!s.p.AtOnce || held(j.Now) == sizes[i]) && s.f.left(j, j.Now) {
 			s.put(i, spot{j.Now, j.Stay, true})
 		}
@@ -67,8 +67,8 @@ func (s *Search) clear() {
 	clear(s.value)
 }
 
-// keepShares puts a split on the nodes just found, which are listed by size of share,
-// in memory that nothing else uses.
+// keepShares puts a split on the nodes just found, which are listed by size of share, in memory
+// that is used for nothing else.
 func (s *Search) keepShares(split []int) []Share {
 	place := s.room(len(split))
 	for i, size := range split {
@@ -79,7 +79,7 @@ func (s *Search) keepShares(split []int) []Share {
 	return place
 }
 
-// room is memory for so many shares that nothing else uses.
+// room returns memory for n shares that is used for nothing else.
 func (s *Search) room(n int) []Share {
 	if cap(s.shares)-len(s.shares) < n {
 		s.shares = make([]Share, 0, max(64, min(2*cap(s.shares), 4096), n))
@@ -89,7 +89,7 @@ func (s *Search) room(n int) []Share {
 	return s.shares[from : from+n : from+n]
 }
 
-// drop forgets the places kept since: where they were made the memory is used again.
+// drop forgets the places kept since; their memory is used again.
 func (s *Search) drop(since []Share) {
 	if cap(s.shares) == 0 {
 		return
@@ -98,7 +98,7 @@ func (s *Search) drop(since []Share) {
 		s.shares = since
 		return
 	}
-	s.shares = s.shares[:0] // a stretch of memory begun since
+	s.shares = s.shares[:0] // a block of memory begun since
 }
 
 func (s *Search) put(i int, at spot) {
@@ -114,13 +114,12 @@ func (s *Search) off(i int) {
 	}
 }
 
-// Build goes from where each job is to the sizes given, one job after the other:
-// first those that give GPUs back, then those that must start, then the others, each
-// group in the given order. A job takes GPUs that are free at its turn, at its size
-// or, when that finds no place, at the largest accepted size below that does. So
-// the plan can be carried out in this order, and no jobs wait for each other in a
-// circle. It returns the sum of values, for Plan to tell the places, and false when a
-// job that must have a place finds none.
+// Build goes from where each job is to the given sizes, one job after the other: first those
+// that give GPUs back, then those that must start, then the others, each group in the given
+// order. A job takes GPUs that are free at its turn, at its size or, if there is no place, at
+// the largest accepted size below it that has one. So the plan can be carried out in this
+// order, and no jobs wait for each other in a circle. It returns the sum of values (Plan
+// returns the places), and false if a job that must have a place finds none.
 func (s *Search) Build(sizes, order []int) (value float64, ok bool) {
 	s.reset(sizes)
 	for turn := range 3 {
@@ -134,9 +133,9 @@ func (s *Search) Build(sizes, order []int) (value float64, ok bool) {
 	return s.sum(), ok
 }
 
-// Distinct lists those of the orders for which Build comes to a plan of its own: an order
-// is left out that moves the same jobs in the same order as one before it. Where few jobs
-// change size most orders are left out.
+// Distinct returns those of the orders for which Build makes different plans: an order that
+// moves the same jobs in the same order as an earlier one is left out. If few jobs change size
+// most orders are left out.
 func (s *Search) Distinct(sizes []int, orders [][]int) [][]int {
 	moving := 0
 	for i, size := range sizes {
@@ -164,7 +163,7 @@ func (s *Search) Distinct(sizes []int, orders [][]int) [][]int {
 	return out
 }
 
-// turn tells when a job is moved; -1 when it stays.
+// turn returns when a job is moved; -1 if it stays.
 func (s *Search) turn(i, size int) int {
 	j := &s.p.Jobs[i]
 	switch now := held(j.Now); {
@@ -212,8 +211,8 @@ func (s *Search) settle(i, size int) bool {
 	return false
 }
 
-// rescue finds room for jobs that must have some: whoever can, gives back what it
-// has beyond its smallest size, those with most GPUs first.
+// rescue finds room for jobs that must have some: other jobs give back what they have beyond
+// their smallest size, those with most GPUs first.
 func (s *Search) rescue() bool {
 	var order []int
 	for i := range s.p.Jobs {
@@ -244,7 +243,7 @@ func (j *Job) largest() int {
 	return j.Sizes[len(j.Sizes)-1].GPUs
 }
 
-// squeeze puts a job down to its smallest size, or back where it was.
+// squeeze reduces a job to its smallest size, or puts it back where it was.
 func (s *Search) squeeze(i int) {
 	was, value := s.places[i], s.value[i]
 	s.off(i)
@@ -263,11 +262,11 @@ func (s *Search) sum() float64 {
 	return sum
 }
 
-// Plan is where each job was put last.
+// Plan returns where each job was put last.
 func (s *Search) Plan() Plan { return Plan{Places: slices.Clone(s.places), Value: s.sum()} }
 
-// Orders lists ways to go through the jobs: large sizes first, small ones first,
-// then shuffled ones, count in all.
+// Orders returns count orders of the jobs: large sizes first, small ones first, then shuffled
+// ones.
 func Orders(sizes []int, count int, rng *rand.Rand) [][]int {
 	large := make([]int, len(sizes))
 	for i := range large {

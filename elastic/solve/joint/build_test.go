@@ -10,8 +10,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/solve/joint"
 )
 
-// TestDistinctOrders: the orders left out come to no plan that the others do not come to,
-// before them.
+// TestDistinctOrders: the orders left out make no plan that an earlier one does not make.
 func TestDistinctOrders(t *testing.T) {
 	left := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -61,8 +60,8 @@ func sharesOf(place []joint.Share) (n int) {
 	return n
 }
 
-// TestCeiling: no plan is worth more than the ceiling, and one on a single node, where
-// nothing but GPUs counts, is worth as much.
+// TestCeiling: no plan has a value above the ceiling, and on a single node, where only GPUs
+// count, one reaches it.
 func TestCeiling(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := problems(t, true)

@@ -2,16 +2,16 @@ package joint
 
 import "math"
 
-// Bounds of what ceiling is for: up to so many jobs whose values add up to no more, sums
-// are exact to within a tenth of the least gain that Improve keeps.
+// Bounds for the use of ceiling: with at most this many jobs, and values that add up to at most
+// this, sums are exact to within a tenth of the smallest gain that Improve keeps.
 const (
 	ceilingJobs  = 32
 	ceilingValue = 16.0
 )
 
-// ceiling is a value that no plan exceeds: that of the best choice of sizes that together
-// take no more GPUs than there are, wherever these are. It is +Inf where it was not worked
-// out.
+// ceiling returns an upper bound of the value of all plans: the best choice of sizes that
+// together take no more GPUs than there are, wherever these are. It is +Inf if it was not
+// computed.
 func (s *Search) ceiling() float64 {
 	if !math.IsNaN(s.most.all) {
 		return s.most.all
@@ -27,7 +27,7 @@ func (s *Search) ceiling() float64 {
 	if len(s.p.Jobs) > ceilingJobs || most > ceilingValue {
 		return s.most.all
 	}
-	best, next := make([]float64, all+1), make([]float64, all+1) // of the jobs so far, by GPUs
+	best, next := make([]float64, all+1), make([]float64, all+1) // for the jobs so far, by GPUs
 	for i := range s.p.Jobs {
 		s.p.Jobs[i].widen(next, best)
 		best, next = next, best
@@ -51,7 +51,7 @@ func (j *Job) widen(next, best []float64) {
 	}
 }
 
-// raise has a size of the job, at its value, where that is more.
+// raise uses a size of the job, at its value, where that is more.
 func raise(next, best []float64, size int, value float64) {
 	if size >= len(next) {
 		return

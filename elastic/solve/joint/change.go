@@ -5,17 +5,17 @@ import (
 	"slices"
 )
 
-// Change takes a few jobs off the nodes and puts them elsewhere, to be kept or undone
-// as a whole. It costs what the nodes it touches cost, however many jobs there are.
+// Change takes a few jobs off the nodes and puts them elsewhere; it is kept or undone as a
+// whole. Its cost depends on the nodes it touches, not on the number of jobs.
 type Change struct {
 	s     *Search
-	who   []int
+	jobs  []int
 	was   [][]Share
 	value []float64
 	kept  []Share // memory of places when it began
 }
 
-// Resume puts every job where a plan has it. The plan must fit the problem.
+// Resume puts every job where a plan has it. The plan MUST fit the problem.
 func (s *Search) Resume(plan Plan) {
 	s.clear()
 	for i, place := range plan.Places {
@@ -25,24 +25,24 @@ func (s *Search) Resume(plan Plan) {
 	}
 }
 
-// Begin begins a change; the one before is kept as it is.
+// Begin begins a change; the previous one is kept as it is.
 func (s *Search) Begin() *Change {
 	c := &s.change
 	c.s, c.kept = s, s.shares
-	c.who, c.was, c.value = c.who[:0], c.was[:0], c.value[:0]
+	c.jobs, c.was, c.value = c.jobs[:0], c.was[:0], c.value[:0]
 	return c
 }
 
-// Off takes a job off the nodes, where it was before or where the change put it.
+// Off takes a job off the nodes, from its earlier place or from where the change put it.
 func (c *Change) Off(i int) {
-	if !slices.Contains(c.who, i) {
-		c.who, c.was, c.value = append(c.who, i), append(c.was, c.s.places[i]), append(c.value, c.s.value[i])
+	if !slices.Contains(c.jobs, i) {
+		c.jobs, c.was, c.value = append(c.jobs, i), append(c.was, c.s.places[i]), append(c.value, c.s.value[i])
 	}
 	c.s.off(i)
 }
 
-// Best puts a job that is off the nodes at a size, on the best place there is. It is
-// false when there is none.
+// Best puts a job that is off the nodes at a size, at its best place. It returns false if there
+// is none.
 func (c *Change) Best(i, size int) bool {
 	at, found := c.s.place(i, size)
 	if found {
@@ -51,13 +51,13 @@ func (c *Change) Best(i, size int) bool {
 	return found
 }
 
-// Fullest is the size at which a job that is off the nodes is worth most in what is
-// free now; 0 when none fits.
+// Fullest returns the size with the largest value, in what is free now, for a job that is off
+// the nodes; 0 if none fits.
 func (c *Change) Fullest(i int) int { return c.s.fullest(i) }
 
-// Fit puts a job that is off the nodes on a place with the split of an option: among
-// the nodes listed, the first of them first, or, where that is nil, on those it fills
-// best. It is false when there is none.
+// Fit puts a job that is off the nodes at a place with the split of an option: on the nodes
+// listed, the first of them first, or, if among is nil, on those it fills best. It returns
+// false if there is none.
 func (c *Change) Fit(i int, o *Option, among []int) bool {
 	s, j := c.s, &c.s.p.Jobs[i]
 	s.among = among
@@ -77,10 +77,10 @@ func (c *Change) Fit(i int, o *Option, among []int) bool {
 	return true
 }
 
-// sums are the values before and after of the jobs concerned; it is false when one of
-// them is without GPUs and may not be.
+// sums returns the values of the change's jobs before and after; false if one of them has no
+// GPUs and must have some.
 func (c *Change) sums() (before, after float64, ok bool) {
-	for k, i := range c.who {
+	for k, i := range c.jobs {
 		if c.s.places[i] == nil && c.s.p.Jobs[i].Must {
 			return 0, 0, false
 		}
@@ -90,14 +90,14 @@ func (c *Change) sums() (before, after float64, ok bool) {
 	return before, after, true
 }
 
-// Gain is by how much the change raises the sum of values; it is false when it leaves
-// a job without GPUs that may not be.
+// Gain returns by how much the change raises the sum of values; false if it leaves a job
+// without GPUs that must have some.
 func (c *Change) Gain() (gain float64, ok bool) {
 	before, after, ok := c.sums()
 	return after - before, ok
 }
 
-// Home puts a job that is off the nodes where it is now. It is false when it is nowhere
+// Home puts a job that is off the nodes at its present place. It returns false if it has none
 // or another job is in its way.
 func (c *Change) Home(i int) bool {
 	j := &c.s.p.Jobs[i]
@@ -108,13 +108,13 @@ func (c *Change) Home(i int) bool {
 	return true
 }
 
-// Who lists the jobs concerned. It is valid until the next change.
-func (c *Change) Who() []int { return c.who }
+// Jobs lists the jobs of the change. It is valid until the next change.
+func (c *Change) Jobs() []int { return c.jobs }
 
-// Moved gives the jobs concerned with the places they had before.
+// Moved iterates over the jobs of the change with their earlier places.
 func (c *Change) Moved() iter.Seq2[int, []Share] {
 	return func(yield func(int, []Share) bool) {
-		for k, i := range c.who {
+		for k, i := range c.jobs {
 			if !yield(i, c.was[k]) {
 				return
 			}
@@ -124,7 +124,7 @@ func (c *Change) Moved() iter.Seq2[int, []Share] {
 
 // Same reports whether every job is where it was before.
 func (c *Change) Same() bool {
-	for k, i := range c.who {
+	for k, i := range c.jobs {
 		if !sameShares(c.was[k], c.s.places[i]) {
 			return false
 		}
@@ -134,24 +134,24 @@ func (c *Change) Same() bool {
 
 // Undo puts each job back.
 func (c *Change) Undo() {
-	for _, i := range c.who {
+	for _, i := range c.jobs {
 		c.s.off(i)
 	}
-	for k, i := range c.who {
+	for k, i := range c.jobs {
 		c.s.back(i, c.was[k], c.value[k])
 	}
 	c.s.drop(c.kept)
 }
 
-// Reachable reports whether the jobs can get to where they were put one after the
-// other, without waiting for each other in a circle.
+// Reachable reports whether the jobs can get to where they were put one after the other,
+// without waiting for each other in a circle.
 func (s *Search) Reachable() bool { return s.reachable() }
 
-// Place is where a job was put last; nil = nowhere.
+// Place returns where a job was put last; nil = nowhere.
 func (s *Search) Place(i int) []Share { return s.places[i] }
 
-// Stays reports whether a job was put where it is now.
+// Stays reports whether a job was put at its present place.
 func (s *Search) Stays(i int) bool { return sameShares(s.places[i], s.p.Jobs[i].Now) }
 
-// Problem is the one searched.
+// Problem returns the problem that is searched.
 func (s *Search) Problem() *Problem { return s.p }

@@ -10,9 +10,8 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/solve/joint"
 )
 
-// problems draws small clusters in which some jobs run. Uneven splits are drawn where
-// any split is given, and else with uneven: Slurm gives them as nodes' free GPUs
-// happen to be.
+// problems draws small clusters on which some jobs run. Uneven splits are drawn if any split is
+// possible, else only with uneven: Slurm allocates them as nodes' free GPUs happen to be.
 func problems(t *rapid.T, uneven bool) *joint.Problem {
 	p := &joint.Problem{Share: rapid.IntRange(0, 3).Draw(t, "share") == 0, AtOnce: rapid.IntRange(0, 3).Draw(t, "at once") == 0}
 	p.Near = rapid.SampledFrom([]float64{0, 0.01}).Draw(t, "near")
@@ -35,7 +34,7 @@ func problems(t *rapid.T, uneven bool) *joint.Problem {
 	return p
 }
 
-// drawJob draws a job; with kinds it may be worth something else on each of its groups.
+// drawJob draws a job; with kinds its value may differ between its groups.
 func drawJob(t *rapid.T, uneven, kinds bool) joint.Job {
 	j := joint.Job{
 		Groups:     rapid.SampledFrom([][][]int{{{0}}, {{0}, {1}, {0, 1}}, {{1}}}).Draw(t, "groups"),
@@ -64,7 +63,7 @@ func drawJob(t *rapid.T, uneven, kinds bool) joint.Job {
 	return j
 }
 
-// settle may have the last job run somewhere, beside the others that do.
+// settle may let the last job run somewhere, beside the running ones.
 func settle(t *rapid.T, p *joint.Problem) {
 	k := len(p.Jobs) - 1
 	if rapid.Bool().Draw(t, "waits") {
@@ -87,13 +86,13 @@ func sum(split []int) (n int) {
 	return n
 }
 
-// world is a problem's nodes with jobs on them, kept the naive way.
+// world is a problem's nodes with jobs on them, in the simplest form.
 type world struct {
 	p     *joint.Problem
 	place [][]joint.Share
 }
 
-// where is everybody at the beginning.
+// where returns the places at the beginning.
 func where(p *joint.Problem) world {
 	w := world{p: p, place: make([][]joint.Share, len(p.Jobs))}
 	for i := range p.Jobs {
@@ -102,7 +101,7 @@ func where(p *joint.Problem) world {
 	return w
 }
 
-// takes reports whether node n can give so many GPUs of job i, who is not counted.
+// takes reports whether node n has room for this many GPUs of job i, which is not counted.
 func (w world) takes(i, n, gpus int, several bool) bool {
 	node, j := w.p.Nodes[n], w.p.Jobs[i]
 	free, cpus, mem, spanned := node.Free-gpus, node.CPUs-need(j, gpus), node.MemoryMB-int64(gpus)*j.MemPerGPUMB, node.Spanning
@@ -144,7 +143,7 @@ func (w world) fits(i int, place []joint.Share) bool {
 	return true
 }
 
-// spots lists every place job i could have beside the others.
+// spots returns every place that job i could have beside the others.
 func (w world) spots(i int) (out [][]joint.Share) {
 	for _, place := range everywhere(w.p, w.p.Jobs[i]) {
 		if w.fits(i, place) {
@@ -154,7 +153,7 @@ func (w world) spots(i int) (out [][]joint.Share) {
 	return out
 }
 
-// everywhere lists the places of a job's options on an empty cluster.
+// everywhere returns the places of a job's options on an empty cluster.
 func everywhere(p *joint.Problem, j joint.Job) (out [][]joint.Share) {
 	for _, s := range j.Sizes {
 		for _, o := range s.Options {
@@ -169,7 +168,7 @@ func everywhere(p *joint.Problem, j joint.Job) (out [][]joint.Share) {
 	return out
 }
 
-// lay calls see with every way to have the split on different nodes of the group.
+// lay calls see with every way to put the split on different nodes of the group.
 func lay(p *joint.Problem, group, split []int, place []joint.Share, see func([]joint.Share)) {
 	if len(place) == len(split) {
 		see(place)
@@ -183,8 +182,8 @@ func lay(p *joint.Problem, group, split []int, place []joint.Share, see func([]j
 	}
 }
 
-// reached reports whether there is an order in which everybody gets from where he is
-// to his place in the world, each finding room at his turn. It tries them all.
+// reached reports whether there is an order in which every job gets from its present place to
+// its place in the world, each with room at its turn. It tries all orders.
 func (w world) reached() bool {
 	var movers []int
 	for i, j := range w.p.Jobs {
@@ -209,7 +208,7 @@ func (w world) reach(from world, movers []int) bool {
 	return len(movers) == 0
 }
 
-// best is the greatest value of any plan, by looking at all of them.
+// best returns the largest value of all plans, by enumerating them.
 func best(p *joint.Problem) float64 {
 	w := world{p, make([][]joint.Share, len(p.Jobs))}
 	most := math.Inf(-1)

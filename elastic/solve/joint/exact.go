@@ -6,17 +6,18 @@ import (
 	"slices"
 )
 
-// Exact is a plan of the greatest value there is, by looking at all that could be. It
-// is false when there is no plan. It takes time that multiplies with every job by the
-// number of its places: it is for a few jobs on a few nodes, to measure others by.
+// Exact returns a plan of the largest possible value, by enumeration. It returns false if there
+// is no plan. Its time is the product of the numbers of places of all jobs: it is meant for a
+// few jobs on a few nodes, to evaluate other searches.
 func Exact(p *Problem) (Plan, bool) {
 	e := exhaustive{s: NewSearch(p), best: Plan{Value: math.Inf(-1)}}
 	e.s.clear()
 	for i := range p.Jobs {
 		e.order = append(e.order, i)
 	}
-	// The job that can be worth most comes first, so that what cannot become the best shows
-	// soon; one that may share nodes with any comes last, for the others may not come to it.
+	// The job with the largest possible value comes first, so that branches that cannot be best
+	// are cut early. A job that may share nodes with any comes last, because the others may not
+	// join it.
 	slices.SortStableFunc(e.order, func(a, b int) int {
 		if x, y := &p.Jobs[a], &p.Jobs[b]; x.Mixes == y.Mixes {
 			return cmp.Compare(y.most(), x.most())
@@ -37,11 +38,11 @@ func Exact(p *Problem) (Plan, bool) {
 type exhaustive struct {
 	s     *Search
 	order []int
-	rest  []float64 // what the jobs from here on can be worth at most
+	rest  []float64 // the largest value that the jobs from here on can have
 	best  Plan
 }
 
-// most is the greatest value a job can have.
+// most returns the largest value that a job can have.
 func (j *Job) most() float64 {
 	most := math.Inf(-1)
 	if !j.Must {
@@ -58,7 +59,7 @@ func (j *Job) most() float64 {
 	return most
 }
 
-// from gives the jobs of the order from k on every place, those before having theirs.
+// from gives the jobs of the order from k on every place, while the jobs before have theirs.
 func (e *exhaustive) from(k int, value float64) {
 	if value+e.rest[k] <= e.best.Value {
 		return
@@ -86,7 +87,7 @@ func (e *exhaustive) from(k int, value float64) {
 	}
 }
 
-// over gives a job an option on every list of nodes that begins as among does.
+// over gives a job an option on every list of nodes that begins with among.
 func (e *exhaustive) over(k int, value float64, o *Option, among []int) {
 	if len(among) < len(o.Split) {
 		for n := range e.s.p.Nodes {

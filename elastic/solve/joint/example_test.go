@@ -7,8 +7,8 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/solve/joint"
 )
 
-// Two nodes of 4 GPUs and two jobs. 4 GPUs on one node are worth more to the first job than
-// 2 on each of two; the second job is small and can be anywhere.
+// Two nodes of 4 GPUs and two jobs. To the first job 4 GPUs on one node are worth more than 2
+// on each of two; the second job is small and can be anywhere.
 func ExampleSearch_Improve() {
 	everywhere := [][]int{{0}}
 	p := &joint.Problem{

@@ -1,4 +1,4 @@
 package joint
 
-// Ceiling is ceiling for tests.
+// Ceiling exports ceiling for tests.
 func (s *Search) Ceiling() float64 { return s.ceiling() }

@@ -2,31 +2,31 @@ package joint
 
 import "slices"
 
-// floor is the nodes while jobs are being placed, with an index by free GPUs, so
-// that the best fit is found without looking at every node.
+// floor is the nodes while jobs are being placed, with an index by free GPUs, so that the best
+// fit is found without a search of every node.
 type floor struct {
 	free   []int
 	class  []int
-	cap    []int // GPUs free when no job of the problem is there
+	cap    []int // GPUs free without any job of the problem
 	cpus   []int
 	mem    []int64
-	spans  []int // jobs over several nodes on it
+	spans  []int // number of jobs on several nodes that are on it
 	types  byType
-	bucket [][]int32 // nodes by class, spanned or not, and free GPUs
-	pos    []int32   // of each node in its bucket
-	key    []int     // and that bucket
-	least  [][]int   // by class: how many nodes have so many GPUs free, or more
+	bucket [][]int32 // nodes by class, by whether they have such jobs, and by free GPUs
+	pos    []int32   // position of each node in its bucket
+	key    []int     // and the index of that bucket
+	least  [][]int   // by class: number of nodes with this many GPUs free, or more
 	room   []int     // by class: GPUs free
-	most   int       // greatest cap
+	most   int       // largest cap
 	levels []int     // workspace of loose
-	tally  []int     // of the split being placed: how many shares have so many GPUs
-	next   []int     // and where the next of them is among the nodes found for it
+	tally  []int     // of the split being placed: number of shares with this many GPUs
+	next   []int     // and the index of the next of them among the nodes found
 	share  bool
-	spoken []int32 // node already used by the placement being made: its stamp
+	spoken []int32 // stamp of a node that the placement under construction already uses
 	stamp  int32
 }
 
-// newFloor is the nodes without any job of the problem.
+// newFloor returns the nodes without any job of the problem.
 func newFloor(p *Problem) *floor {
 	n := len(p.Nodes)
 	f := &floor{
@@ -48,7 +48,7 @@ func newFloor(p *Problem) *floor {
 	return f
 }
 
-// classes is above every class that a node is of or a job may use.
+// classes returns a number above every class that a node has or a job may use.
 func (p *Problem) classes() int {
 	n := 0
 	for i := range p.Nodes {
@@ -83,7 +83,7 @@ func (f *floor) reset(p *Problem) {
 	}
 }
 
-// count notes that a node went from so many free GPUs to so many.
+// count records that a node's free GPUs changed.
 func (f *floor) count(i, from, to int) {
 	least := f.least[f.class[i]]
 	f.room[f.class[i]] += to - from
@@ -95,7 +95,7 @@ func (f *floor) count(i, from, to int) {
 	}
 }
 
-// idle is how many GPUs are free in the roomiest of the job's groups.
+// idle returns how many GPUs are free in the job's group with the most.
 func (f *floor) idle(j *Job) int {
 	most := 0
 	for _, group := range j.Groups {
@@ -108,8 +108,7 @@ func (f *floor) idle(j *Job) int {
 	return most
 }
 
-// sort counts the shares of a split by size. It is false when one is larger than
-// any node.
+// sort counts the shares of a split by size. It returns false if one is larger than any node.
 func (f *floor) sort(split []int) (top, low int, ok bool) {
 	clear(f.tally)
 	top, low = 0, f.most
@@ -123,9 +122,9 @@ func (f *floor) sort(split []int) (top, low int, ok bool) {
 	return top, low, true
 }
 
-// may reports whether the free GPUs of a group could hold the split that was
-// sorted, CPUs, memory and other jobs on several nodes left aside: it needs as many
-// nodes with so many free as it has shares of this size or more.
+// may reports whether the free GPUs of a group could hold the sorted split, regardless of CPUs,
+// memory and other jobs on several nodes: for each size of share it needs as many nodes with
+// that many GPUs free as there are shares of this size or more.
 func (f *floor) may(group []int, top, low int) bool {
 	need := 0
 	for k := top; k >= low; k-- {
@@ -164,7 +163,7 @@ func (f *floor) leave(i int) {
 	f.bucket[f.key[i]] = b[:len(b)-1]
 }
 
-// take puts a job's share on its nodes; give takes it off again.
+// take puts a job's shares on their nodes; give takes them off again.
 func (f *floor) take(j *Job, place []Share) { f.shift(j, place, 1) }
 func (f *floor) give(j *Job, place []Share) { f.shift(j, place, -1) }
 
@@ -192,17 +191,17 @@ func (j *Job) cpusFor(gpus int) int {
 	return gpus * j.CPUsPerGPU
 }
 
-// holds reports whether the node has room for the job's GPUs.
+// holds reports whether the node has room for n GPUs of the job.
 func (f *floor) holds(i int, j *Job, n int) bool {
 	return f.types.left(j, i, f.free[i]) >= n &&
 		f.cpus[i] >= j.cpusFor(n) &&
 		(j.MemPerGPUMB == 0 || f.mem[i] >= int64(n)*j.MemPerGPUMB)
 }
 
-// plenty stands for what is not counted.
+// plenty stands for an amount that is not counted.
 const plenty = 1 << 40
 
-// stand is the node without any job of the problem.
+// stand returns the node without any job of the problem.
 func (n *Node) stand() stand {
 	st := stand{free: n.Free, cpus: n.CPUs, mem: n.MemoryMB}
 	if n.Spanning {
@@ -217,8 +216,7 @@ func (n *Node) stand() stand {
 	return st
 }
 
-// left reports whether a place is left to the job that has it: those beside it
-// remain where they are.
+// left reports whether the job can keep its place: those beside it stay where they are.
 func (f *floor) left(j *Job, place []Share) bool {
 	for _, s := range place {
 		if !f.holds(s.Node, j, s.GPUs) {
@@ -228,7 +226,7 @@ func (f *floor) left(j *Job, place []Share) bool {
 	return true
 }
 
-// fits reports whether a job can come to a place, or come back to it.
+// fits reports whether a job can move to a place, or back to it.
 func (f *floor) fits(j *Job, place []Share) bool {
 	if len(place) > 1 && !f.share && !j.Mixes {
 		for _, s := range place {
@@ -240,10 +238,10 @@ func (f *floor) fits(j *Job, place []Share) bool {
 	return f.left(j, place)
 }
 
-// find looks for as many nodes as there are places in to, for n GPUs of the job on
-// each, those first that n GPUs fill best. Nodes spoken for are left out, as, for a
-// job on several nodes, are those another such job is on. It speaks for those it
-// finds, and returns how many.
+// find searches as many nodes as there are places in to, for n GPUs of the job on each, first
+// those that n GPUs fill best. It leaves out nodes with a stamp and, for a job on several
+// nodes, those that another such job is on. It stamps the nodes that it finds, and returns
+// their number.
 func (f *floor) find(j *Job, group []int, n int, several bool, to []int32) (found int) {
 	for free := n; free <= f.most; free++ {
 		for _, class := range group {
@@ -258,8 +256,8 @@ func (f *floor) find(j *Job, group []int, n int, several bool, to []int32) (foun
 	return found
 }
 
-// glance bounds how many nodes of one bucket are turned down: only CPUs, memory and
-// the job's own other shares stand in the way.
+// glance bounds how many nodes of one bucket are rejected: only for CPUs, memory and the job's
+// own other shares.
 const glance = 64
 
 func (f *floor) from(slot int, j *Job, n int, to []int32) (found int) {
@@ -293,9 +291,9 @@ func (f *floor) pick(among []int, j *Job, group []int, n int, several bool, to [
 	return found
 }
 
-// loose splits n GPUs over so many nodes as the group's free GPUs suggest: neighbours
-// in order of what they have free, as few GPUs together as are enough. It is nil when
-// there are none.
+// loose splits n GPUs over this many nodes as the group's free GPUs suggest: neighbours in the
+// order of their free GPUs, with as few GPUs together as are enough. It returns nil if there
+// are none.
 func (f *floor) loose(group []int, n, over int) []int {
 	f.levels = f.levels[:0]
 	for k := 1; k <= f.most && len(f.levels) <= loosely; k++ {
@@ -321,7 +319,7 @@ func (f *floor) loose(group []int, n, over int) []int {
 			continue
 		}
 		split := f.levels[i-over+1 : i+1]
-		for last := over - 1; sum > n; last-- { // the roomiest keep what is too much
+		for last := over - 1; sum > n; last-- { // the nodes with the most free GPUs give fewer
 			less := min(sum-n, split[last]-1)
 			split[last] -= less
 			sum -= less

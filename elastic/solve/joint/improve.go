@@ -5,10 +5,9 @@ import (
 	"slices"
 )
 
-// Improve goes on from a plan: moves times it takes one to three jobs off the
-// cluster and puts them back at another size, and keeps what raises the sum of
-// values and can still be carried out. It ends early where nothing can raise it. The plan
-// must fit the problem.
+// Improve starts from a plan: moves times it takes one to three jobs off the cluster and puts
+// them back at other sizes, and keeps what raises the sum of values and can be carried out. It
+// ends early if nothing can raise it. The plan MUST fit the problem.
 func (s *Search) Improve(from Plan, moves int, rng *rand.Rand) Plan {
 	s.Resume(from)
 	t := trial{s: s, rng: rng}
@@ -21,8 +20,8 @@ func (s *Search) Improve(from Plan, moves int, rng *rand.Rand) Plan {
 	return s.Plan()
 }
 
-// Tops reports whether every job has the most valuable place it could have anywhere: then
-// no other plan is worth more.
+// Tops reports whether every job has the most valuable of all its places: then no other plan
+// has a larger value.
 func (s *Search) Tops() bool {
 	for i := range s.p.Jobs {
 		if s.value[i] < s.most.each[i] {
@@ -32,7 +31,8 @@ func (s *Search) Tops() bool {
 	return true
 }
 
-// Worth is the value of a place to a job; 0 of none, and of one it does not accept.
+// Worth returns the value of a place for a job; 0 for none, and for one that it does not
+// accept.
 func (p *Problem) Worth(i int, place []Share) float64 {
 	j := &p.Jobs[i]
 	if sameShares(place, j.Now) {
@@ -46,7 +46,7 @@ func (p *Problem) Worth(i int, place []Share) float64 {
 	return 0
 }
 
-// in reports whether all nodes of a place are of a group of classes.
+// in reports whether all nodes of a place are in a group of classes.
 func (p *Problem) in(place []Share, group []int) bool {
 	for _, s := range place {
 		if !slices.Contains(group, p.Nodes[s.Node].Class) {
@@ -79,24 +79,24 @@ func sameSplit(split []int, place []Share) bool {
 	return true
 }
 
-// leastGain is the least by which a move has to raise the sum of values: less is rounding.
+// leastGain is the smallest gain of a move: less is rounding.
 const leastGain = 1e-12
 
-// trial is what one move needs.
+// trial is the state of one move.
 type trial struct {
-	s   *Search
-	rng *rand.Rand
-	who [3]int
+	s      *Search
+	rng    *rand.Rand
+	picked [3]int
 }
 
-// once tries one move and reports whether it was kept. The order in which the jobs come
-// back is that in which they were drawn.
+// once tries one move and reports whether it was kept. The jobs are put back in the order in
+// which they were drawn.
 func (t *trial) once() bool {
 	c, n := t.s.Begin(), t.draw()
-	for _, i := range t.who[:n] {
+	for _, i := range t.picked[:n] {
 		c.Off(i)
 	}
-	for k, i := range t.who[:n] {
+	for k, i := range t.picked[:n] {
 		if size := t.size(i, held(c.was[k])); size > 0 {
 			c.Best(i, size)
 		}
@@ -113,17 +113,17 @@ func (t *trial) draw() int {
 	jobs := len(t.s.p.Jobs)
 	n := 1 + t.rng.IntN(min(3, jobs))
 	for k := 0; k < n; {
-		t.who[k] = t.rng.IntN(jobs)
-		if !slices.Contains(t.who[:k], t.who[k]) {
+		t.picked[k] = t.rng.IntN(jobs)
+		if !slices.Contains(t.picked[:k], t.picked[k]) {
 			k++
 		}
 	}
 	return n
 }
 
-// size draws a size for a job from its neighbours: what it has now on the cluster,
-// in the plan, a step up or down, double, half, four more or less, or what is worth
-// most in what is free.
+// size draws a size for a job near its present one: its size on the cluster or in the plan, a
+// step up or down, double, half, four more or less, or the one with the largest value in what
+// is free.
 func (t *trial) size(i, now int) int {
 	j := &t.s.p.Jobs[i]
 	if len(j.Sizes) == 0 {
@@ -150,8 +150,8 @@ func (t *trial) size(i, now int) int {
 	return t.s.fullest(i)
 }
 
-// Step is the next accepted size above or below n; n where there is none, 0 below the
-// smallest when the job may be left without GPUs.
+// Step returns the next accepted size above or below n; n if there is none, 0 below the
+// smallest if the job may be without GPUs.
 func (j *Job) Step(n, by int) int {
 	if by > 0 {
 		for _, s := range j.Sizes {
@@ -172,7 +172,7 @@ func (j *Job) Step(n, by int) int {
 	return 0
 }
 
-// Nearest is the largest accepted size up to n, else the smallest.
+// Nearest returns the largest accepted size up to n, else the smallest.
 func (j *Job) Nearest(n int) int {
 	for _, s := range slices.Backward(j.Sizes) {
 		if s.GPUs <= n {
@@ -182,7 +182,7 @@ func (j *Job) Nearest(n int) int {
 	return j.Sizes[0].GPUs
 }
 
-// Smallest is the smallest accepted size; 0 when there is none.
+// Smallest returns the smallest accepted size; 0 if there is none.
 func (j *Job) Smallest() int {
 	if len(j.Sizes) == 0 {
 		return 0
@@ -190,8 +190,8 @@ func (j *Job) Smallest() int {
 	return j.Sizes[0].GPUs
 }
 
-// fullest is the size that is worth most in what is free now; 0 when none fits. The
-// job is off the nodes.
+// fullest returns the size with the largest value in what is free now; 0 if none fits. The job
+// MUST be off the nodes.
 func (s *Search) fullest(i int) int {
 	size, most := 0, 0.0
 	j := &s.p.Jobs[i]

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/solve/joint"
 )
 
-// solve is what a policy does: sizes placed in several orders, the best improved.
+// solve does what a policy does: sizes placed in several orders, the best improved.
 func solve(p *joint.Problem, seed uint64, moves int) (built, improved joint.Plan, ok bool) {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	s := joint.NewSearch(p)
@@ -36,8 +36,8 @@ func solve(p *joint.Problem, seed uint64, moves int) (built, improved joint.Plan
 	return built, improved, ok
 }
 
-// TestPlansAreSound: whatever is built or improved fits, obeys the rules, can be
-// carried out, and says what it is worth.
+// TestPlansAreSound: every plan that is built or improved fits, obeys the rules, can be carried
+// out, and has the value it states.
 func TestPlansAreSound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := problems(t, true)
@@ -78,12 +78,12 @@ func checkPlan(t *rapid.T, p *joint.Problem, plan joint.Plan) {
 		t.Fatalf("is worth %v, says %v: %+v", value, plan.Value, plan)
 	}
 	if !p.AtOnce && !w.reached() {
-		t.Fatalf("no order lets everybody get there: %+v of %+v", plan, p)
+		t.Fatalf("no order lets all jobs get there: %+v of %+v", plan, p)
 	}
 }
 
-// inOrder is a place as Slurm lists it, in the order of nodes; where any split can be
-// had its order is kept.
+// inOrder returns a place as Slurm lists it, in the order of nodes; if any split is possible it
+// keeps its order.
 func inOrder(p *joint.Problem, place []joint.Share) []joint.Share {
 	if p.AtOnce {
 		return place
@@ -101,7 +101,7 @@ func sizes(place []joint.Share) []int {
 	return out
 }
 
-// worth is the best value the place has.
+// worth returns the best value of the place.
 func worth(p *joint.Problem, j joint.Job, place []joint.Share) float64 {
 	switch {
 	case len(place) == 0:
@@ -121,9 +121,9 @@ func worth(p *joint.Problem, j joint.Job, place []joint.Share) float64 {
 	return best
 }
 
-// TestNearTheBest: on tiny clusters the best of a few plans, improved, is the best
-// there is in 99 of 100 cases. In two or three of 100 no plan is found where there
-// is one: those in which somebody who is not short of anything must make way.
+// TestNearTheBest: on tiny clusters the best of a few plans, improved, is the optimum in 99 of
+// 100 cases. In 2 or 3 of 100 no plan is found although there is one: those in which a job that
+// lacks nothing has to make way.
 func TestNearTheBest(t *testing.T) {
 	value, found, count := 0.0, 0, 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -150,9 +150,9 @@ func TestNearTheBest(t *testing.T) {
 	}
 }
 
-// TestExact: the exhaustive search finds what looking at all plans the naive way finds.
-// With jobs that nobody can keep from sharing nodes a plan may only be reached in an
-// order in which they come last; these it may pass over.
+// TestExact: the exhaustive search finds what simple enumeration finds. With jobs that cannot
+// be kept from sharing nodes a plan may be reachable only in an order in which they come last;
+// such plans may be missed.
 func TestExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := problems(t, false)
@@ -171,7 +171,7 @@ func TestExact(t *testing.T) {
 	})
 }
 
-// TestManyNodes: a job finds nodes of its own however many it needs.
+// TestManyNodes: a job finds nodes of its own, however many it needs.
 func TestManyNodes(t *testing.T) {
 	p := &joint.Problem{Nodes: make([]joint.Node, 300)}
 	for i := range p.Nodes {
@@ -185,9 +185,9 @@ func TestManyNodes(t *testing.T) {
 	}
 }
 
-// TestNobodyWaitsInACircle: two jobs would both gain by changing places, and neither
-// can go first; all in one moment they can.
-func TestNobodyWaitsInACircle(t *testing.T) {
+// TestNoJobsWaitInACircle: two jobs would both gain by exchanging places, and neither can go
+// first; at the same moment they can.
+func TestNoJobsWaitInACircle(t *testing.T) {
 	node := joint.Node{Free: 2, CPUs: -1, MemoryMB: -1}
 	job := func(node int, class ...int) joint.Job {
 		return joint.Job{

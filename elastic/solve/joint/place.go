@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// spot is a place found for a job, with what it is worth.
+// spot is a place found for a job, with its value.
 type spot struct {
 	place []Share
 	value float64
 	stays bool
 }
 
-// place finds the best place for a job at a size: where it is, when it has that
-// size and the place is free, unless an option that fits elsewhere is worth more;
-// among options nearly as good the one that breaks fewest idle nodes.
+// place returns the best place for a job at a size: its present one if it has that size and is
+// free, unless an option that fits elsewhere has a larger value; among options nearly as good
+// the one that breaks fewest idle nodes.
 func (s *Search) place(i, size int) (spot, bool) {
 	j := &s.p.Jobs[i]
 	best := spot{value: math.Inf(-1)}
@@ -45,12 +45,12 @@ func (s *Search) place(i, size int) (spot, bool) {
 	return best, len(best.place) > 0
 }
 
-// near reports whether a value is as good as that of a place just found anew.
+// near reports whether a value is as good as that of a place just found.
 func (s *Search) near(v float64, best spot) bool {
 	return !best.stays && v >= best.value-s.p.Near*math.Abs(best.value)
 }
 
-// At returns the options of a size; nil when the job does not accept it.
+// At returns the options of a size; nil if the job does not accept it.
 func (j *Job) At(size int) []Option {
 	lo, hi := 0, len(j.Sizes)
 	for lo < hi {
@@ -67,8 +67,8 @@ func (j *Job) At(size int) []Option {
 	return nil
 }
 
-// fit finds nodes for an option, largest share first, each on the node it fills
-// best, and counts the idle nodes it breaks. The place keeps the split's order.
+// fit finds nodes for an option, largest share first, each on the node it fills best, and
+// counts the idle nodes it breaks. The place keeps the split's order.
 func (s *Search) fit(j *Job, o *Option) (place []Share, breaks int) {
 	for _, group := range j.groups(o) {
 		if place, breaks = s.fitIn(j, group, o.Split); place != nil {
@@ -78,7 +78,7 @@ func (s *Search) fit(j *Job, o *Option) (place []Share, breaks int) {
 	return nil, 0
 }
 
-// groups are those an option can be on.
+// groups returns the groups that an option can be on.
 func (j *Job) groups(o *Option) [][]int {
 	if o.Of > 0 {
 		return j.Groups[o.Of-1 : o.Of]
@@ -86,11 +86,11 @@ func (j *Job) groups(o *Option) [][]int {
 	return j.Groups
 }
 
-// loosely bounds the nodes among which another split is looked for.
+// loosely bounds the nodes among which another split is searched.
 const loosely = 512
 
-// fitLoosely finds nodes for another split of so many GPUs over so many nodes: the
-// one that leaves the fewest GPUs behind on them.
+// fitLoosely finds nodes for another split of the same GPUs over as many nodes: the one that
+// leaves the fewest GPUs unused on them.
 func (s *Search) fitLoosely(j *Job, o *Option) (place []Share, breaks int) {
 	for _, group := range j.groups(o) {
 		if split := s.f.loose(group, gpus(o.Split), len(o.Split)); split != nil {
@@ -111,7 +111,7 @@ func (s *Search) fitIn(j *Job, group, split []int) (place []Share, breaks int) {
 	f.stamp++
 	several := len(split) > 1 && !j.Mixes
 	s.nodes = slices.Grow(s.nodes[:0], len(split))[:len(split)]
-	from := 0 // of the shares of this size in nodes
+	from := 0 // index of the shares of this size in nodes
 	for size := top; size >= low; size-- {
 		f.next[size] = from
 		to := s.nodes[from : from+f.tally[size]]
@@ -130,8 +130,8 @@ func (s *Search) fitIn(j *Job, group, split []int) (place []Share, breaks int) {
 	return s.keepShares(split), breaks
 }
 
-// find looks for as many nodes as there are places in to: on the whole floor, or among
-// the nodes the search is narrowed to.
+// find searches as many nodes as there are places in to: on the whole floor, or among the nodes
+// that the search is limited to.
 func (s *Search) find(j *Job, group []int, n int, several bool, to []int32) (found int) {
 	if s.among != nil {
 		return s.f.pick(s.among, j, group, n, several, to)
@@ -139,9 +139,9 @@ func (s *Search) find(j *Job, group []int, n int, several bool, to []int32) (fou
 	return s.f.find(j, group, n, several, to)
 }
 
-// filled is the uneven split that was sorted as Slurm gives it on the nodes found: it
-// fills them in order, leaving one GPU at least for each that follows. It is nil when
-// that makes another split.
+// filled returns the sorted uneven split as Slurm allocates it on the nodes found: it fills
+// them in order, leaving at least one GPU for each that follows. It returns nil if that makes
+// another split.
 func (s *Search) filled(j *Job, split []int) []Share {
 	slices.Sort(s.nodes)
 	kept, left := s.shares, gpus(split)

@@ -3,15 +3,13 @@ package joint
 // Node is one machine.
 type Node struct {
 	Free  int // GPUs, at least 0
-	Class int // jobs name the groups of classes they may use; from 0
-	// CPUs and MemoryMB are what is free of each; -1 = not counted.
+	Class int // jobs name the groups of classes that they may use; from 0
+	// CPUs and MemoryMB are the free amounts; -1 = not counted.
 	CPUs     int
 	MemoryMB int64
-	// Spanning is whether a job that is not in the problem, and runs on several
-	// nodes, is on it.
+	// Spanning says that a job outside the problem that runs on several nodes is on it.
 	Spanning bool
-	// Types are the free GPUs of each type, counted as Job.Type does, where it has several;
-	// nil elsewhere.
+	// Types are the free GPUs of each type, numbered as Job.Type, if it has several; else nil.
 	Types []int
 }
 
@@ -23,15 +21,15 @@ type Share struct {
 
 // Option is one way to run a job.
 type Option struct {
-	Split []int   // GPUs on each node; all different nodes
-	Value float64 // higher is better; finite
-	// Loose says that every other split over as many nodes is worth as much.
+	Split []int   // GPUs on each node; all nodes differ
+	Value float64 // larger is better; finite
+	// Loose says that every other split over as many nodes has the same value.
 	Loose bool
-	// Of is the group of the job's that it is on, counted from 1; 0 = any.
+	// Of is the index, from 1, of the job's group that it is on; 0 = any.
 	Of int
 }
 
-// Size lists the options of one size, at least one, best value first.
+// Size lists the options of one size, at least one, largest value first.
 type Size struct {
 	GPUs    int
 	Options []Option
@@ -39,41 +37,41 @@ type Size struct {
 
 // Job is one job to decide about.
 type Job struct {
-	// Groups are the classes of nodes it may use, best group first; all nodes of a
-	// run are of one group.
+	// Groups are the classes of nodes that it may use, best group first; all nodes of a run are
+	// in one group.
 	Groups [][]int
 	// Sizes are ascending in GPUs.
 	Sizes []Size
-	// Now is where the job is; it may stay there at the value Stay.
+	// Now is the job's present place; it may stay there at the value Stay.
 	Now  []Share
 	Stay float64
-	// Must says that the job may not be left without GPUs. One that cannot be
-	// placed otherwise stays where it is.
+	// Must says that the job may not be left without GPUs. If it cannot be placed otherwise it
+	// stays where it is.
 	Must bool
-	// Mixes lets it share nodes with jobs on several nodes though Problem.Share does
-	// not, because nothing can keep it from doing so.
+	// Mixes lets it share nodes with jobs on several nodes even if Problem.Share does not,
+	// because nothing can prevent it.
 	Mixes bool
 
-	CPUsPerGPU  int // 0 = one CPU a node
+	CPUsPerGPU  int // 0 = one CPU per node
 	MemPerGPUMB int64
-	Type        int // of GPU that it asks for, counted from 1; 0 = any
+	Type        int // GPU type that it requests, from 1; 0 = any
 }
 
-// Problem is a cluster without the jobs to decide about, and those.
+// Problem is a cluster without the jobs to decide about, and these jobs.
 type Problem struct {
 	Nodes []Node
 	Jobs  []Job
 	// Share lets two jobs that both run on several nodes share a node.
 	Share bool
-	// AtOnce says that all jobs change places in one moment: a plan need not be
-	// reachable one job after the other.
+	// AtOnce says that all jobs move at the same moment: a plan need not be reachable one job
+	// after the other.
 	AtOnce bool
-	// Near is by how much, relatively, an option may be worse than the best that
-	// fits and still be taken because it breaks fewer idle nodes, or lies tighter.
+	// Near is the relative difference up to which an option may be worse than the best that
+	// fits and still be taken because it breaks fewer idle nodes, or is on fewer nodes.
 	Near float64
 }
 
-// Plan is an answer: a place for each job, nil for none.
+// Plan is a solution: a place for each job, nil for none, and the sum of the values.
 type Plan struct {
 	Places [][]Share
 	Value  float64

@@ -2,10 +2,10 @@ package joint
 
 import "slices"
 
-// reachable reports whether the plan can be carried out one job after the other,
-// each taking GPUs that are free at its turn: whether no jobs wait for each other in a
-// circle. A mover that finds no room waits at the node that lacks it until a job
-// leaves there; so every mover is looked at once for each node it is stopped by.
+// reachable reports whether the plan can be carried out one job after the other, each on GPUs
+// that are free at its turn, so that no jobs wait for each other in a circle. A job that finds
+// no room waits at the node that lacks it until a job leaves there; so each is checked once per
+// node that stops it.
 func (s *Search) reachable() bool {
 	if s.p.AtOnce {
 		return true
@@ -26,24 +26,24 @@ func (s *Search) reachable() bool {
 	return r.left == 0
 }
 
-// CanReach reports whether a plan that fits can be carried out one job after the other.
-// It leaves the search where the plan is.
+// CanReach reports whether a plan that fits can be carried out one job after the other. It
+// leaves the search at that plan.
 func (s *Search) CanReach(places [][]Share) bool {
 	copy(s.places, places)
 	return s.reachable()
 }
 
-// road is the nodes while a plan is carried out in thought.
+// road is the nodes while a plan is carried out on paper.
 type road struct {
 	now, then []stand // with every job where it is, and as the plan is carried out
-	has, had  byType  // then, and now
+	has, had  byType  // of then, and of now
 	ready     []int32
-	queue     []int32 // by node: the first of those that wait there; -1 = none
-	next      []int32 // by job: who waits behind it
-	left      int     // movers that have not gone
+	queue     []int32 // by node: the first of the jobs that wait there; -1 = none
+	next      []int32 // by job: the job that waits behind it
+	left      int     // number of movers that have not moved
 }
 
-// stand is what is left on a node.
+// stand is what is free on a node.
 type stand struct {
 	free, spans, cpus int
 	mem               int64
@@ -67,7 +67,7 @@ func (r *road) start(s *Search) {
 	}
 }
 
-// survey notes how the nodes are before any job moves.
+// survey records the nodes before any job moves.
 func (r *road) survey(s *Search) {
 	count := len(s.p.Nodes)
 	r.now, r.then = make([]stand, count), make([]stand, count)
@@ -83,7 +83,7 @@ func (r *road) survey(s *Search) {
 	r.had.set(r.has)
 }
 
-// sameShares reports whether two places are the same; most are one in memory.
+// sameShares reports whether two places are the same; most share their memory.
 func sameShares(a, b []Share) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0] || slices.Equal(a, b))
 }
@@ -101,8 +101,8 @@ func (r *road) put(j *Job, place []Share, sign int) {
 	}
 }
 
-// stopped returns the node that has no room for a mover now; -1 when none. What it
-// keeps of its own stands in no job's way.
+// stopped returns the node without room for a mover now; -1 if there is none. What it keeps of
+// its own blocks no job.
 func (r *road) stopped(s *Search, i int) int {
 	j := &s.p.Jobs[i]
 	r.put(j, j.Now, -1)
@@ -129,7 +129,7 @@ func on(place []Share, node int) int {
 	return 0
 }
 
-// depart lets a mover go and looks again at those that waited where it was.
+// depart moves a job and checks those again that waited where it was.
 func (r *road) depart(s *Search, i int) {
 	r.put(&s.p.Jobs[i], s.p.Jobs[i].Now, -1)
 	r.put(&s.p.Jobs[i], s.places[i], 1)

@@ -1,10 +1,10 @@
 package joint
 
-// byType is what is left of each type of GPU on the nodes that have several. Jobs that name
-// no type take of what is free in all: which type they get is not known.
-type byType [][]int // by node, by type; nil where there is one type
+// byType is what is free of each GPU type on the nodes that have several. Jobs that name no
+// type take from the total: which type they get is not known.
+type byType [][]int // by node, by type; nil if there is one type
 
-// newByType is nil when no node has several types.
+// newByType returns nil if no node has several types.
 func newByType(p *Problem) byType {
 	var b byType
 	for i := range p.Nodes {
@@ -34,14 +34,14 @@ func (b byType) set(from byType) {
 	}
 }
 
-// take books so many GPUs of a node for the job; a negative number gives them back.
+// take books GPUs of a node for the job; a negative number gives them back.
 func (b byType) take(j *Job, node, gpus int) {
 	if b != nil && j.Type > 0 && j.Type <= len(b[node]) {
 		b[node][j.Type-1] -= gpus
 	}
 }
 
-// left is how many of the GPUs that are free on a node the job can have.
+// left returns how many of the GPUs that are free on a node the job can have.
 func (b byType) left(j *Job, node, free int) int {
 	switch {
 	case b == nil || b[node] == nil || j.Type == 0:

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/solve/knapsack"
 )
 
-// sites are the problems decisions come down to, jobs by GPUs.
+// sites are problem sizes that occur in decisions, jobs by GPUs.
 var sites = []struct{ jobs, gpus int }{{160, 64}, {640, 2048}, {1000, 10000}, {10000, 100000}}
 
 func problem(kind func(*draw, options) options, jobs int) []options {
@@ -20,11 +20,11 @@ func problem(kind func(*draw, options) options, jobs int) []options {
 	return classes
 }
 
-// open is the kind of problem where any job may wait; with more jobs than GPUs
-// something else has no choice that fits.
+// open is the kind of problem in which any job may wait; with more jobs than GPUs other kinds
+// have no choice that fits.
 func open(r *draw, own options) options { return r.rough(append(own, zero)) }
 
-// scattered is without any order, but any job may wait.
+// scattered has no structure, but any job may wait.
 func scattered(r *draw, own options) options { return kinds["any"](r, append(own, zero)) }
 
 // every is a measured curve with an option for each size up to 64.

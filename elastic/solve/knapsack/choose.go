@@ -1,61 +1,59 @@
 package knapsack
 
-// Budget is the number of steps that Choose takes at most in its search unless
-// the Solver says otherwise: about a tenth of a second. A step looks at one option
-// for one weight, and takes up to 2 bytes of memory.
+// Budget is the number of steps that Choose takes at most in its search unless Solver.Budget is
+// set: about 0.1 s. A step evaluates one option for one weight, and takes up to 2 bytes of
+// memory.
 const Budget = 20_000_000
 
-// Answer is what Choose found.
+// Answer is the result of Choose.
 type Answer struct {
-	OK     bool    // false when no choice fits; the other fields are then zero
+	OK     bool    // false if no choice fits; the other fields are then zero
 	Choice []int   // the option taken of each class, valid until the Solver's next call
 	Weight int     // of the choice
 	Value  float64 // of the choice
-	Bound  float64 // no choice that fits has a greater value, up to rounding
-	Gap    float64 // Bound less Value: 0 when the choice is proven best
+	Bound  float64 // upper bound of the value of every choice that fits, up to rounding
+	Gap    float64 // Bound less Value: 0 if the choice is proven optimal
 	Price  float64 // value of one more unit of capacity in the linear relaxation, at least 0
 	Work   int     // steps of the search
 }
 
 // chooser is the memory of Choose.
 type chooser struct {
-	items []item // of all classes
-	class []span // of the items
+	items []item // options of all classes
+	class []span // range of each class in items
 	edges []edge
-	base  []int32 // the item of each class in the relaxed choice
+	base  []int32 // item of each class in the relaxed choice
 
-	loose  int     // capacity that no choice needs
-	price  float64 // of weight
+	loose  int     // capacity that no choice can use
+	price  float64 // value per unit of weight
 	rest   int     // capacity that the relaxed choice leaves
 	slight float64 // differences up to this are rounding
 
-	best  float64 // cost of the best choice known
+	best  float64 // cost of the best choice so far
 	start move    // from the relaxed choice to the best one known before the search
 	owner int     // the class of start
-	found int     // the number of stages after which a better one was found, or 0
+	found int     // number of stages after which a better one was found, or 0
 	at    int     // and its weight above the capacity
 
 	moves []move
 	core  []member
 	ahead []ahead
 
-	loss, next []float64 // least loss by weight
-	low        int       // the weight above the capacity of the first
+	loss, next []float64 // smallest loss by weight
+	low        int       // weight above the capacity of the first entry
 	stages     []stage
-	taken      []int32 // move taken, counted from 1, by stage and weight
+	taken      []int32 // move taken, from 1, by stage and weight
 }
 
-// Choose takes exactly one option of each class, with a total weight of at most
-// capacity, so that the total value is greatest. A class that may stay empty lists
-// an option of weight 0; one that must have something does not. An option whose
-// value is beyond ±1e290 is never taken.
+// Choose takes exactly one option of each class, with a total weight of at most capacity, and
+// maximizes the total value. A class that may stay empty lists an option of weight 0; one that
+// must not does not. An option whose value is beyond ±1e290 is never taken.
 //
-// The choice is best, up to rounding (1e-12 of the largest option), unless the
-// search ran out of budget, s.Budget or else Budget steps; Gap says how far it can
-// be from the best. The same classes, capacity and budget give the same answer.
-// Among equals an option is taken before heavier ones and those listed later, and
-// where classes are equal the earlier one has the heavier option; beyond that the
-// answer is the first found.
+// The choice is optimal, up to rounding (1e-12 of the largest option), unless the search ran
+// out of budget: s.Budget, or Budget if that is 0. Gap bounds its distance from the optimum.
+// The same classes, capacity and budget give the same answer. Ties: a lighter option is
+// preferred to a heavier one and an earlier to a later one, and of equal classes the earlier
+// gets the heavier option; beyond that the answer is the first found.
 func (s *Solver) Choose(classes [][]Option, capacity int) Answer {
 	r := s.solve(classes, capacity, false)
 	if !r.ok {
@@ -65,12 +63,12 @@ func (s *Solver) Choose(classes [][]Option, capacity int) Answer {
 	return s.answer(r)
 }
 
-// result is what the search came to.
+// result is the result of the search.
 type result struct {
 	ok    bool
 	limit float64 // value of the linear relaxation
-	best  float64 // what the best choice known stays below it
-	least float64 // what every choice stays below it
+	best  float64 // difference of the best choice known from limit
+	least float64 // lower bound of that difference for every choice
 	work  int
 }
 
@@ -95,7 +93,7 @@ func (s *Solver) solve(classes [][]Option, capacity int, none bool) result {
 	return result{true, limit, c.best, least, work}
 }
 
-// answer reads the best choice known.
+// answer returns the best choice known.
 func (s *Solver) answer(r result) Answer {
 	c := &s.chooser
 	c.trace()
@@ -114,7 +112,7 @@ func (s *Solver) answer(r result) Answer {
 	return a
 }
 
-// value returns the total of the base, summed in the order of the classes.
+// value returns the total value of the base, summed in the order of the classes.
 func (c *chooser) value() (sum float64) {
 	for _, k := range c.base {
 		sum += c.items[k].Value

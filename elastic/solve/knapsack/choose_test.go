@@ -16,7 +16,7 @@ func TestChoose(t *testing.T) {
 		name     string
 		classes  []options
 		capacity int
-		choice   []int // nil: nothing fits
+		choice   []int // nil: no choice fits
 		value    float64
 	}{
 		{"nothing to choose", nil, 5, []int{}, 0},
@@ -43,7 +43,7 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// exhaust is Choose by brute force: NaN when nothing fits.
+// exhaust is Choose by brute force; NaN if no choice fits.
 func exhaust(classes []options, capacity int) float64 {
 	best := math.NaN()
 	var walk func(i, room int, value float64)
@@ -80,7 +80,7 @@ func byTable(classes []options, capacity int) float64 {
 	return total[capacity]
 }
 
-// follows checks what every answer promises.
+// follows checks the properties of every answer.
 func follows(t interface{ Fatalf(string, ...any) }, classes []options, capacity int, a knapsack.Answer) {
 	weight, value := 0, 0.0
 	for i, o := range a.Choice {
@@ -97,7 +97,7 @@ func follows(t interface{ Fatalf(string, ...any) }, classes []options, capacity 
 func same(a, b float64) bool { return math.Abs(a-b) <= 1e-9*(1+math.Abs(a)) }
 
 func TestChooseIsBruteForce(t *testing.T) {
-	var s knapsack.Solver // one workspace for all, so that leftovers would show
+	var s knapsack.Solver // one workspace for all, so that stale data would show
 	rapid.Check(t, func(t *rapid.T) {
 		value := rapid.Map(rapid.IntRange(-5, 9), func(n int) float64 { return float64(n) })
 		if rapid.Bool().Draw(t, "fractions") {
@@ -126,7 +126,7 @@ func TestChooseIsBruteForce(t *testing.T) {
 	})
 }
 
-// kinds draws the classes of larger problems, each kind hard in another way.
+// kinds draws the classes of larger problems; each kind is hard in another way.
 var kinds = map[string]func(r *draw, own options) options{
 	"concave":     func(r *draw, own options) options { return r.speeds(own, 0.3+0.6*r.unit()) },
 	"any":         func(r *draw, own options) options { return r.scatter(own, 8, 64) },
@@ -180,7 +180,7 @@ func TestChooseIsDeterministic(t *testing.T) {
 	}
 }
 
-// Values as large as they may be give no sums that are not finite.
+// Values of the largest size allowed give only finite sums.
 func TestChooseSurvivesVastValues(t *testing.T) {
 	var classes []options
 	for i := range 50 {

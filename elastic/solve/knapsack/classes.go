@@ -1,7 +1,7 @@
 package knapsack
 
-// Classes builds the classes of a problem back to back in one array, which is
-// used again for the next problem. The zero value is empty and ready.
+// Classes builds the classes of a problem one after the other in one array, which is reused for
+// the next problem. The zero value is empty and ready.
 type Classes struct {
 	options []Option
 	ends    []int

@@ -6,16 +6,16 @@ import (
 	"slices"
 )
 
-// move is one way for a class to leave the choice of the relaxation.
+// move is one way for a class to differ from the choice of the relaxation.
 type move struct {
-	loss  float64 // value at the price of the relaxation that this gives up, at least 0
+	loss  float64 // value, at the price of the relaxation, that this gives up; at least 0
 	shift int32   // weight added
 	item  int32
 }
 
 // member is a class of the core: one with moves.
 type member struct {
-	rate  float64 // least loss per unit of weight of its moves
+	rate  float64 // smallest loss per unit of weight of its moves
 	mark  uint64  // equal for equal moves
 	class int32
 	moves span
@@ -23,21 +23,21 @@ type member struct {
 
 // ahead bounds what the members from one on can do.
 type ahead struct {
-	up   float64 // least loss per unit of weight added, or left unused at the price
-	down float64 // least loss per unit of weight given back
-	fall int     // most weight they can give back
+	up   float64 // smallest loss per unit of weight added, or left unused at the price
+	down float64 // smallest loss per unit of weight given back
+	fall int     // most weight that they can give back
 }
 
-// Whatever beats the relaxed choice is that choice with some moves. With the
-// price of the relaxation its total value is
+// A choice better than the relaxed one is that choice with some moves. At the price of the
+// relaxation its total value is
 //
 //	value = limit - sum of the losses - price * weight left unused
 //
-// where limit is the value of the relaxation. So a choice that gives up "cost"
-// can only be beaten by moves that lose less than that each.
+// where limit is the value of the relaxation. So a choice that gives up "cost" can only be
+// improved by moves that each lose less than that.
 
-// exchange starts with the relaxed choice as the best, or with the best one that
-// is a single move away.
+// exchange starts with the relaxed choice as the best, or with the best choice
+// that is one move away.
 func (c *chooser) exchange() {
 	c.best, c.start = c.price*float64(c.rest), move{item: None}
 	largest := 0.0
@@ -55,18 +55,18 @@ func (c *chooser) exchange() {
 	c.slight = rounding * largest
 }
 
-// rounding is the difference, relative to the largest option, below which two
-// choices are equal: losses are differences of floating-point numbers.
+// rounding is the difference, relative to the largest option, below which two choices are
+// equal: losses are differences of floating-point numbers.
 const rounding = 1e-12
 
 func (c *chooser) move(class int, k int32) move {
 	base, it := c.items[c.base[class]], c.items[k]
 	shift := it.Weight - base.Weight
-	loss := max(0, base.Value-it.Value+c.price*float64(shift)) // below 0 by rounding only
+	loss := max(0, base.Value-it.Value+c.price*float64(shift)) // below 0 only by rounding
 	return move{loss, int32(shift), k}
 }
 
-// gather fills the core: every class with a move that could still help.
+// gather fills the core with every class that has a move that could help.
 func (c *chooser) gather() {
 	c.moves, c.core = c.moves[:0], c.core[:0]
 	if c.best <= c.slight {
@@ -100,12 +100,12 @@ func mix(mark, word uint64) uint64 {
 	return x ^ x>>31
 }
 
-// thin drops members beyond those that can be needed of each kind. Some best
-// choice has no set of moves whose shifts cancel, for leaving them out loses
-// nothing. Its moves can be put in an order in which the sum of their shifts stays
-// above -down and at or below max(up, rest), down and up being the largest shifts
-// each way: add while the sum is not positive, else give back. No sum comes twice,
-// so there are fewer moves than sums; of equal members the first ones will do.
+// thin drops members beyond the number of each kind that can be needed. Some optimal choice has
+// no set of moves whose shifts cancel, because leaving them out loses nothing. Its moves can be
+// ordered so that the sum of their shifts stays above -down and at most max(up, rest), where
+// down and up are the largest shifts in each direction: add while the sum is not positive, else
+// give back. No sum occurs twice, so there are fewer moves than sums; of equal members the
+// first ones suffice.
 func (c *chooser) thin() {
 	up, down := c.rest, 0
 	for _, m := range c.moves {
@@ -135,7 +135,7 @@ func (c *chooser) alike(a, b member) bool {
 
 func (c *chooser) of(m member) []move { return c.moves[m.moves.first:m.moves.last] }
 
-// look sets what lies ahead of each member.
+// look sets the bounds ahead of each member.
 func (c *chooser) look() {
 	c.ahead = grow(c.ahead, len(c.core)+1)
 	next := ahead{up: c.price, down: math.Inf(1)}

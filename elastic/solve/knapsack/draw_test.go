@@ -7,7 +7,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/solve/knapsack"
 )
 
-// draw is a small repeatable source (splitmix64).
+// draw is a small repeatable random source (splitmix64).
 type draw struct{ state uint64 }
 
 func (r *draw) word() uint64 {
@@ -29,7 +29,7 @@ func one(weight int, value float64) knapsack.Option {
 
 func lighter(a, b knapsack.Option) int { return cmp.Compare(a.Weight, b.Weight) }
 
-// sized appends what jobs are offered: 1, 2, 4 and 8, 16, ... 64 GPUs.
+// sized appends typical sizes of jobs: 1, 2, 4 and 8, 16, ... 64 GPUs.
 func (r *draw) sized(own []knapsack.Option, value func(gpus float64) float64) []knapsack.Option {
 	for _, w := range []int{1, 2, 4, 8, 16, 24, 32, 40, 48, 56, 64} {
 		own = append(own, one(w, value(float64(w))))
@@ -37,14 +37,14 @@ func (r *draw) sized(own []knapsack.Option, value func(gpus float64) float64) []
 	return own
 }
 
-// speeds appends a job's options with a concave speed, weighted as a policy does.
+// speeds appends a job's options with a concave speed, weighted as in a policy.
 func (r *draw) speeds(own []knapsack.Option, power float64) []knapsack.Option {
 	weight := math.Exp(4 * r.unit())
 	return r.sized(append(own, zero), func(w float64) float64 { return weight * math.Pow(w, power) })
 }
 
-// rough appends a job's options with a measured speed: bends, drops, a price for
-// every size but the present one.
+// rough appends a job's options with a measured speed: not concave, not monotone, with a price
+// for every size but the present one.
 func (r *draw) rough(own []knapsack.Option) []knapsack.Option {
 	power, weight, now := 0.3+0.6*r.unit(), math.Exp(4*r.unit()), r.n(11)
 	if r.n(2) == 0 {
@@ -58,7 +58,7 @@ func (r *draw) rough(own []knapsack.Option) []knapsack.Option {
 	return own
 }
 
-// scatter appends options without any order.
+// scatter appends options without any structure.
 func (r *draw) scatter(own []knapsack.Option, count, heaviest int) []knapsack.Option {
 	for range 1 + r.n(count) {
 		own = append(own, one(r.n(heaviest+1), 20*r.unit()-5))
@@ -66,7 +66,7 @@ func (r *draw) scatter(own []knapsack.Option, count, heaviest int) []knapsack.Op
 	return own
 }
 
-// nodes appends whole nodes of 8 only.
+// nodes appends sizes of whole nodes of 8 GPUs only.
 func (r *draw) nodes(own []knapsack.Option) []knapsack.Option {
 	own, power := append(own, zero), 0.3+0.6*r.unit()
 	for w := 8; w <= 64; w += 8 {

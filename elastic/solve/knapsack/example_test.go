@@ -6,8 +6,8 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/solve/knapsack"
 )
 
-// Three jobs share 8 GPUs. Each class is one job, each option one size and what that size
-// is worth; the option of weight 0 lets a job wait.
+// Three jobs share 8 GPUs. Each class is one job, each option one size and its value; the
+// option of weight 0 lets a job wait.
 func ExampleSolver_Choose() {
 	jobs := [][]knapsack.Option{
 		{{Weight: 0}, {Weight: 1, Value: 1.0}, {Weight: 2, Value: 1.8}, {Weight: 4, Value: 3.1}, {Weight: 8, Value: 4.6}},
@@ -28,7 +28,7 @@ func ExampleSolver_Choose() {
 }
 
 // A job needs 3 GPUs that others have. Each class is a running job, each option a number of
-// GPUs that it could give back and what that costs it in seconds.
+// GPUs that it could give back and its cost in seconds.
 func ExampleSolver_Reduce() {
 	jobs := [][]knapsack.Option{
 		{{Weight: 1, Value: 20}, {Weight: 2, Value: 60}},

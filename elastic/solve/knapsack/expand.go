@@ -1,18 +1,18 @@
 package knapsack
 
 const (
-	small = 1 << 18 // cells of a table that is not worth reducing
-	large = 1 << 26 // cells of the largest table ever made: some 300 MB
+	small = 1 << 18 // cells of a table that is too small to be worth reducing
+	large = 1 << 26 // cells of the largest table: some 300 MB
 )
 
-// Expand chooses at most one option of each class with a total weight of at most
-// capacity so that the total value is greatest. It returns the index of the
-// option taken of each class, or None, and the total value, never below 0.
+// Expand chooses at most one option of each class with a total weight of at most capacity and
+// maximizes the total value. It returns the index of the option taken of each class, or None,
+// and the total value, which is never below 0.
 //
-// Large problems are first reduced to the options that some best choice can
-// contain, as Choose finds them; with values whose sums are exact this changes
-// nothing. If even the rest is too large for a table, equal totals are decided as
-// in Choose, and Bound says whether the choice is proven best.
+// Large problems are first reduced to the options that some optimal choice can contain, as
+// Choose finds them; with values whose sums are exact this changes nothing. If even the rest is
+// too large for a table, ties are decided as in Choose, and Bound says whether the choice is
+// proven optimal.
 func (s *Solver) Expand(classes [][]Option, capacity int) (choice []int, value float64) {
 	capacity = max(0, min(capacity, heaviest(classes)))
 	if fits(len(classes), capacity, s.small()) {
@@ -32,7 +32,7 @@ func (s *Solver) Expand(classes [][]Option, capacity int) (choice []int, value f
 	return a.Choice, a.Value
 }
 
-// small is the size of the tables filled at once.
+// small returns the size of the tables that are filled without reduction.
 func (s *Solver) small() int {
 	if s.reduces {
 		return 0
@@ -56,11 +56,10 @@ func (s *Solver) expand(classes [][]Option, capacity int) (choice []int, value f
 	return s.trace(classes, capacity), s.total[capacity]
 }
 
-// survive splits the classes by what the best choices can contain: an option, or
-// none, that loses more than the best choice does is in none of them. Where one
-// survives it is fixed; the others go to rest, with weights counted from the
-// lightest survivor, and kept has their places in the caller's classes. It
-// returns the capacity for them.
+// survive splits the classes by what optimal choices can contain: an option, or none, that
+// loses more than the best choice does is in none of them. If one survives it is fixed. The
+// other classes go to rest, with weights counted from the lightest survivor; kept has their
+// places in the caller's classes. It returns the capacity for them.
 func (s *Solver) survive(classes [][]Option, capacity int) (room int) {
 	s.rest.Reset()
 	s.fixed, s.kept = grow(s.fixed, len(classes)), s.kept[:0]
@@ -98,18 +97,18 @@ func (s *Solver) survive(classes [][]Option, capacity int) (room int) {
 // open marks a class that is not fixed.
 const open = None - 1
 
-// survives reports whether a best choice can contain the option. One that fills
-// the loose capacity with what is worth nothing is among the best too.
+// survives reports whether an optimal choice can contain the option. One that fills the loose
+// capacity with options of no value is optimal too.
 func (c *chooser) survives(class int, o Option) bool {
 	base := c.items[c.base[class]]
 	loss := base.Value - o.Value + c.price*float64(o.Weight-base.Weight)
 	return loss <= c.best+c.price*float64(c.loose)+c.slight
 }
 
-// complete solves what is open and joins it with what is fixed.
+// complete solves the open classes and joins the result with the fixed ones.
 func (s *Solver) complete(classes, rest [][]Option, room int) (choice []int, value float64) {
 	part, _ := s.expand(rest, room)
-	from := 0 // of the class in kept
+	from := 0 // start of the class in kept
 	for i, k := range s.fixed {
 		if k == open {
 			k = None

@@ -3,8 +3,8 @@ package knapsack
 import "math"
 
 const (
-	heavy = math.MaxInt32 // no option that weighs more is taken
-	vast  = 1e290         // Choose takes none whose value is further from 0: sums stay finite
+	heavy = math.MaxInt32 // no option of more weight is taken
+	vast  = 1e290         // Choose takes no option of larger absolute value, so that sums stay finite
 )
 
 // usable reports whether the option can be taken at all within the capacity.

@@ -11,18 +11,18 @@ const None = -1
 // Option is one choice of a class.
 type Option struct {
 	Weight int     // from 0 to 2^31-1; an option with another weight is never taken
-	Value  float64 // gained, in Reduce paid; one that is not finite is never taken
+	Value  float64 // value gained, in Reduce cost; one that is not finite is never taken
 }
 
-// Solver solves problems one after the other in the same memory. The zero value
-// is ready. A Solver is not for concurrent use, and the choices it returns are
-// valid until its next call.
+// Solver solves problems one after the other in the same memory. The zero value is ready. A
+// Solver is not safe for concurrent use, and the choices it returns are valid until its next
+// call.
 type Solver struct {
 	Budget int // steps Choose takes at most; 0 means the constant Budget
 
 	total   []float64 // F of the classes so far, by weight
 	before  []float64 // F without the last class
-	taken   []int32   // classes taken from to reach total, by weight
+	taken   []int32   // number of classes used to reach total, by weight
 	earlier []int32   // the same for before
 	pick    []int32   // option taken, by class and weight
 	choice  []int
@@ -30,22 +30,20 @@ type Solver struct {
 
 	chooser chooser
 	rest    Classes // what Expand could not fix
-	kept    []int   // the places of its options in the caller's classes
+	kept    []int   // places of its options in the caller's classes
 	fixed   []int   // option of each class, None or open
-	reduces bool    // small problems too, for tests
+	reduces bool    // reduce small problems too, for tests
 }
 
-// Bound returns what the last answer is known by: no choice has a greater value,
-// or for Reduce none of the same weight a smaller cost. Where it is the value
-// itself the choice is proven best; only Choose, and Expand on problems too large
-// for its table, can come to less.
+// Bound returns the bound of the last answer: no choice has a larger value or, for Reduce, no
+// choice of the same weight a smaller cost. If it equals the value the choice is proven
+// optimal; it can differ only for Choose, and for Expand on problems too large for its table.
 func (s *Solver) Bound() float64 { return s.bound }
 
-// Reduce chooses at most one option of each class so that the total weight is
-// exactly need, or, where no choice gives that, exceeds it by as little as
-// possible, and the total value, here a cost, is smallest. It returns the index
-// of the option taken of each class, or None, the weight and the cost; ok is
-// false when all classes together cannot reach need.
+// Reduce chooses at most one option of each class so that the total weight is exactly need or,
+// if no choice gives that, exceeds it by as little as possible, and minimizes the total value,
+// here a cost. It returns the index of the option taken of each class, or None, the weight and
+// the cost; ok is false if all classes together cannot reach need.
 func (s *Solver) Reduce(classes [][]Option, need int) (choice []int, weight int, cost float64, ok bool) {
 	most := heaviest(classes)
 	need = max(0, need)
@@ -53,7 +51,7 @@ func (s *Solver) Reduce(classes [][]Option, need int) (choice []int, weight int,
 		s.bound = 0
 		return nil, 0, 0, false
 	}
-	most = min(most, need+single(classes)) // overshoot by more would drop an option whole
+	most = min(most, need+single(classes)) // with a larger excess an option could be dropped
 	s.reset(len(classes), most)
 	for k := range s.total {
 		s.total[k] = math.Inf(-1)
@@ -72,7 +70,7 @@ func (s *Solver) Reduce(classes [][]Option, need int) (choice []int, weight int,
 	return nil, 0, 0, false
 }
 
-// reset makes room for so many classes and weights from 0 to capacity.
+// reset makes room for this many classes and weights from 0 to capacity.
 func (s *Solver) reset(classes, capacity int) {
 	width := capacity + 1
 	s.total, s.before = grow(s.total, width), grow(s.before, width)
@@ -89,7 +87,7 @@ func grow[T any](old []T, n int) []T {
 	return old[:n]
 }
 
-// extend adds n to the length and keeps what was there.
+// extend adds n to the length and keeps the contents.
 func extend[T any](old []T, n int) []T {
 	return slices.Grow(old, n)[:len(old)+n]
 }
@@ -113,8 +111,8 @@ func (s *Solver) add(class int, options []Option, sign float64) {
 		before, earlier := s.before[:width-w], s.earlier[:width-w]
 		for j, f := range before {
 			k, f, n := j+w, f+v, earlier[j]+1
-			// An unreachable weight stays at -Inf, which is never greater; equal
-			// and unreachable needs no care, for it is never traced.
+			// An unreachable weight stays at -Inf, which is never larger. The case equal and
+			// unreachable needs no handling, because it is never traced.
 			if f > total[k] || (f == total[k] && n < taken[k]) {
 				total[k], taken[k], pick[k] = f, n, int32(o)
 			}
@@ -122,7 +120,7 @@ func (s *Solver) add(class int, options []Option, sign float64) {
 	}
 }
 
-// trace reads the choices that led to the weight, last class first.
+// trace returns the choices that led to the weight, last class first.
 func (s *Solver) trace(classes [][]Option, weight int) []int {
 	width := len(s.total)
 	for i := len(classes) - 1; i >= 0; i-- {

@@ -68,8 +68,8 @@ func TestReduce(t *testing.T) {
 	}
 }
 
-// problems draws small problems with whole-numbered values, so that equal totals
-// are equal in floating point too.
+// problems draws small problems with integer values, so that equal totals are equal in floating
+// point too.
 func problems(t *rapid.T) []options {
 	option := rapid.Custom(func(t *rapid.T) knapsack.Option {
 		return knapsack.Option{
@@ -80,7 +80,7 @@ func problems(t *rapid.T) []options {
 	return rapid.SliceOfN(rapid.SliceOfN(option, 0, 4), 0, 5).Draw(t, "classes")
 }
 
-// outcome is one complete choice as brute force sees it.
+// outcome is one complete choice of the brute force.
 type outcome struct {
 	choice []int
 	weight int
@@ -88,8 +88,8 @@ type outcome struct {
 	taken  int
 }
 
-// each calls visit for every choice, in the order that ties are decided: the
-// last class counts most, none before the first option.
+// each calls visit for every choice, in the order in which ties are decided: the last class
+// counts most, none comes before the first option.
 func each(classes []options, visit func(outcome)) {
 	choice := make([]int, len(classes))
 	var walk func(class int, o outcome)
@@ -114,7 +114,7 @@ func each(classes []options, visit func(outcome)) {
 }
 
 func TestExpandIsBruteForce(t *testing.T) {
-	var s knapsack.Solver // one workspace for all, so that leftovers would show
+	var s knapsack.Solver // one workspace for all, so that stale data would show
 	reducing := knapsack.Reducing()
 	rapid.Check(t, func(t *rapid.T) {
 		classes, capacity := problems(t), rapid.IntRange(0, 20).Draw(t, "capacity")
@@ -160,8 +160,8 @@ func TestReduceIsBruteForce(t *testing.T) {
 	})
 }
 
-// Reduced to what a best choice can contain, a problem keeps its answer, ties and
-// all: values are whole numbers.
+// Reduced to what an optimal choice can contain, a problem keeps its answer, including ties:
+// values are integers.
 func TestExpandReducedIsExpand(t *testing.T) {
 	reducing := knapsack.Reducing()
 	for name, kind := range kinds {
@@ -184,7 +184,7 @@ func TestExpandReducedIsExpand(t *testing.T) {
 	}
 }
 
-// Larger than any table: equal jobs, so that nothing can be fixed.
+// Larger than any table: equal jobs, so that no option can be fixed.
 func TestExpandWithoutTable(t *testing.T) {
 	classes := problem(kinds["equal"], 20_000)
 	var s knapsack.Solver
@@ -201,7 +201,7 @@ func TestExpandWithoutTable(t *testing.T) {
 	}
 }
 
-// A budget that is too small is told by the bound.
+// If the budget is too small the bound shows it.
 func TestBoundWithoutBudget(t *testing.T) {
 	classes := problem(scattered, 200)
 	s, unproven := knapsack.Solver{Budget: 1}, 0

@@ -5,20 +5,18 @@ import (
 	"slices"
 )
 
-// item is an option that is not dominated: every lighter one of its class is
-// worth less.
+// item is an option that is not dominated: every lighter one of its class has a smaller value.
 type item struct {
 	Option
-	index int32 // in the caller's class
+	index int32 // index in the caller's class
 }
 
 // span is the range of a class in one of the flat arrays.
 type span struct{ first, last int32 }
 
-// load copies what can be taken at all, class by class, by increasing weight and
-// value. It returns the capacity that is left when every class takes its lightest
-// option; ok is false when there is no such choice. With none, nothing is an
-// option of every class.
+// load copies the options that can be taken, class by class, by increasing weight and value. It
+// returns the capacity that is left if every class takes its lightest option; ok is false if
+// there is no such choice. With none, taking nothing is an option of every class.
 func (c *chooser) load(classes [][]Option, capacity int, none bool) (room int, ok bool) {
 	c.items, c.class = c.items[:0], c.class[:0]
 	room = capacity
@@ -46,8 +44,8 @@ func (c *chooser) load(classes [][]Option, capacity int, none bool) (room int, o
 	return c.tighten(room), room >= 0
 }
 
-// undominated sorts the items of one class and keeps those that are worth more
-// than every lighter one; of equals the one listed first. It returns their number.
+// undominated sorts the items of one class and keeps those of larger value than every lighter
+// one; of equals the one listed first. It returns their number.
 func undominated(own []item) int {
 	order := func(a, b item) int {
 		return cmp.Or(cmp.Compare(a.Weight, b.Weight), cmp.Compare(b.Value, a.Value), cmp.Compare(a.index, b.index))
@@ -65,9 +63,9 @@ func undominated(own []item) int {
 	return n
 }
 
-// tighten drops items that fit in no choice, and returns the part of the room
-// that choices can fill: when every option weighs a multiple of 4 more than the
-// lightest of its class, 7 are no better than 4.
+// tighten drops items that fit in no choice, and returns the part of the room that choices can
+// fill: if every option weighs a multiple of 4 more than the lightest of its class, 7 is no
+// better than 4.
 func (c *chooser) tighten(room int) int {
 	step := 0
 	for i := range c.class {
@@ -87,7 +85,7 @@ func (c *chooser) tighten(room int) int {
 	return room - c.loose
 }
 
-// divisor is the greatest common divisor; that of 0 and n is n.
+// divisor returns the greatest common divisor; that of 0 and n is n.
 func divisor(a, b int) int {
 	for b != 0 {
 		a, b = b, a%b

@@ -14,19 +14,18 @@ type edge struct {
 	class int32
 }
 
-// before orders edges as the relaxation takes them: the steepest first; of equal
-// ones the earlier class, and of one class the lighter corner.
+// before orders edges as the relaxation takes them: the steepest first; of equal ones the
+// earlier class, and within a class the lighter corner.
 func (e edge) before(o edge) bool {
 	return e.slope > o.slope || (e.slope == o.slope && e.to < o.to)
 }
 
-// relax solves the linear relaxation: the edges of all hulls are taken from the
-// steepest on until the next one, the split edge, does not fit. (Sinha and Zoltners,
-// "The multiple-choice knapsack problem", Operations Research 27, 1979; without
-// sorting as in Zemel, "An O(n) algorithm for the linear multiple choice knapsack
-// problem", Information Processing Letters 18, 1984.) It sets the item of each
-// class before the split, the room left, and the price, which is the slope of the
-// split edge, or 0 when everything fits.
+// relax solves the linear relaxation: the edges of all hulls are taken in decreasing slope
+// until the next one, the split edge, does not fit (Sinha and Zoltners, "The multiple-choice
+// knapsack problem", Operations Research 27, 1979; without sorting as in Zemel, "An O(n)
+// algorithm for the linear multiple choice knapsack problem", Information Processing Letters
+// 18, 1984). It sets the item of each class before the split, the room left, and the price,
+// which is the slope of the split edge, or 0 if everything fits.
 func (c *chooser) relax(room int) {
 	c.edges = c.edges[:0]
 	c.base = c.base[:0]
@@ -47,7 +46,7 @@ func (c *chooser) relax(room int) {
 // hull appends the edges of one class.
 func (c *chooser) hull(class int32, own span) {
 	first := len(c.edges)
-	from := own.first // the corner before the one looked at
+	from := own.first // the corner before the present one
 	for k := own.first + 1; k < own.last; k++ {
 		steep := slope(c.items[from].Option, c.items[k].Option)
 		for n := len(c.edges); n > first && steep >= c.edges[n-1].slope; n-- {
@@ -64,13 +63,13 @@ func (c *chooser) hull(class int32, own span) {
 	}
 }
 
-// split puts the edges that fit together, the steepest first, in front of all
-// others, the split edge behind them, and returns its index and the room left. It
-// narrows the range with the split edge down like quickselect.
+// split puts the edges that fit together, the steepest first, before all others, and the split
+// edge after them, and returns its index and the room left. It narrows the range with the split
+// edge as quickselect does.
 func (c *chooser) split(room int) (index, rest int) {
 	lo, hi := 0, len(c.edges)
 	for tries := 2 * bits.Len(uint(hi)); lo < hi; tries-- {
-		if tries == 0 { // bad luck with pivots: sorting costs no more than n log n
+		if tries == 0 { // after bad pivots: sorting costs at most n log n
 			slices.SortFunc(c.edges[lo:hi], func(a, b edge) int {
 				return cmp.Or(cmp.Compare(b.slope, a.slope), cmp.Compare(a.to, b.to))
 			})
@@ -99,8 +98,8 @@ func (c *chooser) split(room int) (index, rest int) {
 	return lo, room
 }
 
-// partition puts one edge where it belongs in the order, those before it to its
-// left and the others to its right, and returns its index.
+// partition puts one edge at its place in the order, with those before it to its left and the
+// others to its right, and returns its index.
 func partition(e []edge) int {
 	last := len(e) - 1
 	mid := last / 2

@@ -2,21 +2,20 @@ package knapsack
 
 import "math"
 
-// stage remembers how each weight was reached after one member.
+// stage records how each weight was reached after one member.
 type stage struct {
 	member int32
-	low    int // the least weight above the capacity
-	at     int // of its move in taken
+	low    int // smallest weight above the capacity
+	at     int // index of its move in taken
 }
 
-// search goes through the core by dynamic programming: loss[w] is the least loss
-// that puts the choice w above the capacity, which later members may take back.
-// A state is dropped when even the best rates of the members ahead cannot bring it
-// below the best cost known. With members in the order of their rates the core
-// expands from the split edge on and ends where nothing can be gained any more.
-// (Pisinger, "A minimal algorithm for the multiple-choice knapsack problem", EJOR
-// 83, 1995; the losses are those of his upper bound test.) It returns the steps
-// taken and the least cost that is still possible; at most budget steps are taken.
+// search goes through the core by dynamic programming: loss[w] is the smallest loss with which
+// the choice is w above the capacity, which later members may give back. A state is dropped if
+// even the best rates of the remaining members cannot bring it below the best cost known. With
+// members in the order of their rates the core expands from the split edge on and ends when no
+// gain is possible (Pisinger, "A minimal algorithm for the multiple-choice knapsack problem",
+// EJOR 83, 1995; the losses are those of his upper bound test). It returns the steps taken, at
+// most budget, and the smallest cost that is still possible.
 func (c *chooser) search(budget int) (work int, least float64) {
 	c.stages, c.taken = c.stages[:0], c.taken[:0]
 	c.loss = append(c.loss[:0], 0)
@@ -42,8 +41,8 @@ func (c *chooser) search(budget int) (work int, least float64) {
 	return work, c.best
 }
 
-// reach returns the range of weights worth looking at after the member; live is
-// false when it has no move that could help.
+// reach returns the range of weights to consider after the member; live is false if it has no
+// move that could help.
 func (c *chooser) reach(i int) (lowest, highest int, live bool) {
 	lowest, highest = c.low, c.low+len(c.loss)-1
 	up, down := 0, 0
@@ -86,8 +85,8 @@ func (c *chooser) enter(i, lowest, highest int) {
 	c.loss, c.next, c.low = next, c.loss, lowest
 }
 
-// overlay puts the states, moved by an offset and dearer by a loss, over the next
-// ones wherever they are better.
+// overlay merges the states, shifted by an offset and increased by a loss, into the next ones
+// where they are better.
 func overlay(next []float64, taken []int32, states []float64, offset int, loss float64, move int32) {
 	from := max(0, -offset)
 	to := min(len(states), len(next)-offset)
@@ -104,7 +103,7 @@ func overlay(next []float64, taken []int32, states []float64, offset int, loss f
 	}
 }
 
-// improve keeps the best state within the capacity if it beats the best known.
+// improve keeps the best state within the capacity if it is better than the best known.
 func (c *chooser) improve() {
 	for k, l := range c.loss[:max(0, min(len(c.loss), 1-c.low))] {
 		if cost := l - c.price*float64(c.low+k); cost < c.best-c.slight {
@@ -113,8 +112,8 @@ func (c *chooser) improve() {
 	}
 }
 
-// prune drops the states that can no longer beat the best, and narrows the range
-// to those left.
+// prune drops the states that can no longer improve the best, and narrows the range to the
+// rest.
 func (c *chooser) prune(i int) {
 	first, last := len(c.loss), 0
 	for k, l := range c.loss {
@@ -126,11 +125,11 @@ func (c *chooser) prune(i int) {
 	}
 	first = min(first, last)
 	c.low += first
-	// Moved to the front, so that the array keeps its size for later.
+	// Moved to the front, so that the array keeps its capacity.
 	c.loss = c.loss[:copy(c.loss, c.loss[first:last])]
 }
 
-// least returns what a state so much above the capacity will lose at least.
+// least returns the smallest loss that a state above the capacity will have.
 func (a ahead) least(above int) float64 {
 	switch {
 	case above > 0:
@@ -141,7 +140,7 @@ func (a ahead) least(above int) float64 {
 	return 0
 }
 
-// possible returns the least cost that the states may still come to.
+// possible returns the smallest cost that the states may still reach.
 func (c *chooser) possible(i int) float64 {
 	least := c.best
 	for k, l := range c.loss {
@@ -150,7 +149,7 @@ func (c *chooser) possible(i int) float64 {
 	return least
 }
 
-// trace turns the base into the best choice found.
+// trace changes the base into the best choice found.
 func (c *chooser) trace() {
 	if c.found == 0 {
 		if c.start.item != None {

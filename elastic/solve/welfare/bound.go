@@ -6,25 +6,25 @@ import (
 	"slices"
 )
 
-// Bound is what no plan's welfare exceeds: a Lagrangian relaxation in which each job
-// decides alone, paying a price for what it takes of each resource of each node, and
-// the provider sells as much as the prices make worth its cost. The prices are found
-// by so many steps of a subgradient method (Held, Wolfe & Crowder, Mathematical
-// Programming 6, 1974); every step's value is a bound, and the least is returned.
-// low is a welfare that can be reached.
+// Bound returns an upper bound of the welfare of every plan: a Lagrangian relaxation in which
+// each job decides alone, paying a price for what it takes of each resource of each node, and
+// the provider sells as much as the prices make worth its cost. The prices are improved by this
+// many steps of a subgradient method (Held, Wolfe & Crowder, Mathematical Programming 6, 1974);
+// the value of every step is a bound, and the smallest is returned. low is a welfare that can
+// be reached.
 func Bound(p *Problem, low float64, steps int) float64 { return newDual(p).descend(low, steps) }
 
-// dual is prices of what there is.
+// dual is a set of prices.
 type dual struct {
 	p      *Problem
 	kinds  int
 	price  []float64 // by node and resource, at least 0
-	pay    []float64 // by account, what a unit's use costs the provider, as the jobs see it
-	most   []int64   // by account, of what there is
+	pay    []float64 // by account, the cost of a unit's use as the jobs see it
+	most   []int64   // by account, the amount that exists
 	taken  []float64 // by node and resource
 	used   []float64 // by account
-	sold   []float64 // by account: use the provider offers
-	best   []float64 // the prices that gave the least bound, then the pay
+	sold   []float64 // by account: use that the provider offers
+	best   []float64 // the prices with the smallest bound, then the pay
 	offers []offer   // workspace
 }
 
@@ -66,7 +66,7 @@ func (d *dual) descend(low float64, steps int) float64 {
 	return least
 }
 
-// value is the bound of the prices; what is taken and used is noted.
+// value returns the bound of the prices, and records what is taken and used.
 func (d *dual) value() float64 {
 	clear(d.taken)
 	clear(d.used)
@@ -85,7 +85,7 @@ func (d *dual) value() float64 {
 	return sum
 }
 
-// profit is what the provider has of selling the use of an account at its pay: the
+// profit returns the provider's profit from selling the use of an account at its pay: the
 // conjugate of its cost.
 func (d *dual) profit(a int) float64 {
 	c, used := d.p.Costs[a], d.p.used(a)
@@ -98,7 +98,7 @@ func (d *dual) profit(a int) float64 {
 	return best
 }
 
-// answer is what a job has of its best option, which takes what it needs.
+// answer returns the surplus of a job's best option, and takes what it needs.
 func (d *dual) answer(j *Job) float64 {
 	most, pick := math.Inf(-1), None
 	if !j.Must {
@@ -128,7 +128,7 @@ func (d *dual) answer(j *Job) float64 {
 	return most
 }
 
-// surplus is an option's value less its price; -Inf when a task has too few edges.
+// surplus returns an option's value less its price; -Inf if a task has too few edges.
 func (d *dual) surplus(o *Option) float64 {
 	v := o.Value
 	for i := range o.Tasks {
@@ -143,14 +143,14 @@ func (d *dual) surplus(o *Option) float64 {
 	return v
 }
 
-// offer is what a task costs on a node.
+// offer is the cost of a task on a node.
 type offer struct {
 	node  int32
 	price float64
 }
 
-// cheapest lists the nodes on which equal tasks cost least, one each, valid until the
-// next call; false when there are not enough.
+// cheapest returns the nodes on which equal tasks cost least, one each, valid until the next
+// call; false if there are not enough.
 func (d *dual) cheapest(t *Task) ([]offer, bool) {
 	if len(t.Nodes) < t.Count {
 		return nil, false
@@ -172,7 +172,7 @@ func (d *dual) cheapest(t *Task) ([]offer, bool) {
 	return d.offers[:t.Count], true
 }
 
-// follow goes against the subgradient, as far as gap says; false when there is none.
+// follow makes a step against the subgradient, scaled by gap; false if it is zero.
 func (d *dual) follow(gap float64) bool {
 	square := 0.0
 	each := func(see func(price *float64, slack float64)) {

@@ -1,16 +1,16 @@
 package welfare
 
-// Cost is what so much use of a resource costs an hour: piecewise linear, and convex
-// when rates ascend. None is nothing.
+// Cost is the cost per hour of using a resource: piecewise linear in the units used, and convex
+// if rates ascend. An empty Cost is 0.
 type Cost []Step
 
-// Step is what each further unit costs.
+// Step is the cost of each unit from some use on.
 type Step struct {
-	From int64   // units in use; the first step's is 0, ascending
-	Rate float64 // an hour and unit, ascending, at least 0
+	From int64   // units in use from which on Rate applies; the first step's is 0, ascending
+	Rate float64 // per hour and unit, ascending, at least 0
 }
 
-// At is the cost of so many units in use.
+// At returns the cost per hour of this many units in use.
 func (c Cost) At(used int64) float64 {
 	sum := 0.0
 	for i, s := range c {
@@ -26,7 +26,7 @@ func (c Cost) At(used int64) float64 {
 	return sum
 }
 
-// slope is what the next unit costs.
+// slope returns the cost of the next unit.
 func (c Cost) slope(used int64) float64 {
 	rate := 0.0
 	for _, s := range c {
@@ -38,8 +38,8 @@ func (c Cost) slope(used int64) float64 {
 	return rate
 }
 
-// kinks are the uses, up to most more than used, at which the slope changes, both
-// ends included, as what is more than used.
+// kinks returns the uses, up to most more than used, at which the slope changes, both ends
+// included, relative to used.
 func (c Cost) kinks(used, most int64) []int64 {
 	out := []int64{0}
 	for _, s := range c {

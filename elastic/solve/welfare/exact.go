@@ -6,11 +6,10 @@ import (
 	"slices"
 )
 
-// Exact searches all plans by branch and bound, the bound being the Lagrangian one
-// (see Bound) with the prices of the whole problem. It returns the best plan it saw,
-// from included where that is a plan, and whether that is proven best: it is unless
-// budget steps, of placing one task, were not enough. Nodes that are alike are tried
-// once.
+// Exact searches all plans by branch and bound, with the Lagrangian bound (see Bound) at the
+// prices of the whole problem. It returns the best plan it found, including from if that is a
+// plan, and whether that is proven optimal: it is, unless budget steps, of placing one task
+// each, were not enough. Equivalent nodes are tried once.
 func Exact(p *Problem, from Plan, budget int) (plan Plan, proven bool) {
 	e := exact{p: p, floor: newFloor(p), dual: newDual(p), steps: budget, best: Plan{Welfare: math.Inf(-1)}}
 	if p.Check(from) == nil {
@@ -27,22 +26,22 @@ type exact struct {
 	dual  *dual
 	steps int
 	best  Plan
-	order []int     // of the jobs, those with most surplus to lose first
-	ways  [][]way   // by job, best surplus first
-	rest  []float64 // by place in order: what the jobs from here on have at most
+	order []int     // of the jobs, those with the largest loss of surplus first
+	ways  [][]way   // by job, largest surplus first
+	rest  []float64 // by place in order: upper bound of the surplus of the jobs from here on
 	alike []int     // by node: the number of its kind
 }
 
-// way is an option as the dual sees it.
+// way is an option with its surplus.
 type way struct {
-	option  int // None = without
+	option  int // None = without nodes
 	surplus float64
 }
 
 const rootSteps = 300
 
 func (e *exact) prepare() {
-	low := 0.0 // all jobs without, where that is allowed; prices need not aim well to bound
+	low := 0.0 // all jobs without nodes, if that is allowed; a rough target is enough
 	if e.best.Places != nil {
 		low = e.best.Welfare
 	}
@@ -75,7 +74,7 @@ func (e *exact) prepare() {
 	}
 }
 
-// top is the most a job can have; -Inf when it has no way.
+// top returns the largest surplus that a job can have; -Inf if it has no way.
 func (e *exact) top(i int) float64 {
 	if len(e.ways[i]) == 0 {
 		return math.Inf(-1)
@@ -83,7 +82,7 @@ func (e *exact) top(i int) float64 {
 	return e.ways[i][0].surplus
 }
 
-// spread is how much a job loses by its second best way.
+// spread returns how much surplus a job loses by its second best way.
 func (e *exact) spread(i int) float64 {
 	if len(e.ways[i]) < 2 {
 		return math.Inf(1)
@@ -91,9 +90,8 @@ func (e *exact) spread(i int) float64 {
 	return e.ways[i][0].surplus - e.ways[i][1].surplus
 }
 
-// bound is what the plan so far can come to with the jobs from k on, the next of
-// which has so much surplus: values, less what is paid for use, and the price of
-// what is still free.
+// bound returns an upper bound of the plan so far with the jobs from k on, the next of which
+// has this surplus: the values, less the pay for use, and the price of what is still free.
 func (e *exact) bound(k int) float64 {
 	sum := e.floor.value + e.rest[k]
 	for i, price := range e.dual.price {
@@ -107,7 +105,7 @@ func (e *exact) bound(k int) float64 {
 	return sum
 }
 
-// hopeless reports whether a bound cannot beat the best.
+// hopeless reports whether a bound is not above the best value.
 func (e *exact) hopeless(bound float64) bool {
 	return e.best.Places != nil && bound <= e.best.Welfare+1e-9*(1+math.Abs(e.best.Welfare))
 }
@@ -127,7 +125,7 @@ func (e *exact) job(k int) {
 	before := e.bound(k) - e.top(i)
 	for _, w := range e.ways[i] {
 		if e.hopeless(before + w.surplus) {
-			return // the others have less
+			return // the others have less surplus
 		}
 		if w.option == None {
 			e.steps--
@@ -142,7 +140,7 @@ func (e *exact) job(k int) {
 	}
 }
 
-// place tries the nodes of a job's next task: the n-th of those of kind t.
+// place tries the nodes of a job's next task: the n-th of the tasks of kind t.
 func (e *exact) place(k, i, option int, o *Option, t, n int, nodes []int32) {
 	if t < len(o.Tasks) && n == o.Tasks[t].Count {
 		t, n = t+1, 0
@@ -166,7 +164,7 @@ func (e *exact) place(k, i, option int, o *Option, t, n int, nodes []int32) {
 	}
 }
 
-// settle goes on with a job at a place.
+// settle continues with a job at a place.
 func (e *exact) settle(k, i int, at Place) {
 	if !e.floor.put(i, at) {
 		return
@@ -177,14 +175,14 @@ func (e *exact) settle(k, i int, at Place) {
 	e.floor.off(i)
 }
 
-// same reports whether it makes no difference on which of two nodes a task is.
+// same reports whether two nodes are equivalent for a task.
 func (e *exact) same(m, n int32) bool {
 	k := e.floor.kinds
 	return e.p.Allows == nil && e.alike[m] == e.alike[n] && slices.Equal(e.floor.free[int(m)*k:int(m+1)*k], e.floor.free[int(n)*k:int(n+1)*k])
 }
 
-// kindsOfNodes numbers the nodes by what tells them apart but for what is free: the
-// tasks that have an edge to them, and the accounts their use counts for.
+// kindsOfNodes numbers the nodes by everything that distinguishes them except what is free: the
+// tasks that have an edge to them, and the accounts of their use.
 func (p *Problem) kindsOfNodes() []int {
 	out := make([]int, len(p.Nodes))
 	for n := range p.Nodes {
@@ -196,7 +194,7 @@ func (p *Problem) kindsOfNodes() []int {
 		first *int32
 		len   int
 	}
-	seen := map[list]bool{} // lists of edges, many of which are one in memory
+	seen := map[list]bool{} // lists of edges, many of which share their memory
 	for i := range p.Jobs {
 		for k := range p.Jobs[i].Options {
 			for _, t := range p.Jobs[i].Options[k].Tasks {
@@ -211,7 +209,7 @@ func (p *Problem) kindsOfNodes() []int {
 	return out
 }
 
-// split gives those nodes of each kind that are listed a kind of their own.
+// split gives the listed nodes of each kind a kind of their own.
 func split(kinds []int, nodes []int32) {
 	next, fresh := 0, map[int]int{}
 	for _, k := range kinds {

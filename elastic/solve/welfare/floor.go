@@ -10,10 +10,10 @@ type floor struct {
 	p       *Problem
 	kinds   int
 	free    []int64 // by node and resource
-	used    []int64 // by account, of the plan
+	used    []int64 // by account, by the plan
 	places  []Place
 	value   float64
-	charges float64 // what others' use costs without the plan
+	charges float64 // cost of others' use without the plan
 }
 
 func newFloor(p *Problem) *floor {
@@ -39,7 +39,7 @@ func (f *floor) copy(g *floor) {
 	f.value = g.value
 }
 
-// welfare is that of the plan.
+// welfare returns the welfare of the plan.
 func (f *floor) welfare() float64 {
 	cost := 0.0
 	for a, c := range f.p.Costs {
@@ -48,7 +48,7 @@ func (f *floor) welfare() float64 {
 	return f.value - (cost - f.charges)
 }
 
-// plan is a copy of what stands.
+// plan returns a copy of the present plan.
 func (f *floor) plan() Plan { return Plan{slices.Clone(f.places), f.welfare()} }
 
 // room reports whether the node has what a task needs.
@@ -73,7 +73,7 @@ func (f *floor) shift(node int32, needs []int64, sign int64) {
 	}
 }
 
-// off leaves a job without nodes.
+// off removes a job from its nodes.
 func (f *floor) off(i int) {
 	at := f.places[i]
 	if at.Option == None {
@@ -91,8 +91,7 @@ func (f *floor) off(i int) {
 	f.value -= o.Value
 }
 
-// put gives a job that has no nodes a place, all of it or, where some task has no
-// room, nothing.
+// put places a job without nodes: all of it or, if some task has no room, nothing.
 func (f *floor) put(i int, at Place) bool {
 	if at.Option == None {
 		return !f.p.Jobs[i].Must
@@ -128,7 +127,7 @@ func (f *floor) back(o *Option, nodes []int32) {
 	}
 }
 
-// lay puts a plan on an empty floor; false when it does not fit.
+// lay puts a plan on an empty floor; false if it does not fit.
 func (f *floor) lay(places []Place) bool {
 	for i, at := range places {
 		if !f.put(i, at) {
@@ -140,8 +139,8 @@ func (f *floor) lay(places []Place) bool {
 
 func (f *floor) allowed() bool { return f.p.Allows == nil || f.p.Allows(f.places) }
 
-// Check says what is wrong with a plan; nil when it is a plan of the problem and its
-// welfare is what it says.
+// Check returns what is wrong with a plan; nil if it is a plan of the problem and its welfare
+// is correct.
 func (p *Problem) Check(plan Plan) error {
 	if len(plan.Places) != len(p.Jobs) {
 		return fmt.Errorf("%d places for %d jobs", len(plan.Places), len(p.Jobs))
@@ -164,12 +163,12 @@ func (p *Problem) Check(plan Plan) error {
 	return nil
 }
 
-// near allows for the order in which values were added.
+// near allows for rounding, which depends on the order of additions.
 func near(a, b float64) bool { return abs(a-b) <= 1e-9*(1+abs(a)+abs(b)) }
 
 func abs(x float64) float64 { return max(x, -x) }
 
-// check says what is wrong with a place whatever is on the nodes.
+// check returns what is wrong with a place, regardless of what is on the nodes.
 func (j *Job) check(at Place) error {
 	if at.Option == None {
 		return nil

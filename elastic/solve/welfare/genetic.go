@@ -5,22 +5,21 @@ import (
 	"slices"
 )
 
-// Effort bounds a search; counted, not timed.
+// Effort bounds a search. It is counted, not timed.
 type Effort struct {
-	Members int // of the population, at least 2
-	Steps   int // couples that have children
+	Members int // size of the population, at least 2
+	Steps   int // number of couples that have children
 }
 
-// Genetic searches by a genetic algorithm from the plans given, those that are none
-// of the problem left out, and returns the best plan it ever saw. It is false when
-// it started from none.
+// Genetic searches by a genetic algorithm from the given plans, without those that are not
+// plans of the problem, and returns the best plan it found. ok is false if there was none to
+// start from.
 //
-// A chromosome is an assignment of all tasks to nodes. In each step two parents are
-// drawn by roulette, welfare above the worst member's being the share of the wheel;
-// two children are made of them by exchanging what the parents have on one node,
-// whole gangs at a time, and some of their jobs mutate: a task goes to another node
-// that it has an edge to, or the job to another option. Children that do not fit are
-// rejected; the others take the place of the worst members that are worse than they.
+// A chromosome is an assignment of all tasks to nodes. In each step two parents are drawn by
+// roulette, weighted by their welfare above the worst member's. Two children are made by
+// exchanging what the parents have on one node, in whole gangs, and some of their jobs mutate:
+// a task goes to another node that it has an edge to, or the job to another option. Children
+// that do not fit are rejected; the others replace the worst members that are worse.
 func Genetic(p *Problem, starts []Plan, e Effort, rng *rand.Rand) (Plan, bool) {
 	g := genetic{p: p, rng: rng, child: newFloor(p)}
 	for _, s := range starts {
@@ -44,7 +43,7 @@ type genetic struct {
 	rng     *rand.Rand
 	members []member
 	child   *floor // workspace
-	moved   []int  // jobs of a crossing; workspace
+	moved   []int  // jobs of a crossover; workspace
 }
 
 type member struct {
@@ -52,7 +51,7 @@ type member struct {
 	welfare float64
 }
 
-// enter takes a member in. A population that is full keeps its best.
+// enter adds a member. A full population keeps its best.
 func (g *genetic) enter(m member, most int) {
 	if len(g.members) < max(2, most) {
 		g.members = append(g.members, m)
@@ -61,7 +60,7 @@ func (g *genetic) enter(m member, most int) {
 	}
 }
 
-// fill makes the population full of mutants of those it starts with.
+// fill fills the population with mutants of the members it starts with.
 func (g *genetic) fill(members int) {
 	for k := 0; len(g.members) < members; k++ {
 		f := newFloor(g.p)
@@ -85,7 +84,7 @@ func (g *genetic) step() {
 	g.bear(father, mother, node)
 }
 
-// bear makes a child: the mother with what the father has on the node, and mutated.
+// bear makes a child: the mother with what the father has on the node, and mutations.
 func (g *genetic) bear(mother, father *floor, node int32) {
 	g.child.copy(mother)
 	if mother != father && !g.cross(father, node) || !g.mutate() || !g.child.allowed() {
@@ -93,7 +92,7 @@ func (g *genetic) bear(mother, father *floor, node int32) {
 	}
 	w := g.child.welfare()
 	if g.has(w) {
-		return // a twin, as good as surely
+		return // almost surely a duplicate
 	}
 	if k := g.worst(); w > g.members[k].welfare {
 		g.members[k].copy(g.child)
@@ -101,13 +100,13 @@ func (g *genetic) bear(mother, father *floor, node int32) {
 	}
 }
 
-// has reports whether a member has this very welfare.
+// has reports whether a member has exactly this welfare.
 func (g *genetic) has(w float64) bool {
 	return slices.ContainsFunc(g.members, func(m member) bool { return m.welfare == w })
 }
 
-// cross gives the child's jobs that either parent has on the node the father's
-// places. It is false when these do not fit.
+// cross gives the child's jobs that either parent has on the node the father's places. It
+// returns false if these do not fit.
 func (g *genetic) cross(father *floor, node int32) bool {
 	g.moved = g.moved[:0]
 	for i := range g.child.places {
@@ -124,9 +123,9 @@ func (g *genetic) cross(father *floor, node int32) bool {
 	return true
 }
 
-// mutate changes one to three of the child's jobs, which leave their nodes before any
-// of them looks for others: they may exchange them, or take what one gives back. It
-// is false when one finds no room.
+// mutate changes one to three of the child's jobs. All leave their nodes BEFORE any gets
+// others: so they may exchange nodes, or use what one gives back. It returns false if one finds
+// no room.
 func (g *genetic) mutate() bool {
 	if len(g.p.Jobs) == 0 {
 		return true
@@ -136,7 +135,7 @@ func (g *genetic) mutate() bool {
 	n := 1 + g.rng.IntN(min(3, len(g.p.Jobs)))
 	for k := range n {
 		who[k] = g.rng.IntN(len(g.p.Jobs))
-		was[k] = g.child.places[who[k]] // drawn twice it is nowhere, and changes once
+		was[k] = g.child.places[who[k]] // drawn twice: its place is gone already, and it changes once
 		g.child.off(who[k])
 	}
 	for k, i := range who[:n] {
@@ -147,8 +146,8 @@ func (g *genetic) mutate() bool {
 	return true
 }
 
-// change has one task of a job that was there go to a random node that it has an edge
-// to, or all of them to such nodes in another option.
+// change moves one task of a job that was at the place to a random node that it has an edge to,
+// or all tasks to such nodes in another option.
 func (g *genetic) change(i int, was Place) bool {
 	j := &g.p.Jobs[i]
 	if was.Option != None && g.rng.IntN(3) == 0 {
@@ -162,8 +161,8 @@ func (g *genetic) change(i int, was Place) bool {
 	return ok && g.child.put(i, Place{to, nodes})
 }
 
-// option draws another option: any, or one listed near the one there is; none where
-// the job may be without.
+// option draws another option: any, or one listed near the present one; none if the job may be
+// without nodes.
 func (g *genetic) option(j *Job, now int) int {
 	if len(j.Options) == 0 {
 		return None
@@ -211,8 +210,8 @@ func (g *genetic) scatter(o *Option) (nodes []int32, ok bool) {
 	return nodes, true
 }
 
-// connected is the first node from a random one on that a task has an edge to, has
-// room for it, and is none of those taken; -1 when there is none.
+// connected returns the first node, from a random one on, that a task has an edge to, that has
+// room for it, and that is not taken; -1 if there is none.
 func (g *genetic) connected(t *Task, taken []int32) int32 {
 	if len(t.Nodes) == 0 {
 		return -1
@@ -227,8 +226,8 @@ func (g *genetic) connected(t *Task, taken []int32) int32 {
 	return -1
 }
 
-// draw is roulette: a member's share of the wheel is by how much it is better than
-// the worst.
+// draw is a roulette: the probability of a member is proportional to its welfare above the
+// worst.
 func (g *genetic) draw() int {
 	low := g.members[g.worst()].welfare
 	sum := 0.0
@@ -247,7 +246,7 @@ func (g *genetic) draw() int {
 	return g.best()
 }
 
-// best and worst are the first of their kind. The best is never replaced by a worse.
+// best and worst return the first of equals. The best is never replaced by a worse one.
 func (g *genetic) best() int {
 	k := 0
 	for i, m := range g.members {

@@ -5,10 +5,9 @@ import (
 	"slices"
 )
 
-// Greedy goes on from a plan: again and again the job goes to another option whose
-// gain in welfare is greatest, for each unit of the first resource or, with whole
-// set, as it is. No job is made to give anything back. The plan must be one of the
-// problem.
+// Greedy starts from a plan: in each step the job with the largest gain in welfare goes to
+// another option, where the gain is per unit of the first resource or, with whole, absolute. No
+// job gives anything back. The plan MUST be one of the problem.
 func Greedy(p *Problem, from Plan, whole bool) Plan {
 	g := greedy{floor: newFloor(p), whole: whole, dear: make([][]int, len(p.Jobs))}
 	if !g.lay(from.Places) {
@@ -41,10 +40,10 @@ func Greedy(p *Problem, from Plan, whole bool) Plan {
 type greedy struct {
 	*floor
 	whole bool
-	dear  [][]int // by job: its options, those with most value first
+	dear  [][]int // by job: its options, largest value first
 }
 
-// bid is a job's best way to go on.
+// bid is a job's best next option.
 type bid struct {
 	job, option int
 	rank        float64
@@ -61,7 +60,7 @@ func best(queue []bid) int {
 	return k
 }
 
-// dearest lists the options, those with most value first.
+// dearest lists the options, largest value first.
 func (j *Job) dearest() []int {
 	out := make([]int, len(j.Options))
 	for k := range out {
@@ -71,7 +70,7 @@ func (j *Job) dearest() []int {
 	return out
 }
 
-// bid looks for the job's best option in what is free with the job away.
+// bid returns the job's best option in what is free without the job.
 func (g *greedy) bid(i int) (b bid, ok bool) {
 	was, before := g.places[i], g.welfare()
 	value, held := 0.0, int64(0)
@@ -103,7 +102,7 @@ func (g *greedy) bid(i int) (b bid, ok bool) {
 	return b, ok
 }
 
-// rank is what a gain for so many more units counts.
+// rank returns the weight of a gain for this many more units.
 func (g *greedy) rank(gain float64, more int64) float64 {
 	if g.whole {
 		return gain
@@ -111,7 +110,7 @@ func (g *greedy) rank(gain float64, more int64) float64 {
 	return gain / float64(max(1, more))
 }
 
-// take gives a job what it bids for, where that is allowed.
+// take gives a job what it bids for, if that is allowed.
 func (g *greedy) take(b bid) bool {
 	was := g.places[b.job]
 	g.off(b.job)
@@ -124,7 +123,7 @@ func (g *greedy) take(b bid) bool {
 	return false
 }
 
-// weight is what an option needs of the first resource.
+// weight returns what an option needs of the first resource.
 func (o *Option) weight() int64 {
 	sum := int64(0)
 	for i := range o.Tasks {
@@ -151,8 +150,8 @@ func (f *floor) fit(o *Option) (nodes []int32, ok bool) {
 	return nodes, true
 }
 
-// tightest is the node with the least of the first resource left among those that
-// have room and none of the nodes taken; -1 when there is none.
+// tightest returns the node with the least of the first resource left, among those with room
+// that are not taken; -1 if there is none.
 func (f *floor) tightest(t *Task, taken []int32) int32 {
 	found, least := int32(-1), int64(0)
 	for _, n := range t.Nodes {

@@ -1,18 +1,18 @@
 package welfare
 
-// None is the option of a job that is left without nodes.
+// None is the option of a job without nodes.
 const None = -1
 
 // Node is one machine.
 type Node struct {
-	// Free is what is free of each resource, at least 0.
+	// Free is the free amount of each resource, at least 0.
 	Free []int64
-	// Account says which of the problem's costs the use of each resource counts for;
-	// nil: resource r counts for cost r.
+	// Account says to which of the problem's costs the use of each resource counts; nil:
+	// resource r counts to cost r.
 	Account []int
 }
 
-// account is the cost that the use of resource r on the node counts for.
+// account returns the cost to which the use of resource r on the node counts.
 func (n *Node) account(r int) int {
 	if n.Account == nil {
 		return r
@@ -23,21 +23,21 @@ func (n *Node) account(r int) int {
 // Task is a number of equal tasks of a gang.
 type Task struct {
 	Count int     // at least 1
-	Needs []int64 // of each resource, on its node
-	// Nodes are the edges of the bipartite graph of tasks and nodes: where it may be,
+	Needs []int64 // amount of each resource, on its node
+	// Nodes are the edges of the bipartite graph of tasks and nodes: the nodes it may be on,
 	// ascending.
 	Nodes []int32
 }
 
-// Option is one way to run a job: all its tasks run, each on a node of its own.
+// Option is one way to run a job: all its tasks run, each on its own node.
 type Option struct {
 	Tasks []Task
-	// Value is what an hour of it is worth to the user: proportional to its speed.
-	// It may be negative and is finite.
+	// Value is the value of an hour of it to the user: proportional to its speed, finite, and
+	// possibly negative.
 	Value float64
 }
 
-// tasks is how many there are.
+// tasks returns their number.
 func (o *Option) tasks() int {
 	n := 0
 	for i := range o.Tasks {
@@ -49,7 +49,7 @@ func (o *Option) tasks() int {
 // Job is one job to decide about.
 type Job struct {
 	Options []Option
-	// Must says that it may not be left without nodes.
+	// Must says that it MUST NOT be left without nodes.
 	Must bool
 }
 
@@ -57,15 +57,16 @@ type Job struct {
 type Problem struct {
 	Nodes []Node
 	Jobs  []Job
-	// Costs are the provider's, an hour, by account; what has none costs nothing.
+	// Costs are the provider's costs per hour, by account; an account without one costs
+	// nothing.
 	Costs []Cost
-	// Used is what others use, by account: where costs rise with use it counts.
+	// Used is what others use, by account; it matters where costs rise with use.
 	Used []int64
-	// Allows is what else is asked of a plan; nil = nothing.
+	// Allows reports whether a plan meets further conditions; nil = there are none.
 	Allows func(places []Place) bool
 }
 
-// kinds is how many resources a node has.
+// kinds returns how many resources a node has.
 func (p *Problem) kinds() int {
 	if len(p.Nodes) == 0 {
 		return 0
@@ -73,7 +74,7 @@ func (p *Problem) kinds() int {
 	return len(p.Nodes[0].Free)
 }
 
-// used is what others use of an account.
+// used returns what others use of an account.
 func (p *Problem) used(account int) int64 {
 	if account >= len(p.Used) {
 		return 0
@@ -81,9 +82,9 @@ func (p *Problem) used(account int) int64 {
 	return p.Used[account]
 }
 
-// Place is where a job's tasks are.
+// Place is the nodes of a job's tasks.
 type Place struct {
-	Option int     // None = nowhere
+	Option int     // None = no nodes
 	Nodes  []int32 // by task, equal tasks one after the other
 }
 
@@ -92,6 +93,6 @@ var nowhere = Place{Option: None}
 // Plan is a place for every job.
 type Plan struct {
 	Places []Place
-	// Welfare is the sum of the values less the costs that the plan adds, an hour.
+	// Welfare is the sum of the values less the costs that the plan adds, per hour.
 	Welfare float64
 }

@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// drawProblem draws small problems with everything in them: gangs of several tasks,
-// edges, three resources, costs that rise, accounts by kind of node.
+// drawProblem draws small problems with all features: gangs of several tasks, edges, three
+// resources, rising costs, accounts by node type.
 func drawProblem(t *rapid.T) *Problem {
 	p := &Problem{}
 	count := rapid.IntRange(1, 4).Draw(t, "nodes")
@@ -59,7 +59,7 @@ func drawJob(t *rapid.T, all []int32) Job {
 	return j
 }
 
-// brute tries everything, and is written for nothing but to be plainly right.
+// brute tries everything; it is written only to be obviously correct.
 func brute(p *Problem) float64 {
 	best := math.Inf(-1)
 	places := make([]Place, len(p.Jobs))
@@ -95,7 +95,7 @@ func brute(p *Problem) float64 {
 	return best
 }
 
-// weigh adds a plan up from nothing.
+// weigh computes a plan's welfare from scratch.
 func weigh(p *Problem, places []Place) (welfare float64, ok bool) {
 	used := make([]int64, len(p.Costs))
 	taken := make([][3]int64, len(p.Nodes))
@@ -158,7 +158,7 @@ func TestExactIsBest(t *testing.T) {
 	})
 }
 
-// TestExactWithMust: jobs that must have nodes have them, where that is possible.
+// TestExactWithMust: jobs that must have nodes have them, if that is possible.
 func TestExactWithMust(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t)
@@ -178,9 +178,8 @@ func TestExactWithMust(t *testing.T) {
 	})
 }
 
-// TestSearchesAreSound: what the searches answer can be done, is never worse than
-// what they started from and never better than the best, and is the same when asked
-// again.
+// TestSearchesAreSound: the results of the searches are valid, never worse than what they
+// started from and never better than the optimum, and reproducible.
 func TestSearchesAreSound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t)
@@ -236,7 +235,7 @@ func TestSearchesAreSound(t *testing.T) {
 	})
 }
 
-// TestGangsStartTogether: of two gangs that do not fit both, one runs whole.
+// TestGangsStartTogether: of two gangs that do not both fit, one runs completely.
 func TestGangsStartTogether(t *testing.T) {
 	edges := []int32{0, 1}
 	gang := Job{Options: []Option{{Value: 3, Tasks: []Task{
@@ -250,8 +249,8 @@ func TestGangsStartTogether(t *testing.T) {
 	}
 }
 
-// TestCostsKeepResourcesIdle: what costs more than it is worth is not used, and where
-// costs rise only as much as pays.
+// TestCostsKeepResourcesIdle: what costs more than its value is not used, and with rising costs
+// only as much as pays.
 func TestCostsKeepResourcesIdle(t *testing.T) {
 	one := Job{Options: []Option{{Value: 2, Tasks: []Task{{Count: 1, Needs: []int64{1}, Nodes: []int32{0}}}}}}
 	p := &Problem{Nodes: []Node{{Free: []int64{4}}}, Jobs: []Job{one, one, one, one}, Costs: []Cost{{{0, 1}, {3, 5}}}, Used: []int64{1}}
@@ -264,8 +263,8 @@ func TestCostsKeepResourcesIdle(t *testing.T) {
 	}
 }
 
-// TestGeneticLeavesALocalBest: from a plan that no single change makes better it finds
-// the exchange of two nodes that does.
+// TestGeneticLeavesALocalBest: from a plan that no single change improves it finds the exchange
+// of two nodes that does.
 func TestGeneticLeavesALocalBest(t *testing.T) {
 	on := func(fast, slow float64) Job {
 		return Job{Must: true, Options: []Option{

@@ -7,7 +7,7 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// because is a reason of several, with a time, a placement and text of Slurm's.
+// because returns an All of reasons, with a time, a placement and text of Slurm.
 func because() reason.Reason {
 	return reason.Resizes{From: 2, To: 5, Because: reason.Join(
 		reason.Rests{Moved: day, Until: day.Add(time.Minute)},

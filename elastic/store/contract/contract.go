@@ -10,7 +10,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/nodes"
@@ -18,19 +18,19 @@ import (
 
 // Both is what the suite tests.
 type Both interface {
-	engine.Journal
-	engine.Samples
+	journal.Journal
+	journal.Samples
 }
 
 // Subject is one implementation under test.
 type Subject struct {
 	Both
-	// Reopen closes and opens again what must have survived; nil when nothing
-	// is promised to.
+	// Reopen closes and opens the store; its contents MUST survive. nil for an implementation
+	// that promises no durability.
 	Reopen func() Both
 }
 
-// day is a moment of the tests' time.
+// day is the time of the tests.
 var day = time.Date(2026, 3, 4, 5, 6, 7, 89, time.UTC)
 
 // Run runs the suite; fresh makes an empty subject.
@@ -60,7 +60,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Subject) {
 	}
 }
 
-// again returns the subject as it is after a restart, where there is one.
+// again returns the subject after a restart, if it supports one.
 func (s Subject) again() Both {
 	if s.Reopen == nil {
 		return s.Both
@@ -91,7 +91,7 @@ func testEmpty(t *testing.T, s Subject) {
 	equal(t, nil, nil, s.AddSamples(ctx, "none", nil))
 }
 
-// Intent is a resize with every field set.
+// Intent returns a resize with every field set.
 func Intent(job elastic.JobID) elastic.Intent {
 	return elastic.Intent{
 		Job: job, Kind: elastic.Resize, Step: elastic.Intended, To: 3,
@@ -127,7 +127,7 @@ func testIntents(t *testing.T, s Subject) {
 	equal(t, open, got, err)
 
 	for _, stranger := range []elastic.Intent{{ID: 999, Job: 1}, {ID: got[0].ID, Job: 2}} {
-		if err := s.again().Advance(ctx, stranger); !errors.Is(err, engine.ErrNoIntent) {
+		if err := s.again().Advance(ctx, stranger); !errors.Is(err, journal.ErrNoIntent) {
 			t.Errorf("advance of an intent that is not there: %v", err)
 		}
 	}
@@ -140,7 +140,7 @@ func testOneOpen(t *testing.T, s Subject) {
 		t.Fatal(err)
 	}
 	for _, bad := range [][]elastic.Intent{{Intent(2), Intent(1)}, {Intent(3), Intent(3)}} {
-		if got, err := s.Intend(ctx, bad); !errors.Is(err, engine.ErrIntentOpen) || got != nil {
+		if got, err := s.Intend(ctx, bad); !errors.Is(err, journal.ErrIntentOpen) || got != nil {
 			t.Errorf("second open move: %v %v", got, err)
 		}
 	}
@@ -191,10 +191,10 @@ func testClosing(t *testing.T, s Subject) {
 	equal(t, nil, nil, s.again().Close(ctx, got[0], elastic.Done, reason.PassAsked, day))
 	open, err := s.again().Open(ctx)
 	equal(t, open, got[1:], err)
-	if err := s.again().Advance(ctx, got[0]); !errors.Is(err, engine.ErrNoIntent) {
+	if err := s.again().Advance(ctx, got[0]); !errors.Is(err, journal.ErrNoIntent) {
 		t.Errorf("advance after closing: %v", err)
 	}
-	if err := s.again().Close(ctx, elastic.Intent{ID: 77, Job: 1}, elastic.Done, nil, day); !errors.Is(err, engine.ErrNoIntent) {
+	if err := s.again().Close(ctx, elastic.Intent{ID: 77, Job: 1}, elastic.Done, nil, day); !errors.Is(err, journal.ErrNoIntent) {
 		t.Errorf("closing what was never opened: %v", err)
 	}
 }
@@ -204,39 +204,44 @@ func testJobs(t *testing.T, s Subject) {
 	late, early, twin, ended := Job("c", 3), Job("b", 2), Job("a", 1), Job("d", 4)
 	late.Submitted = day.Add(time.Hour)
 	ended.Ended = day.Add(time.Minute)
-	all := []engine.JobRecord{late, early, twin, ended}
+	all := []journal.JobRecord{late, early, twin, ended}
 	equal(t, nil, nil, s.SaveJobs(ctx, all))
 	got, err := s.again().Jobs(ctx, day)
-	equal(t, got, []engine.JobRecord{twin, early, ended, late}, err)
+	equal(t, got, []journal.JobRecord{twin, early, ended, late}, err)
 	got, err = s.again().Jobs(ctx, ended.Ended)
-	equal(t, got, []engine.JobRecord{twin, early, late}, err)
+	equal(t, got, []journal.JobRecord{twin, early, late}, err)
 
 	early.State, early.Place, early.Done, early.Ended = "COMPLETED", nil, 10, day.Add(2*time.Minute)
-	equal(t, nil, nil, s.again().SaveJobs(ctx, []engine.JobRecord{early}))
+	equal(t, nil, nil, s.again().SaveJobs(ctx, []journal.JobRecord{early}))
 	got, err = s.again().Jobs(ctx, day.Add(time.Minute))
-	equal(t, got, []engine.JobRecord{twin, early, late}, err)
+	equal(t, got, []journal.JobRecord{twin, early, late}, err)
 	got, err = s.again().Jobs(ctx, time.Time{})
 	equal(t, len(got), 4, err)
 }
 
-// Job is a record with every field set.
-func Job(token string, id elastic.JobID) engine.JobRecord {
-	return engine.JobRecord{
-		Token: token, ID: id, Name: "train; drop table jobs", User: "ann", UID: 4294967294, Partition: "gpu",
+// Job returns a record with every field set.
+func Job(token string, id elastic.JobID) journal.JobRecord {
+	return journal.JobRecord{
+		Token:    token,
+		Identity: journal.Identity{ID: id, Name: "train; drop table jobs", User: "ann", UID: 4294967294, Partition: "gpu"},
 		Tag: elastic.Tag{Own: true, Partition: "gpu", Spec: elastic.Spec{Token: token, Min: 1, Max: 8, Sizes: []int{1, 2, 4}, Total: 12.5, Unit: elastic.Epochs,
 			Model: "resnet ☂", Signal: "USR2", Grace: time.Minute, CPUsPerGPU: 4, MemPerGPUMB: 1 << 40, AllowUneven: true,
 			Habit: true, Again: true, Profile: []int{1, 4}, Script: "0123456789ab", Nodes: 2, Types: []string{"a100"}, Array: elastic.Array{Job: 101, Index: 3, Count: 16, Limit: 4, Open: true}, Deadline: day.Add(time.Hour), Soft: true},
 			Incarnation: 3, Directive: elastic.Directive{Pin: 2, Hold: true}, Comment: "mine"},
-		Submitted: day, FirstRun: day.Add(1), State: "RUNNING",
-		Place: nodes.Placement{{Node: "gpu1", GPUs: 2}}, Restarts: 3, Speaks: true, Deaf: 1, Done: 3.25, Offset: 1 << 40,
-		Moved: day.Add(2), Price: elastic.Price{Save: 1, Drain: 2, Start: 3, Load: 4, Measured: 5}, Promised: true, Barred: true,
-		Ending: engine.Ending{How: engine.Failed, Code: 3, Signal: "9", Ran: true, Output: "/home/alice/x.out", Reason: "NonZeroExitCode", Nodes: []string{"gpu1"}, Limit: time.Hour, Declared: 1800.5, Had: 3601.25, Words: &checkpoint.LastWords{Why: "exit code 3", Lines: []string{"oh \"no\""}}},
+		Life:     journal.Life{Submitted: day, FirstRun: day.Add(1), State: "RUNNING"},
+		LastRun:  journal.LastRun{Place: nodes.Placement{{Node: "gpu1", GPUs: 2}}, Restarts: 3},
+		Signs:    journal.Signs{Speaks: true, Deaf: 1, Done: 3.25, Offset: 1 << 40},
+		Moved:    day.Add(2),
+		Price:    elastic.Price{Save: 1, Drain: 2, Start: 3, Load: 4, Measured: 5},
+		Promised: true,
+		Barred:   true,
+		Ending:   journal.Ending{How: journal.Failed, Code: 3, Signal: "9", Ran: true, Output: "/home/alice/x.out", Reason: "NonZeroExitCode", Nodes: []string{"gpu1"}, Limit: time.Hour, Declared: 1800.5, Had: 3601.25, Words: &checkpoint.LastWords{Why: "exit code 3", Lines: []string{"oh \"no\""}}},
 	}
 }
 
-// segment is a run with every field set.
-func segment(token string, restarts int) engine.Segment {
-	return engine.Segment{Token: token, Restarts: restarts, Incarnation: 1, Place: nodes.Placement{{Node: "gpu1", GPUs: 4}},
+// segment returns a run with every field set.
+func segment(token string, restarts int) journal.Segment {
+	return journal.Segment{Token: token, Restarts: restarts, Incarnation: 1, Place: nodes.Placement{{Node: "gpu1", GPUs: 4}},
 		Started: day, Ended: day.Add(time.Hour), DoneFrom: 1.5, DoneTo: 2.5, Seconds: 0.125, Cause: because(),
 		Price: elastic.Price{Save: time.Second, Drain: 2, Start: 3, Load: 4, Measured: 1}}
 }
@@ -245,16 +250,16 @@ func testSegments(t *testing.T, s Subject) {
 	ctx := t.Context()
 	running := segment("a", 2)
 	running.Ended = time.Time{}
-	equal(t, nil, nil, s.SaveSegments(ctx, []engine.Segment{running, segment("b", 0), segment("a", 0)}))
+	equal(t, nil, nil, s.SaveSegments(ctx, []journal.Segment{running, segment("b", 0), segment("a", 0)}))
 	got, err := s.again().Segments(ctx, "a")
-	equal(t, got, []engine.Segment{segment("a", 0), running}, err)
+	equal(t, got, []journal.Segment{segment("a", 0), running}, err)
 	running.Ended, running.DoneTo = day.Add(2*time.Hour), 9
-	equal(t, nil, nil, s.again().SaveSegments(ctx, []engine.Segment{running}))
+	equal(t, nil, nil, s.again().SaveSegments(ctx, []journal.Segment{running}))
 	got, err = s.again().Segments(ctx, "a")
-	equal(t, got, []engine.Segment{segment("a", 0), running}, err)
+	equal(t, got, []journal.Segment{segment("a", 0), running}, err)
 }
 
-// complaint is one with every field set.
+// complaint returns a complaint with every field set.
 func complaint(node, gpu string, uid uint32) elastic.Complaint {
 	return elastic.Complaint{Sighting: elastic.Sighting{Node: node, GPU: gpu, Label: "GPU 1 ☂", Job: 1 << 40, UID: uid, User: "ann",
 		Unfit: "XID 79: 'fallen' off\x00 the bus"}, First: day, Last: day.Add(time.Hour), Muted: true, Confirmed: true}
@@ -270,7 +275,7 @@ func testHealth(t *testing.T, s Subject) {
 	got[0].Node = "the caller's own"
 	got, err = s.again().Health(ctx)
 	equal(t, got, all, err)
-	// What is saved next takes the place of all of it.
+	// The next save replaces all of it.
 	equal(t, nil, nil, s.again().SaveHealth(ctx, all[1:2]))
 	got, err = s.again().Health(ctx)
 	equal(t, got, all[1:2], err)
@@ -281,14 +286,14 @@ func testHealth(t *testing.T, s Subject) {
 
 func testAnswers(t *testing.T, s Subject) {
 	ctx := t.Context()
-	script := engine.Answer{UID: 7, Key: "script/0123456789ab", At: day.Add(1)}
-	all := []engine.Answer{{UID: 7, Key: "model/it's ☂", At: day}, script, {UID: 4294967294, Key: script.Key, At: day}}
-	equal(t, nil, nil, s.SaveAnswers(ctx, []engine.Answer{all[2], all[1], all[0]}))
+	script := journal.Answer{UID: 7, Key: "script/0123456789ab", At: day.Add(1)}
+	all := []journal.Answer{{UID: 7, Key: "model/it's ☂", At: day}, script, {UID: 4294967294, Key: script.Key, At: day}}
+	equal(t, nil, nil, s.SaveAnswers(ctx, []journal.Answer{all[2], all[1], all[0]}))
 	got, err := s.again().Answers(ctx)
 	equal(t, got, all, err)
-	// One of a zero time is forgotten; the others stand.
+	// One with a zero time is deleted; the others stay.
 	all[1].At = day.Add(time.Hour)
-	equal(t, nil, nil, s.again().SaveAnswers(ctx, []engine.Answer{{UID: 7, Key: all[0].Key}, all[1], {UID: 8, Key: "never/there"}}))
+	equal(t, nil, nil, s.again().SaveAnswers(ctx, []journal.Answer{{UID: 7, Key: all[0].Key}, all[1], {UID: 8, Key: "never/there"}}))
 	got, err = s.again().Answers(ctx)
 	equal(t, got, all[1:], err)
 }
@@ -315,20 +320,20 @@ func testSamples(t *testing.T, s Subject) {
 
 func testSampleBound(t *testing.T, s Subject) {
 	ctx := t.Context()
-	many := make([]speed.Sample, engine.MaxSamples+5)
+	many := make([]speed.Sample, journal.MaxSamples+5)
 	for i := range many {
 		many[i] = sample(1+i, day.Add(time.Duration(i)))
 	}
-	equal(t, nil, nil, s.AddSamples(ctx, "m", many[:engine.MaxSamples]))
-	equal(t, nil, nil, s.AddSamples(ctx, "m", many[engine.MaxSamples:]))
+	equal(t, nil, nil, s.AddSamples(ctx, "m", many[:journal.MaxSamples]))
+	equal(t, nil, nil, s.AddSamples(ctx, "m", many[journal.MaxSamples:]))
 	got, err := s.again().Samples(ctx, "m", len(many))
-	if err != nil || len(got) != engine.MaxSamples || got[0] != many[5] {
-		t.Errorf("%d samples, %v; want the newest %d", len(got), err, engine.MaxSamples)
+	if err != nil || len(got) != journal.MaxSamples || got[0] != many[5] {
+		t.Errorf("%d samples, %v; want the newest %d", len(got), err, journal.MaxSamples)
 	}
 }
 
-// However many models a user names, a bounded number is kept, those heard of last, and no
-// other user's nor a job's own is forgotten for them.
+// However many models a user names, a bounded number is kept, the most recent ones, and the
+// series of other users, and of jobs without a model, are not deleted for them.
 func testSeriesBound(t *testing.T, s Subject) {
 	ctx := t.Context()
 	own := func(n int) string { return fmt.Sprintf("user:7/model:%04d/epoch", n) }
@@ -336,10 +341,10 @@ func testSeriesBound(t *testing.T, s Subject) {
 	for _, key := range others {
 		equal(t, nil, nil, s.AddSamples(ctx, key, []speed.Sample{sample(1, day.Add(-time.Hour))}))
 	}
-	for n := range engine.MaxSeries {
+	for n := range journal.MaxSeries {
 		equal(t, nil, nil, s.AddSamples(ctx, own(n), []speed.Sample{sample(1, day.Add(time.Duration(n)))}))
 	}
-	equal(t, nil, nil, s.AddSamples(ctx, own(0), []speed.Sample{sample(2, day.Add(time.Hour))})) // heard of again
+	equal(t, nil, nil, s.AddSamples(ctx, own(0), []speed.Sample{sample(2, day.Add(time.Hour))})) // a new sample of it
 	equal(t, nil, nil, s.AddSamples(ctx, own(9999), []speed.Sample{sample(1, day.Add(time.Hour))}))
 	for key, want := range map[string]int{own(0): 2, own(1): 0, own(2): 1, own(9999): 1, others[0]: 1, others[1]: 1, others[2]: 1, others[3]: 1} {
 		if got, err := s.again().Samples(ctx, key, 9); err != nil || len(got) != want {
@@ -348,15 +353,15 @@ func testSeriesBound(t *testing.T, s Subject) {
 	}
 }
 
-// A caller that gave up changes nothing.
+// A call with a cancelled context changes nothing.
 func testCancelled(t *testing.T, s Subject) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for what, err := range map[string]error{
-		"SaveJobs":     s.SaveJobs(ctx, []engine.JobRecord{Job("a", 1)}),
-		"SaveSegments": s.SaveSegments(ctx, []engine.Segment{{Token: "a"}}),
+		"SaveJobs":     s.SaveJobs(ctx, []journal.JobRecord{Job("a", 1)}),
+		"SaveSegments": s.SaveSegments(ctx, []journal.Segment{{Token: "a"}}),
 		"SaveHealth":   s.SaveHealth(ctx, elastic.Health{complaint("gpu1", "0", 7)}),
-		"SaveAnswers":  s.SaveAnswers(ctx, []engine.Answer{{UID: 7, Key: "model/m", At: day}}),
+		"SaveAnswers":  s.SaveAnswers(ctx, []journal.Answer{{UID: 7, Key: "model/m", At: day}}),
 		"AddSamples":   s.AddSamples(ctx, "m", []speed.Sample{sample(1, day)}),
 		"Advance":      s.Advance(ctx, Intent(1)),
 		"Close":        s.Close(ctx, Intent(1), elastic.Done, nil, day),

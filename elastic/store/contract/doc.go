@@ -1,4 +1,3 @@
-// Package contract is the promises of engine.Journal and engine.Samples as one
-// test suite, run on every implementation, so that what is tested against memory
-// holds for the disk.
+// Package contract is the contract of journal.Journal and journal.Samples as one test suite. It
+// runs on every implementation, so that what is tested with memory holds for the disk.
 package contract

@@ -10,34 +10,40 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// testValues stores what programs make up and expects it back harmless.
+// testValues stores unusual values and expects them back unchanged or made safe.
 func testValues(t *testing.T, s Subject) {
 	ctx := t.Context()
 	zone := time.FixedZone("east", 3*3600)
-	wild := engine.JobRecord{Token: "w", Done: math.NaN(), Submitted: day.In(zone), Ended: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC),
-		Moved: time.Date(1, 1, 1, 0, 0, 1, 0, time.UTC), Place: nodes.Placement{}, Name: "a\x00b\n\"'", User: "日本"}
+	wild := journal.JobRecord{
+		Token:    "w",
+		Identity: journal.Identity{Name: "a\x00b\n\"'", User: "日本"},
+		Life:     journal.Life{Submitted: day.In(zone), Ended: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)},
+		LastRun:  journal.LastRun{Place: nodes.Placement{}},
+		Signs:    journal.Signs{Done: math.NaN()},
+		Moved:    time.Date(1, 1, 1, 0, 0, 1, 0, time.UTC),
+	}
 	wild.Tag.Spec.Total = math.Inf(1)
-	equal(t, nil, nil, s.SaveJobs(ctx, []engine.JobRecord{wild}))
-	want := engine.JobRecord{Token: "w", Submitted: day, Name: wild.Name, User: wild.User}
+	equal(t, nil, nil, s.SaveJobs(ctx, []journal.JobRecord{wild}))
+	want := journal.JobRecord{Token: "w", Life: journal.Life{Submitted: day}, Identity: journal.Identity{Name: wild.Name, User: wild.User}}
 	got, err := s.again().Jobs(ctx, day)
-	equal(t, got, []engine.JobRecord{want}, err)
+	equal(t, got, []journal.JobRecord{want}, err)
 
-	segment := engine.Segment{Token: "w", DoneTo: math.Inf(-1), Seconds: math.NaN(), Started: day.In(zone)}
-	equal(t, nil, nil, s.again().SaveSegments(ctx, []engine.Segment{segment}))
+	segment := journal.Segment{Token: "w", DoneTo: math.Inf(-1), Seconds: math.NaN(), Started: day.In(zone)}
+	equal(t, nil, nil, s.again().SaveSegments(ctx, []journal.Segment{segment}))
 	segments, err := s.again().Segments(ctx, "w")
-	equal(t, segments, []engine.Segment{{Token: "w", Started: day}}, err)
+	equal(t, segments, []journal.Segment{{Token: "w", Started: day}}, err)
 
 	equal(t, nil, nil, s.again().AddSamples(ctx, "m", []speed.Sample{{Seconds: math.NaN(), At: time.Unix(0, 0)}}))
 	samples, err := s.again().Samples(ctx, "m", 1)
 	equal(t, samples, []speed.Sample{{At: time.Unix(0, 0).UTC()}}, err)
 
-	// What was given and what was got belong to the caller.
+	// Arguments and results belong to the caller.
 	in, err := s.again().Intend(ctx, []elastic.Intent{Intent(5)})
 	if err != nil {
 		t.Fatal(err)
@@ -49,13 +55,13 @@ func testValues(t *testing.T, s Subject) {
 	}
 }
 
-// testModel runs random histories on the subject, restarts included, beside
-// engine.Memory, and wants equal answers.
+// testModel runs random histories on the subject and on journal.Memory, with restarts, and
+// compares the answers.
 func testModel(t *testing.T, s Subject) {
 	base := elastic.JobID(0)
 	rapid.Check(t, func(r *rapid.T) {
-		base += 1000 // every history has jobs of its own
-		twin := &pair{r: r, model: &engine.Memory{}, subject: s.again(), base: base}
+		base += 1000 // every history has its own jobs
+		twin := &pair{r: r, model: &journal.Memory{}, subject: s.again(), base: base}
 		twin.skip()
 		for range rapid.IntRange(1, 25).Draw(r, "length") {
 			twin.step()
@@ -68,8 +74,7 @@ func testModel(t *testing.T, s Subject) {
 	})
 }
 
-// pair is one history on two journals. IDs differ between them, so intents are
-// paired by job.
+// pair is one history on two journals. IDs differ between them, so intents are matched by job.
 type pair struct {
 	r              *rapid.T
 	model, subject Both
@@ -106,7 +111,7 @@ func (p *pair) step() {
 			record.Ended = day.Add(time.Duration(rapid.Int64Range(0, 1e9).Draw(p.r, "end")))
 		}
 		record.Tag.Comment = rapid.String().Draw(p.r, "comment")
-		p.same(p.model.SaveJobs(ctx, []engine.JobRecord{record}), p.subject.SaveJobs(ctx, []engine.JobRecord{record}))
+		p.same(p.model.SaveJobs(ctx, []journal.JobRecord{record}), p.subject.SaveJobs(ctx, []journal.JobRecord{record}))
 	}
 }
 
@@ -127,7 +132,7 @@ func (p *pair) find(b Both, job elastic.JobID) elastic.Intent {
 }
 
 func (p *pair) same(a, b error) {
-	for _, kind := range []error{engine.ErrIntentOpen, engine.ErrNoIntent} {
+	for _, kind := range []error{journal.ErrIntentOpen, journal.ErrNoIntent} {
 		if errors.Is(a, kind) != errors.Is(b, kind) {
 			p.r.Fatalf("model says %v, subject %v", a, b)
 		}
@@ -161,9 +166,9 @@ func (p *pair) compare() {
 	}
 }
 
-// own leaves out the jobs of earlier histories.
-func (p *pair) own(all []engine.JobRecord) []engine.JobRecord {
-	var out []engine.JobRecord
+// own removes the jobs of earlier histories.
+func (p *pair) own(all []journal.JobRecord) []journal.JobRecord {
+	var out []journal.JobRecord
 	for _, r := range all {
 		if r.ID >= p.base {
 			out = append(out, r)

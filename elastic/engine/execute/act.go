@@ -1,0 +1,237 @@
+package execute
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine/event"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
+	"github.com/sluice-hpc/sluice/elastic/engine/track"
+	"github.com/sluice-hpc/sluice/elastic/reason"
+	"github.com/sluice-hpc/sluice/elastic/resize"
+	"github.com/sluice-hpc/sluice/elastic/say"
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// maxRows bounds how many rows of the table one move may pass in one cycle;
+// no path is longer.
+const maxRows = 4
+
+// Executor carries out what was decided, and records it. It changes Slurm, the journal and jobs'
+// folders, and notes in the state what came of it.
+type Executor struct {
+	*track.State
+	Slurm   slurm.Client
+	Journal journal.Journal
+	Samples journal.Samples
+	Mail    observe.Mailbox
+	Between func() // called before every effect; nil = nothing is
+}
+
+// Act walks moves as far as they get without a new look at the world. It reports
+// whether anything was done, and whether a snapshot of the same look may be another now:
+// whatever changes what is known of a job is told as well. When Slurm goes away in the
+// middle the rest waits for the next cycle.
+func (x *Executor) Act(ctx context.Context, moves []elastic.Intent, snap elastic.Snapshot, now time.Time) (acted, stirred bool) {
+	told := x.Count
+	for _, in := range slices.Clone(moves) {
+		snap.Intents = x.Open
+		before := in
+		in, keep, did, down := x.step(ctx, in, snap.Lent(), now)
+		acted = acted || did
+		stirred = stirred || !keep || !reflect.DeepEqual(before, in)
+		x.Open = x.Open.Settled(before, in, keep)
+		if down {
+			break
+		}
+	}
+	return acted, acted || stirred || x.Count != told
+}
+
+// step takes one move onward, or lets go of a job its user took away.
+func (x *Executor) step(ctx context.Context, in elastic.Intent, snap elastic.Snapshot, now time.Time) (_ elastic.Intent, keep, did, down bool) {
+	if js := x.ByID[in.Job]; js != nil && js.Shown.Disown {
+		return in, !x.letGo(ctx, js, in, now), true, false
+	}
+	return x.walk(ctx, in, x.ByID.JobFor(snap.Jobs, in), snap, now)
+}
+
+// walk takes one move through the table until it has to wait, closes, or fails.
+func (x *Executor) walk(ctx context.Context, in elastic.Intent, job elastic.Job, snap elastic.Snapshot, now time.Time) (_ elastic.Intent, keep, did, down bool) {
+	for range maxRows {
+		if x.Unread(in, now) || x.ByID.Unsure(in, now) {
+			break
+		}
+		next := resize.Advance(in, job, snap)
+		if next.Refused {
+			x.NoteRefused(in, reason.SlurmSaid{Text: job.Reason}, next.Blameless, now)
+		}
+		if next.Obstacle != "" {
+			x.NoteObstacle(in, next.Obstacle, now)
+		}
+		if next.Close != "" && onlyWithdraws(next.Do) {
+			return x.closeFirst(ctx, in, next, job, now)
+		}
+		for _, action := range next.Do {
+			if err := x.perform(ctx, action, job, now); err != nil {
+				keep, down = x.failed(ctx, in, action, err, now)
+				return track.PerhapsDone(in, action, err, now), keep, true, down
+			}
+			did = true
+		}
+		if next.Close != "" {
+			return in, !x.closeMove(ctx, next, now), true, false
+		}
+		if changed(in, next.Intent) {
+			if err := x.Journal.Advance(ctx, next.Intent); err != nil {
+				x.Tell(now, in.Job, "problem", "the journal did not take a step: "+err.Error())
+				return in, true, did, false // the effect is repeated next cycle, harmlessly
+			}
+			x.Tell(now, in.Job, "step", fmt.Sprintf("R%d %s", next.Intent.Step, say.Reason(next.Why, now)), event.OfStep(next))
+		}
+		in = next.Intent
+		if !next.Again {
+			break
+		}
+		snap.Intents = replaced(snap.Intents, in)
+	}
+	return in, true, did, false
+}
+
+// letGo ends the move of a job whose user took the tag away: the request goes,
+// and a job that stands held by sluice's hand is released as it is. While a stop may be on
+// its way the job waits: what it trained until then would be lost.
+func (x *Executor) letGo(ctx context.Context, js *track.Job, in elastic.Intent, now time.Time) bool {
+	if track.PhaseOf(js.Shown.Slurm) == elastic.Running && in.BeingStopped(now) {
+		return false
+	}
+	effects := []elastic.Action{elastic.WithdrawRequest{Job: in.Job, Why: reason.NoLongerOurs}}
+	if track.Releasable(js.Shown.Slurm) {
+		effects = append(effects, elastic.Release{Job: in.Job})
+	}
+	for _, a := range effects {
+		if err := x.perform(ctx, a, elastic.Job{ID: in.Job}, now); err != nil {
+			x.CouldNot(a, in.Job, err, now)
+			return false
+		}
+	}
+	next := resize.Next{Intent: in, Close: elastic.UserWon, Why: reason.TagRemoved}
+	return x.closeMove(ctx, next, now)
+}
+
+// closeFirst ends a move before its request is withdrawn: were it the other way
+// round, a crash in between would let the answer of a job that trains on again
+// count for the move. A request that stays behind is withdrawn as a chore.
+// An end the journal does not take has not come: the move stands as before.
+func (x *Executor) closeFirst(ctx context.Context, in elastic.Intent, next resize.Next, job elastic.Job, now time.Time) (_ elastic.Intent, keep, did, down bool) {
+	if !x.closeMove(ctx, next, now) {
+		return in, true, true, false
+	}
+	for _, action := range next.Do {
+		if err := x.perform(ctx, action, job, now); err != nil {
+			x.CouldNot(action, action.About(), err, now)
+		}
+	}
+	return next.Intent, false, true, false
+}
+
+// Renumbered ends the move of a job whose number is another's by now: slurmctld forgot it.
+// Moves know their job by its number, and would go on with the other one.
+func (x *Executor) Renumbered(ctx context.Context, js *track.Job, now time.Time) error {
+	for _, in := range slices.Clone(x.Open) {
+		if in.Job != js.Rec.ID {
+			continue
+		}
+		next := resize.Next{Intent: in, Close: elastic.Lost, Why: reason.NumberGiven}
+		if !x.closeMove(ctx, next, now) {
+			return errors.New("the journal does not take the end of a forgotten job's move, and its number is another job's")
+		}
+		x.Open = x.Open.Settled(in, in, false)
+	}
+	return nil
+}
+
+func onlyWithdraws(actions []elastic.Action) bool {
+	for _, a := range actions {
+		if _, ok := a.(elastic.WithdrawRequest); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// changed reports whether the move has anything new to remember.
+func changed(a, b elastic.Intent) bool {
+	return a.Step != b.Step || !a.RequeuedAt.Equal(b.RequeuedAt) || !a.ReleasedAt.Equal(b.ReleasedAt) || a.AnyNodes != b.AnyNodes || !a.Target.Equal(b.Target)
+}
+
+func replaced(ins []elastic.Intent, in elastic.Intent) []elastic.Intent {
+	out := make([]elastic.Intent, len(ins))
+	for i, old := range ins {
+		if out[i] = old; old.ID == in.ID {
+			out[i] = in
+		}
+	}
+	return out
+}
+
+// failed decides what a failed effect means. It never repeats blindly: the next
+// cycle looks first.
+func (x *Executor) failed(ctx context.Context, in elastic.Intent, a elastic.Action, err error, now time.Time) (keep, down bool) {
+	x.CouldNot(a, in.Job, err, now)
+	js := x.ByID[in.Job]
+	if js != nil {
+		js.Tells.Problem["move"] = err.Error()
+	}
+	switch {
+	case errors.Is(err, slurm.ErrControllerDown), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return true, true
+	case errors.Is(err, slurm.ErrPermission) && revives(a):
+		return true, false // else it is lost; a slurmctld that has just started may not know its operators yet
+	case errors.Is(err, slurm.ErrRefused), errors.Is(err, slurm.ErrPermission):
+		if in.Step >= elastic.Requeued && !track.StopsRun(a) {
+			x.NoteRefused(in, reason.SlurmSaid{Text: err.Error()}, false, now)
+		}
+		return !x.refused(ctx, in, a, err, now), false
+	}
+	return true, false // outcome unknown, wrong state, not found: look again
+}
+
+// revives reports whether an action brings back a job that Slurm calls failed. Slurm forgets
+// such a job after its MinJobAge, and the table gives up before where it can.
+func revives(a elastic.Action) bool {
+	_, is := a.(elastic.Revive)
+	return is
+}
+
+// refused closes a move Slurm will not carry out. A running job trains on; a
+// held one is placed afresh.
+func (x *Executor) refused(ctx context.Context, in elastic.Intent, a elastic.Action, err error, now time.Time) bool {
+	if _, ok := a.(elastic.WithdrawRequest); ok {
+		return false
+	}
+	next := resize.Next{Intent: in, Close: elastic.Abandoned, Why: reason.SlurmSaid{Text: err.Error()}}
+	if in.Step <= elastic.Verified {
+		next.Do = []elastic.Action{elastic.WithdrawRequest{Job: in.Job, Why: reason.RefusedMove}}
+	}
+	_, keep, _, _ := x.closeFirst(ctx, in, next, elastic.Job{ID: in.Job}, now)
+	return !keep
+}
+
+// closeMove makes the end of a move durable and reports whether it is.
+func (x *Executor) closeMove(ctx context.Context, next resize.Next, now time.Time) bool {
+	in := next.Intent
+	if err := x.Journal.Close(ctx, in, next.Close, next.Why, now); err != nil {
+		x.Tell(now, in.Job, "problem", "the journal did not take the end of a move: "+err.Error())
+		return false
+	}
+	x.Tell(now, in.Job, "close", fmt.Sprintf("%s: %s", next.Close, say.Reason(next.Why, now)), event.OfClose(next))
+	x.Closed(next, now)
+	return true
+}

@@ -1,0 +1,195 @@
+package execute
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine/event"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
+	"github.com/sluice-hpc/sluice/elastic/say"
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// startAfter makes the new launch fall in a strictly later second than the kill
+// of the old one, without which slurmd refuses the credential. It also removes
+// Slurm's own wait of two minutes after a requeue.
+const startAfter = time.Second
+
+// perform carries out one action. Every action may be repeated.
+func (x *Executor) perform(ctx context.Context, a elastic.Action, job elastic.Job, now time.Time) error {
+	observe.LetIn(x.Between)
+	x.Tell(now, a.About(), "act", a.String(), event.OfAct(a))
+	err := x.carryOut(ctx, a, job, now)
+	x.ByID.Unanswered(a, err, now)
+	if js := x.ByID[a.About()]; js != nil && errors.As(err, new(*observe.Unanswered)) {
+		js.Mail.AnswersBy(err)
+	}
+	return err
+}
+
+func (x *Executor) carryOut(ctx context.Context, a elastic.Action, job elastic.Job, now time.Time) error {
+	id := slurm.JobID(a.About())
+	switch a := a.(type) {
+	case elastic.AskCheckpoint:
+		return x.ask(ctx, a, job, now)
+	case elastic.WithdrawRequest:
+		if token := x.ByID.TokenOf(a.Job); token != "" {
+			return x.Mail.Withdraw(token)
+		}
+		return nil
+	case elastic.RequeueHold:
+		if err := x.stillWaits(job); err != nil {
+			return err
+		}
+		return x.Slurm.RequeueHold(ctx, id)
+	case elastic.Revive:
+		return x.Slurm.Revive(ctx, id)
+	case elastic.Clear:
+		return x.Slurm.Clear(ctx, id)
+	case elastic.HoldPending:
+		x.ByID.MarkHold(a.Job, true)
+		return x.Slurm.Hold(ctx, id)
+	case elastic.Write:
+		return x.write(ctx, a, job)
+	case elastic.Release:
+		x.ByID.MarkHold(a.Job, false)
+		return x.Slurm.Release(ctx, id)
+	case elastic.RequestPass:
+		return x.requestPass(ctx, a, now)
+	case elastic.Annotate:
+		return x.annotate(ctx, a)
+	}
+	return fmt.Errorf("no such action: %T", a)
+}
+
+// stillWaits looks once more, right before a job is stopped for its move, whether its
+// answer stands: a log, a disk or a file system that blocked may have let minutes pass
+// since it was read, and a runner to which nobody comes lets its program train on.
+func (x *Executor) stillWaits(job elastic.Job) error {
+	js := x.ByID[job.ID]
+	if js == nil || job.Phase != elastic.Running || job.Saved.Request == "" {
+		return nil // a chore, or nothing that could train on
+	}
+	word, ok, err := x.Mail.RunnerNow(js.Rec.Token, js.Rec.UID)
+	switch a := word.Answer; {
+	case err != nil:
+		return fmt.Errorf("looking whether it still waits: %w", err)
+	case !ok || a == nil || a.Request != job.Saved.Request || a.Checkpoint != job.Saved.Checkpoint:
+		return errors.New("it does not wait any more; what it did since its checkpoint would be lost")
+	}
+	return nil
+}
+
+// requestPass fails only where Slurm does not answer at all: a request that is refused, or
+// that comes when the job has started, leaves the move as it is.
+func (x *Executor) requestPass(ctx context.Context, a elastic.RequestPass, now time.Time) error {
+	if js := x.ByID[a.Job]; js != nil {
+		js.Placing.PassAsked = now
+	}
+	err := x.Slurm.RequestPass(ctx, slurm.JobID(a.Job))
+	if err == nil || errors.Is(err, slurm.ErrControllerDown) || ctx.Err() != nil {
+		return err
+	}
+	x.Tell(now, a.Job, "problem", fmt.Sprintf("could not %s: %v", a, err))
+	return nil
+}
+
+func (x *Executor) ask(ctx context.Context, a elastic.AskCheckpoint, job elastic.Job, now time.Time) error {
+	js := x.ByID[a.Job]
+	if js == nil {
+		return nil
+	}
+	err := x.Mail.Ask(js.Rec.Token, checkpoint.Request{
+		Version: checkpoint.Version, Job: int64(a.Job), ID: a.Request, Incarnation: a.To, Restarts: js.Restarts(),
+		Target: a.Target, Asked: now, Deadline: a.Deadline, Why: say.Reason(a.Why, now), Stop: a.Stop,
+	})
+	if err != nil || job.Spec.Signal == "" {
+		return err
+	}
+	err = x.Slurm.Signal(ctx, slurm.JobID(a.Job), job.Spec.Signal, true)
+	if errors.Is(err, slurm.ErrUnknownOutcome) {
+		return nil // the request file stands beside the signal
+	}
+	return err
+}
+
+// write puts the new size on the held job, and tells the next run what it is
+// before the run can start.
+func (x *Executor) write(ctx context.Context, a elastic.Write, job elastic.Job) error {
+	js := x.ByID[a.Job]
+	if js == nil {
+		return nil
+	}
+	if err := x.Mail.Withdraw(js.Rec.Token); err != nil {
+		return err
+	}
+	target := checkpoint.Target{
+		Version: checkpoint.Version, Job: int64(a.Job), Incarnation: a.To,
+		Checkpoint: a.Checkpoint, GPUs: a.Target.GPUs(), Largest: job.Spec.Max,
+	}
+	if !a.AnyNodes {
+		target.Split = a.Target
+	}
+	if err := x.Mail.Aim(js.Rec.Token, target); err != nil {
+		return err
+	}
+	tag := js.Rec.Tag
+	tag.Incarnation = a.To
+	update := updateFor(a, job.Spec)
+	if update.Partition, tag.Partition = x.Site.Within(&js.Shown.Slurm, js.Rec.Partition, update.Nodes, js.Placing.Fell, x.Seen.Nodes); tag.Partition != "" {
+		if err := x.Journal.SaveJobs(ctx, []journal.JobRecord{js.Rec}); err != nil {
+			return fmt.Errorf("keeping the partitions of job %d: %w", a.Job, err)
+		}
+	}
+	comment := tag.String()
+	update.Comment = &comment
+	update.StartAfter = startAfter
+	if err := x.Slurm.Update(ctx, slurm.JobID(a.Job), update); err != nil {
+		return err
+	}
+	js.Rec.Tag, js.Dirty = tag, true
+	return nil
+}
+
+// updateFor spells a placement the way Slurm can give it exactly: the same
+// number on every node, or a total that it fills greedily in node order.
+func updateFor(a elastic.Write, spec elastic.Spec) slurm.Update {
+	u := slurm.Update{CPUs: max(len(a.Target), spec.CPUsPerGPU*a.Target.GPUs())}
+	// Slurm refuses a count with a type where sbatch was told one without, so that of
+	// several types none is named, but always nodes of the one that was chosen.
+	if len(spec.Types) == 1 {
+		u.GPUType = spec.Types[0]
+	}
+	if a.AnyNodes && len(spec.Types) < 2 {
+		u.AnyNodes, u.NodeCount = true, len(a.Target)
+	} else {
+		u.Nodes = a.Target.Nodes()
+	}
+	if a.Target.Even() {
+		u.GPUsPerNode = a.Target[0].GPUs
+	} else {
+		u.GPUsTotal = a.Target.GPUs()
+	}
+	return u
+}
+
+// annotate writes a user's standing order into the comment, where it survives
+// the loss of the database.
+func (x *Executor) annotate(ctx context.Context, a elastic.Annotate) error {
+	js := x.ByID[a.Job]
+	if js == nil {
+		return nil
+	}
+	comment := js.Rec.Tag.String()
+	err := x.Slurm.Update(ctx, slurm.JobID(a.Job), slurm.Update{Comment: &comment})
+	if err == nil || errors.Is(err, slurm.ErrNotFound) || errors.Is(err, slurm.ErrWrongState) {
+		js.PendingTag = false
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,32 @@
+package execute
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine/event"
+	"github.com/sluice-hpc/sluice/elastic/say"
+)
+
+// Record makes a plan's moves durable, notes each job's reason and returns the
+// moves as the journal numbered them.
+func (x *Executor) Record(ctx context.Context, decided elastic.Plan, now time.Time) ([]elastic.Intent, error) {
+	x.Decided(decided)
+	if len(decided.Open) == 0 {
+		return nil, nil
+	}
+	opened, err := x.Journal.Intend(ctx, decided.Open)
+	if err != nil {
+		return nil, fmt.Errorf("recording %d moves: %w; nothing was started", len(decided.Open), err)
+	}
+	for _, in := range opened {
+		if js := x.ByID[in.Job]; js != nil {
+			x.Opened(js, in.Kind, now)
+		}
+		x.Tell(now, in.Job, "open", fmt.Sprintf("%s %s -> %s, incarnation %d: %s", in.Kind, in.From, in.Target, in.To, say.Reason(in.Cause, now)), event.OfMove(in))
+	}
+	x.Open = append(x.Open, opened...)
+	return opened, nil
+}

@@ -1,0 +1,66 @@
+package execute
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+)
+
+// Save makes what the cycle learnt durable, in as few transactions as it takes.
+func (x *Executor) Save(ctx context.Context) error {
+	if err := x.saveSpeeds(ctx); err != nil {
+		return err
+	}
+	records, segments := x.UnsavedJobs()
+	if len(records) > 0 {
+		if err := x.Journal.SaveJobs(ctx, records); err != nil {
+			return fmt.Errorf("keeping job records: %w", err)
+		}
+	}
+	if len(segments) > 0 {
+		if err := x.Journal.SaveSegments(ctx, segments); err != nil {
+			return fmt.Errorf("keeping job history: %w", err)
+		}
+	}
+	x.SavedJobs()
+	if err := x.saveAnswers(ctx); err != nil {
+		return err
+	}
+	return x.saveHealth(ctx)
+}
+
+func (x *Executor) saveSpeeds(ctx context.Context) error {
+	for _, of := range x.UnsavedSpeeds() {
+		if err := x.Samples.AddSamples(ctx, of.Key, of.Samples()); err != nil {
+			return fmt.Errorf("keeping speeds: %w", err)
+		}
+		x.SavedSpeeds(of)
+	}
+	return nil
+}
+
+// saveAnswers makes durable which scripts and models have answered.
+func (x *Executor) saveAnswers(ctx context.Context) error {
+	if len(x.Unsaved) == 0 {
+		return nil
+	}
+	if err := x.Journal.SaveAnswers(ctx, journal.SortedAnswers(x.Unsaved)); err != nil {
+		return fmt.Errorf("keeping which scripts and models have answered: %w", err)
+	}
+	clear(x.Unsaved)
+	return nil
+}
+
+// saveHealth makes durable what is said against GPUs: a restart must neither forget
+// an operator's trust nor place jobs where others have just died.
+func (x *Executor) saveHealth(ctx context.Context) error {
+	if !x.HealthUnsaved() {
+		return nil
+	}
+	if err := x.Journal.SaveHealth(ctx, x.Health); err != nil {
+		return fmt.Errorf("keeping what is said of GPUs: %w", err)
+	}
+	x.Kept = x.Health
+	return nil
+}

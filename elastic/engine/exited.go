@@ -1,0 +1,20 @@
+package engine
+
+// Exited reports whether a runner has said since the last cycle that its run is over. It
+// reads one small file for each running job and asks Slurm nothing. Always false unless
+// Config.Listen is set.
+func (e *Engine) Exited() bool {
+	if !e.cfg.Listen {
+		return false
+	}
+	for _, js := range e.Jobs {
+		if !js.Listened() {
+			continue
+		}
+		word, ok, err := e.Observer.Mail.Runner(js.Rec.Token, js.Rec.UID)
+		if err == nil && ok && js.Shown.OverBy(word) && js.Mail.Exited.Of != word.Restarts+1 {
+			return true
+		}
+	}
+	return false
+}

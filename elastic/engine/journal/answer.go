@@ -1,0 +1,46 @@
+package journal
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"time"
+)
+
+// SaveAnswers inserts, replaces or forgets answers by user and key.
+func (m *Memory) SaveAnswers(ctx context.Context, answers []Answer) error {
+	return m.write(ctx, "SaveAnswers", func() error {
+		for _, a := range answers {
+			k := AnswerKey{a.UID, a.Key}
+			if m.answers[k] = normalTime(a.At); m.answers[k].IsZero() {
+				delete(m.answers, k)
+			}
+		}
+		return nil
+	})
+}
+
+// Answers returns them in order of user and key.
+func (m *Memory) Answers(ctx context.Context) ([]Answer, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return SortedAnswers(maps.Clone(m.answers)), ctx.Err()
+}
+
+// AnswerKey is a script or a model of one user. Whether a program answers is its user's
+// own word, so that no user's jobs ever speak for another's.
+type AnswerKey struct {
+	UID uint32
+	Key string // "script/DIGEST" or "model/NAME"
+}
+
+// SortedAnswers lists answers in order of user and key.
+func SortedAnswers(of map[AnswerKey]time.Time) []Answer {
+	out := make([]Answer, 0, len(of))
+	for k, at := range of {
+		out = append(out, Answer{k.UID, k.Key, at})
+	}
+	slices.SortFunc(out, func(a, b Answer) int { return cmp.Or(cmp.Compare(a.UID, b.UID), cmp.Compare(a.Key, b.Key)) })
+	return out
+}

@@ -1,0 +1,109 @@
+package publish
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine/eligible"
+	"github.com/sluice-hpc/sluice/elastic/engine/track"
+	"github.com/sluice-hpc/sluice/elastic/learn/speed"
+)
+
+// Publish hands the cycle's result to readers, whole.
+func (b *Board) Publish(snap elastic.Snapshot, plan elastic.Plan, now time.Time) {
+	r := &Report{At: now, Policy: b.Policy.Name, Nodes: eligible.NodesAsInSlurm(snap.Nodes), Demands: eligible.DemandsAsInSlurm(snap.Demands), Health: b.State.Health.Findings(b.Rules.Health)}
+	jobs := make(map[elastic.JobID]*elastic.Job, len(snap.Jobs))
+	for i := range snap.Jobs {
+		jobs[snap.Jobs[i].ID] = &snap.Jobs[i]
+	}
+	var ended []*track.Job
+	order := b.Ordered()
+	r.Jobs = slices.Grow(b.room(), len(order))
+	for _, js := range order {
+		if !js.Rec.Ended.IsZero() {
+			ended = append(ended, js)
+			continue
+		}
+		jr := r.next()
+		old := jr.Job
+		b.ReportOf(jr, js, plan)
+		if j := jobs[js.Rec.ID]; j != nil {
+			jr.Job = copyOf(j, old)
+		}
+		if len(jr.Job.Place) > 0 {
+			jr.Kind = snap.Kind(jr.Job, jr.Job.Place)
+		}
+		jr.ETA = ETA(jr.Job, jr.Kind, now)
+		if due := jr.Record.Tag.Spec.Deadline; jr.Due == elastic.DueUnjudged && jr.Record.Promised && due.After(now) {
+			jr.Promised, jr.Due = true, elastic.DuePromised // as it was promised, until a decision says otherwise
+		}
+		jr.Gauged, jr.Utilisation = js.Learnt.Gauged.Known && jr.Job.Phase == elastic.Running, js.Learnt.Gauged.Share
+	}
+	for _, js := range ended {
+		jr := r.next()
+		b.ReportOf(jr, js, plan)
+		jr.Ended, jr.Ending, jr.Why = true, js.Ending(), nil
+	}
+	b.replace(r)
+}
+
+// Blind repeats the last report with the reason nothing newer is there, and for how long
+// there has not been.
+func (b *Board) Blind(why string, since time.Duration) {
+	r := Report{Policy: b.Policy.Name}
+	if last := b.Report.Load(); last != nil {
+		r = *last
+	}
+	r.Blind, r.BlindFor = why, since
+	b.Report.Store(&r)
+}
+
+// ReportOf writes what is known of a job beside the snapshot, and what the plan says of it.
+func (b *Board) ReportOf(jr *JobReport, js *track.Job, plan elastic.Plan) {
+	said := js.Tells.Said
+	*jr = JobReport{
+		Record: js.Rec,
+		Job:    &noJob,
+		Decided: Decided{
+			Target: plan.Target[js.Rec.ID], Why: said.Why, Policy: b.Policy.Of(js.Rec.Partition).Name,
+			Promised: said.Promised, Ends: said.Ends, Due: said.Due,
+		},
+		Last: js.Tells.Last,
+		Kept: js.Mail.Kept,
+		Over: Over{LastWords: cmp.Or(js.Over.Words, js.Rec.Ending.Words)},
+	}
+	if js.Runs.Seg != nil {
+		jr.Run = *js.Runs.Seg
+	}
+	for _, source := range slices.Sorted(maps.Keys(js.Tells.Problem)) {
+		jr.Problems = append(jr.Problems, js.Tells.Problem[source])
+	}
+	for _, in := range b.Open {
+		if in.Job == js.Rec.ID {
+			copied := in
+			jr.Intent, jr.Target = &copied, in.Target
+		}
+	}
+}
+
+// copyOf copies a job to where an older report had one, if it had.
+func copyOf(j, old *elastic.Job) *elastic.Job {
+	if old == nil || old == &noJob {
+		old = new(elastic.Job)
+	}
+	*old = *j
+	return old
+}
+
+// ETA is the expected end at the present size; zero when unknown.
+func ETA(j *elastic.Job, kind string, now time.Time) time.Time {
+	left, ok := j.Remaining()
+	if !ok || j.Phase != elastic.Running || j.Curve.Samples() == 0 {
+		return time.Time{}
+	}
+	seconds, _ := j.Curve.On(kind).Seconds(speed.Shape{GPUs: j.GPUs(), Nodes: len(j.Place)})
+	return now.Add(time.Duration(left * seconds * float64(time.Second)))
+}

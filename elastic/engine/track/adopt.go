@@ -1,0 +1,163 @@
+package track
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine/eligible"
+	"github.com/sluice-hpc/sluice/elastic/engine/event"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// EndedMemory is how long ended jobs stay in the report.
+const EndedMemory = 24 * time.Hour
+
+// Remember adds a job. Of two with the same number the one that was submitted later has it.
+func (ro *Roster) Remember(js *Job) {
+	js.Tells.Problem = map[string]string{}
+	ro.Jobs[js.Rec.Token], ro.order = js, nil
+	if old := ro.ByID[js.Rec.ID]; old == nil || old.Rec.Submitted.Before(js.Rec.Submitted) {
+		ro.ByID[js.Rec.ID] = js
+	}
+}
+
+// tagOf reads the job's comment, unless it is the one that was read the last time.
+func (ro *Roster) tagOf(sj slurm.Job) (elastic.Tag, error) {
+	js := ro.ByID[elastic.JobID(sj.ID)]
+	if js != nil && js.Shown.comment == sj.Comment {
+		return js.Shown.commented, nil
+	}
+	tag, err := elastic.ParseTag(sj.Comment)
+	if js != nil && err == nil {
+		js.Shown.comment, js.Shown.commented = sj.Comment, tag
+	}
+	return tag, err
+}
+
+// Take joins one tagged job to its record. A token belongs to one job and one
+// user; a second claimant is left alone.
+func (st *State) Take(sj slurm.Job, tag elastic.Tag, owners map[observe.Box]error, now time.Time) {
+	if known := st.ByID[elastic.JobID(sj.ID)]; known != nil && known.is(sj) && known.Rec.Token != tag.Spec.Token {
+		st.rewritten(known, sj, now)
+		return
+	}
+	js := st.Jobs[tag.Spec.Token]
+	if js == nil {
+		if sj.State.Ended() {
+			return // over before sluice ever saw it
+		}
+		if why := squats(owners[observe.Box{Token: tag.Spec.Token, UID: sj.UID}]); why != "" {
+			st.leave(sj, now, why)
+			return
+		}
+		js = st.adopt(sj, tag, now)
+	}
+	if js.Rec.ID != elastic.JobID(sj.ID) || js.Rec.UID != sj.UID {
+		st.leave(sj, now, fmt.Sprintf("its comment carries the token of job %d; left alone", js.Rec.ID))
+		return
+	}
+	// Orders come through sluice, and were durable before their caller was told:
+	// the record knows better than a comment not yet written.
+	if tag.Directive != js.Rec.Tag.Directive {
+		tag.Directive, js.PendingTag = js.Rec.Tag.Directive, true
+	}
+	// Never back: slurmctld may have carried an older change out late, or forgotten this one.
+	if tag.Incarnation < js.Rec.Tag.Incarnation {
+		tag.Incarnation, js.PendingTag = js.Rec.Tag.Incarnation, true
+	}
+	if tag.Spec.Array.Open && !js.Rec.Tag.Spec.Array.Open {
+		tag.Spec.Array.Open, js.PendingTag = false, true
+	}
+	st.livesAgain(js, sj, now)
+	js.Shown.waited = PhaseOf(js.Shown.Slurm) == elastic.Held
+	js.Shown.Seen, js.Shown.Disown, js.Shown.Slurm = true, false, sj
+	delete(js.Tells.Problem, "comment")
+	js.Rec.Name, js.Rec.Partition = sj.Name, eligible.PartitionsOf(js.Rec.Partition, tag.Partition, sj)
+	if !sameTag(js.Rec.Tag, tag) {
+		st.renamed = st.renamed || tag.Spec.Model != js.Rec.Tag.Spec.Model
+		js.Rec.Tag, js.Dirty = tag, true
+	}
+}
+
+// livesAgain takes back the end of a job that its user requeued while Slurm remembers it.
+func (st *State) livesAgain(js *Job, sj slurm.Job, now time.Time) {
+	if js.Rec.Ended.IsZero() || sj.State.Ended() || sj.Completing {
+		return
+	}
+	js.Rec.Ended, js.Rec.Deaf, js.Over.Words, js.Dirty = time.Time{}, 0, nil, true
+	js.Over.noticed = time.Time{}
+	js.Over.exit, js.Rec.Ending = nil, journal.Ending{}
+	st.Tell(now, js.Rec.ID, "adopted", "lives again: its user requeued it")
+}
+
+// sameTag reports whether two tags are written alike.
+func sameTag(a, b elastic.Tag) bool { return a.Equal(b) || a.String() == b.String() }
+
+func (st *State) adopt(sj slurm.Job, tag elastic.Tag, now time.Time) *Job {
+	js := &Job{Dirty: true, Rec: journal.JobRecord{
+		Token:    tag.Spec.Token,
+		Identity: journal.Identity{ID: elastic.JobID(sj.ID), Name: sj.Name, User: sj.User, UID: sj.UID, Partition: sj.Partition},
+		Tag:      tag,
+		Life:     journal.Life{Submitted: sj.Submit},
+		Price:    st.Rules.Price,
+		LastRun:  journal.LastRun{Restarts: -1},
+	}}
+	if js.Rec.Submitted.IsZero() {
+		js.Rec.Submitted = now
+	}
+	st.Remember(js)
+	st.Tell(now, js.Rec.ID, "adopted", fmt.Sprintf("%s of %s, %s", sj.Name, sj.User, tag), event.Fields{Token: tag.Spec.Token})
+	return js
+}
+
+// disowned notes a job whose tag its user took away.
+func (st *State) disowned(sj slurm.Job, now time.Time) {
+	js := st.ByID[elastic.JobID(sj.ID)]
+	if js == nil || js.Rec.UID != sj.UID || !js.Rec.Ended.IsZero() {
+		return
+	}
+	if !js.Shown.Disown {
+		st.Tell(now, js.Rec.ID, "problem", "its sluice comment was removed; left alone from now on", event.Fields{Problem: event.ProblemUntagged})
+	}
+	js.Shown.Seen, js.Shown.Disown, js.Shown.Slurm = true, true, sj
+	js.Tells.Problem["comment"] = "the sluice comment was removed; the job is left alone"
+}
+
+// unreadable notes a comment that claims to be sluice's and cannot be read. A
+// known job goes on with the spec it had.
+func (st *State) unreadable(sj slurm.Job, err error, now time.Time) {
+	js := st.ByID[elastic.JobID(sj.ID)]
+	if js == nil || js.Rec.UID != sj.UID || !js.Rec.Ended.IsZero() {
+		st.leave(sj, now, "its comment cannot be read: "+err.Error(), event.Fields{Problem: event.ProblemUnreadable})
+		return
+	}
+	js.Shown.Seen, js.Shown.Disown, js.Shown.Slurm = true, false, sj
+	js.Tells.Problem["comment"] = "the job's comment cannot be read (" + err.Error() + "); its last good one stands"
+}
+
+// atLeast keeps a record that is an older copy from giving an incarnation again that the
+// job's comment shows.
+func (js *Job) atLeast(comment string) {
+	if tag, err := elastic.ParseTag(comment); err == nil && tag.Incarnation > js.Rec.Tag.Incarnation {
+		js.Rec.Tag.Incarnation, js.Dirty = tag.Incarnation, true
+	}
+}
+
+// Ended notes that a job has ended, and what its runner said last, which was read since.
+func (st *State) Ended(js *Job, state string, last observe.Word, now time.Time) {
+	if !js.Rec.Ended.IsZero() {
+		return
+	}
+	js.Rec.Ended, js.Rec.State, js.Dirty = js.endedAt(now), state, true
+	js.Over.noticed = now
+	st.Open.hadRun(js, now)
+	js.HeardLast(last)
+	js.Runs.end(js.endOfRun(now))
+	js.Rec.Ending = js.Ending()
+	js.tookInAll(now)
+	st.Lengths.Note(js.Rec)
+	st.Tell(now, js.Rec.ID, "ended", state+": "+js.Ending().String(), event.Fields{State: state})
+}

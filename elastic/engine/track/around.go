@@ -1,0 +1,57 @@
+package track
+
+import (
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine/learn"
+	"github.com/sluice-hpc/sluice/elastic/learn/speed"
+	"github.com/sluice-hpc/sluice/nodes"
+)
+
+// around is what the last look says of each node, by its name.
+type around struct {
+	types map[string]string // of GPU; of several all, joined by +
+	jobs  map[string][]elastic.JobID
+}
+
+// around answers of the last look; it is gathered once, however many samples ask.
+func (cl *Cluster) around() *around {
+	if cl.Seen.around == nil {
+		a := &around{map[string]string{}, map[string][]elastic.JobID{}}
+		for i := range cl.Seen.Nodes {
+			a.types[cl.Seen.Nodes[i].Name] = cl.Seen.Nodes[i].Kind()
+		}
+		for i := range cl.Seen.Jobs {
+			if sj := &cl.Seen.Jobs[i]; sj.OnNodes() {
+				for _, n := range sj.Nodes {
+					a.jobs[n] = append(a.jobs[n], elastic.JobID(sj.ID))
+				}
+			}
+		}
+		cl.Seen.around = a
+	}
+	return cl.Seen.around
+}
+
+// sample is a speed with what the last look says of the place it was seen at.
+func (cl *Cluster) sample(js *Job, place nodes.Placement, seconds float64, now time.Time) speed.Sample {
+	a := cl.around()
+	types, others := make([]string, 0, len(place)), map[elastic.JobID]bool{}
+	for _, share := range place {
+		if kind, there := a.types[share.Node]; there {
+			types = append(types, kind)
+		}
+		for _, id := range a.jobs[share.Node] {
+			others[id] = true
+		}
+	}
+	delete(others, js.Rec.ID)
+	if own := js.Rec.Tag.Spec.Type(); own != "" {
+		types = []string{own}
+	}
+	return speed.Sample{
+		Shape: speed.Shape{GPUs: place.GPUs(), Nodes: len(place)}, Seconds: seconds, Units: 1, At: now,
+		Kind: speed.KindOf(types), Split: learn.SplitWords(place.Split()), Beside: len(others),
+	}
+}

@@ -1,0 +1,69 @@
+package track
+
+import (
+	"slices"
+	"time"
+)
+
+// Rewind takes for now what is remembered as later than now: the clock was set back
+// since, by a person or by NTP. Else a node would count as lost, a job would rest and a
+// move would wait for its deadline for as long as the clock had been ahead, for ever if
+// that was years. A rest may end a little ahead.
+func (st *State) Rewind(now time.Time) {
+	for node, at := range st.Lost {
+		if at.After(now) {
+			st.Lost[node] = now
+		}
+	}
+	for _, js := range st.Jobs {
+		atMost(&js.Placing.rest, now.Add(settling))
+		atMost(&js.Placing.unheard, now.Add(late))
+		atMost(&js.Mail.silent, now)
+		atMost(&js.Mail.quiet.since, now)
+		atMost(&js.Placing.Refused.Start.Last, now)
+		atMost(&js.Placing.Refused.Resize.Last, now)
+		atMost(&js.Placing.Refused.Obstacle.Last, now)
+		atMost(&js.Shown.placeless, now)
+		atMost(&js.Placing.saving, now)
+		atMost(&js.Placing.PassAsked, now)
+		atMost(&js.rescue.stranded.last, now)
+		atMost(&js.Over.noticed, now)
+		moved, ended := atMost(&js.Rec.Moved, now), atMost(&js.Rec.Ended, now)
+		js.Dirty = js.Dirty || moved || ended
+	}
+	atMost(&st.accounts.next, now.Add(accountsRest))
+	atMost(&st.away, now)
+	atMost(&st.Began, now)
+	st.ahead = Later(st.ahead, st.Last.Now)
+	atMost(&st.Last.Now, now)
+	st.Open = slices.Clone(st.Open) // the last report has the old ones
+	for i := range st.Open {
+		for _, t := range st.Open[i].Times() {
+			atMost(t, now)
+		}
+	}
+}
+
+// atLeast raises t to least, unless it is zero.
+func atLeast(t *time.Time, least time.Time) {
+	if !t.IsZero() && t.Before(least) {
+		*t = least
+	}
+}
+
+// Later returns the later of two times.
+func Later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// atMost lowers t to most and reports whether it had to.
+func atMost(t *time.Time, most time.Time) bool {
+	later := t.After(most)
+	if later {
+		*t = most
+	}
+	return later
+}

@@ -1,0 +1,15 @@
+package track
+
+import "github.com/sluice-hpc/sluice/elastic"
+
+// Decided notes what a plan says of jobs.
+func (ro *Roster) Decided(plan elastic.Plan) {
+	for _, r := range plan.Reasons {
+		if js := ro.ByID[r.Job]; js != nil {
+			js.Tells.Said = r
+			if r.Promised && !js.Rec.Promised {
+				js.Rec.Promised, js.Dirty = true, true
+			}
+		}
+	}
+}

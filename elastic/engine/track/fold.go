@@ -1,0 +1,261 @@
+package track
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine/eligible"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+	"github.com/sluice-hpc/sluice/elastic/engine/learn"
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
+	"github.com/sluice-hpc/sluice/nodes"
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// Ordered returns all known jobs by first submit, then id: the order of service. It is the
+// same slice until a job comes or is forgotten, and MUST NOT be changed.
+func (ro *Roster) Ordered() []*Job {
+	if ro.order != nil {
+		return ro.order
+	}
+	out := make([]*Job, 0, len(ro.Jobs))
+	for _, js := range ro.Jobs {
+		out = append(out, js)
+	}
+	slices.SortFunc(out, func(a, b *Job) int {
+		if c := a.Rec.Submitted.Compare(b.Rec.Submitted); c != 0 {
+			return c
+		}
+		if a.Rec.ID != b.Rec.ID {
+			return int(a.Rec.ID - b.Rec.ID)
+		}
+		return slices.Compare([]byte(a.Rec.Token), []byte(b.Rec.Token))
+	})
+	ro.order = out
+	return out
+}
+
+// WantsHistory reports whether Fold needs the history of a job.
+func (st *State) WantsHistory(js *Job) bool {
+	return js.Shown.Seen && js.Rec.Ended.IsZero() &&
+		(!js.Runs.counted && !js.Rec.FirstRun.IsZero() || js.begins() || js.Shown.Slurm.State.Ended() && js.LacksRun())
+}
+
+// Ends are the jobs that Fold will find ended. What their runners said last is read BEFORE.
+func (st *State) Ends(now time.Time) (out []*Job) {
+	for _, js := range st.Ordered() {
+		if js.Shown.Seen && js.Rec.Ended.IsZero() && st.hasEnded(js, now) {
+			out = append(out, js)
+		}
+	}
+	return out
+}
+
+// hasEnded reports whether Slurm shows the end of the job, and nothing brings it back.
+func (st *State) hasEnded(js *Job, now time.Time) bool {
+	sj := js.Shown.Slurm
+	return sj.State.Ended() && !sj.Completing && !st.Open.reviving(js) && !st.wronged(js, now)
+}
+
+// Fold brings every record up to what was seen. histories are those of jobs that want them, words
+// what the runners of jobs that end said last, by token.
+func (st *State) Fold(histories map[string]observe.History, words map[string]observe.Word, now time.Time) {
+	for _, js := range st.Ordered() {
+		if !js.Shown.Seen || !js.Rec.Ended.IsZero() {
+			continue
+		}
+		js.recount(histories[js.Rec.Token])
+		js.foldCourse(now)
+		js.foldBarred()
+		sj := js.Shown.Slurm
+		if word := string(sj.State); js.Rec.State != word {
+			js.Rec.State, js.Dirty = word, true
+		}
+		switch {
+		case sj.State == slurm.Running:
+			st.Open.foldRunning(js, histories[js.Rec.Token], now)
+		case st.hasEnded(js, now):
+			TakeSegments([]*Job{js}, histories)
+			st.Ended(js, string(sj.State), words[js.Rec.Token], now)
+		case sj.State == slurm.Pending && !sj.Completing:
+			st.Open.mourn(js, now)
+			js.Shown.outside = js.Shown.outside || js.Runs.Seg != nil && js.Runs.Seg.Ended.IsZero() && !st.Open.stopped(js.Rec.ID)
+			js.Runs.end(now)
+		}
+	}
+}
+
+// foldBarred notes whether Slurm itself holds the job.
+func (js *Job) foldBarred() {
+	if now := eligible.Barred(js.Shown.Slurm, js.Rec.Barred, js.Placing.blocked.Code); now != js.Rec.Barred {
+		js.Rec.Barred, js.Dirty = now, true
+	}
+}
+
+// reviving reports whether an open move is bringing an ended job back.
+func (open Moves) reviving(js *Job) bool {
+	for _, in := range open {
+		if in.Job == js.Rec.ID && in.Step >= elastic.Verified {
+			return js.Shown.Slurm.State == slurm.Failed && (!js.Mail.runner.ok || in.Kind == elastic.Revival || in.Fallbacks > 0 || in.Stopped() && js.Shown.Slurm.Restarts <= in.Restarts) ||
+				js.Shown.Slurm.State == slurm.Cancelled && in.Kind == elastic.Clearing
+		}
+	}
+	return false
+}
+
+func (open Moves) foldRunning(js *Job, history observe.History, now time.Time) {
+	if js.Rec.FirstRun.IsZero() {
+		js.Rec.FirstRun, js.Dirty = now, true
+	}
+	if js.begins() {
+		open.beginSegment(js, history, now)
+	}
+}
+
+// foldProgress takes one line of a job's progress file. Lines are the job's own
+// word and only ever concern the job itself. Its speed is kept only where sampled says so.
+func (st *State) foldProgress(js *Job, line checkpoint.Progress, now time.Time, sampled bool) {
+	// Of a program that saves by its own habit the runner says hello, when it has
+	// adopted a checkpoint for the first time; progress it reads from the log.
+	habit := js.Rec.Tag.Spec.Habit
+	if !js.Rec.Speaks && (!habit || line.Event == "hello") {
+		js.Rec.Speaks, js.Dirty = true, true
+	}
+	if !habit || line.Event == "progress" {
+		js.foldLoad(line)
+	}
+	switch line.Event {
+	case "hello":
+		return
+	case "pace":
+		if sampled {
+			st.foldPace(js, line, now)
+		}
+		return
+	}
+	js.resumedAt(line)
+	js.Rec.Done, js.Dirty = line.Done, true
+	if js.Runs.Seg != nil && js.Runs.Seg.Restarts == line.Restarts {
+		js.Runs.Seg.DoneTo = line.Done
+		if line.Seconds > 0 {
+			js.Runs.Seg.Seconds = line.Seconds
+		}
+		js.Runs.segNew = true
+	}
+	if sampled && line.Event == "progress" && line.Seconds > 0 && line.GPUs > 0 {
+		st.foldSample(js, line, now)
+	}
+}
+
+// foldSample keeps a speed only when the line comes from the present run and
+// agrees with the GPUs Slurm gave it.
+func (st *State) foldSample(js *Job, line checkpoint.Progress, now time.Time) {
+	place, ok := js.placeOf(line)
+	if !ok || !st.sameUnit(js.Rec, line) {
+		return
+	}
+	s := st.sample(js, place, line.Seconds, now)
+	st.Learnt.Keep(st.modelOf(js.Rec), s)
+	js.Learnt.fresh = append(js.Learnt.fresh, s)
+}
+
+// foldPace keeps how long a step took, likewise.
+func (st *State) foldPace(js *Job, line checkpoint.Progress, now time.Time) {
+	place, ok := js.placeOf(line)
+	if !ok || line.Pace <= 0 || line.Steps < 1 {
+		return
+	}
+	s := st.sample(js, place, line.Pace, now)
+	st.Learnt.Keep(st.Rules.paceOf(js.Rec), s)
+	js.Learnt.paces = append(js.Learnt.paces, s)
+}
+
+// placeOf is where the present run is, if the line is about it and its program found
+// the GPUs that Slurm gave. A run seen for the first time has no segment yet.
+func (js *Job) placeOf(line checkpoint.Progress) (nodes.Placement, bool) {
+	place, restarts := js.Rec.Place, js.Rec.Restarts
+	if js.Runs.Seg != nil && js.Runs.Seg.Restarts == line.Restarts {
+		place, restarts = js.Runs.Seg.Place, js.Runs.Seg.Restarts
+	}
+	return place, line.Restarts == restarts && line.GPUs == place.GPUs() && line.GPUs > 0
+}
+
+// modelOf is the key under which a job's speeds are kept. Jobs that count in
+// different units never share.
+func (st *State) modelOf(rec journal.JobRecord) string {
+	return st.Rules.keyOf(rec, string(st.unitOf(rec)))
+}
+
+// paceOf is the key under which the time of a job's steps is kept, whatever it
+// counts in.
+func (ru *Rules) paceOf(rec journal.JobRecord) string { return ru.keyOf(rec, string(learn.Pace)) }
+
+// KeysOf are both.
+func (st *State) KeysOf(rec journal.JobRecord) learn.Keys {
+	return learn.Keys{Units: st.modelOf(rec), Steps: st.Rules.paceOf(rec)}
+}
+
+// LivingKeys are those of the jobs that have not ended, in the order of service.
+func (st *State) LivingKeys() iter.Seq[learn.Keys] {
+	return func(yield func(learn.Keys) bool) {
+		for _, js := range st.Ordered() {
+			if js.Rec.Ended.IsZero() && !yield(st.KeysOf(js.Rec)) {
+				return
+			}
+		}
+	}
+}
+
+// keyOf is learner and a unit.
+func (ru *Rules) keyOf(rec journal.JobRecord, unit string) string {
+	if rec.Tag.Spec.Model != "" {
+		return ru.learner(rec) + "/" + unit
+	}
+	return "job:" + rec.Token + "/" + unit
+}
+
+// learner is who learns from the job: itself alone, its user's jobs of that model, or
+// everybody's. Speeds are the job's own word, so that a false one could slow the jobs of
+// all who share it.
+func (ru *Rules) learner(rec journal.JobRecord) string {
+	if model := rec.Tag.Spec.Model; model != "" {
+		return ru.LearnerOf(rec.UID, model)
+	}
+	return "job:" + rec.Token
+}
+
+// LearnerOf is who learns from a user's jobs of a model.
+func (ru *Rules) LearnerOf(uid uint32, model string) string {
+	if ru.ShareSpeeds {
+		return "model:" + model
+	}
+	return fmt.Sprintf("user:%d/model:%s", uid, model)
+}
+
+// foldLoad measures the load part of a move: from the script's first line to the
+// program's first word.
+func (js *Job) foldLoad(line checkpoint.Progress) {
+	if js.Runs.Seg == nil || js.Runs.Seg.Price.Load > 0 || line.Restarts != js.Runs.Seg.Restarts || !js.Mail.runner.ok {
+		return
+	}
+	first := js.Mail.runner.word.FirstLine
+	load := time.Duration(line.Time*float64(time.Second)) - time.Duration(first.UnixNano())
+	if first.IsZero() || load <= 0 || load > time.Hour {
+		return
+	}
+	js.Runs.Seg.Price.Load, js.Runs.segNew = load, true
+	js.Rec.Price.Load = blend(js.Rec.Price.Load, load, js.Rec.Price.Measured)
+}
+
+// blend averages a new measurement into what is known: the first replaces the
+// site's default, later ones weigh a half.
+func blend(known, measured time.Duration, times int) time.Duration {
+	if times == 0 || known == 0 {
+		return measured
+	}
+	return (known + measured) / 2
+}

@@ -1,0 +1,42 @@
+package track
+
+import (
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+	"github.com/sluice-hpc/sluice/elastic/learn/length"
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// histories are what users' ended jobs took of what they had declared.
+type histories map[uint32]length.History
+
+// Note adds an ended job to what is known of its user.
+func (h histories) Note(r journal.JobRecord) {
+	ended := length.Ended{Script: r.Tag.Spec.Script, At: r.Ended, Declared: r.Ending.Declared, Had: r.Ending.Had}
+	if with := h[r.UID].With(ended); len(with) > 0 {
+		h[r.UID] = with
+	}
+}
+
+// tookInAll puts down what an ended job took of what it had declared. One that was stopped
+// before its declared end says nothing.
+func (js *Job) tookInAll(now time.Time) {
+	had, spec := js.Runs.attained(now), js.Rec.Tag.Spec
+	switch {
+	case spec.Total <= 0 || had <= 0 || !js.Runs.counted:
+	case js.Runs.course.first > 0:
+		js.Rec.Ending.Declared, js.Rec.Ending.Had = min(had, js.Runs.course.first), had
+	case js.Shown.Slurm.State == slurm.Completed:
+		js.Rec.Ending.Declared, js.Rec.Ending.Had = had, had
+	}
+}
+
+// stretchOf is how many times its declared work the job is expected to take.
+func (h histories) stretchOf(r journal.JobRecord, now time.Time) (out elastic.Stretch) {
+	if r.Tag.Spec.Total > 0 {
+		out.Factor, out.Jobs = h[r.UID].Factor(r.Tag.Spec.Script, now)
+	}
+	return out
+}

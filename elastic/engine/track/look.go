@@ -1,0 +1,76 @@
+package track
+
+import (
+	"slices"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// SawJobs takes in a look at the jobs. It reports whether the nodes of the look before serve for
+// it: in peace, when no job changed and none is between two sizes, every second look does without.
+// Each of Slurm's queries also loads all partitions, so this spares a quarter of what an idle
+// daemon costs slurmctld. No move is ever opened on an old view.
+func (st *State) SawJobs(jobs []slurm.Job) (serves bool) {
+	same := slices.EqualFunc(jobs, st.Seen.Jobs, alike)
+	st.Seen.Jobs, st.Seen.around = jobs, nil
+	if same && len(st.Open) == 0 && len(st.Seen.Nodes) > 0 && !st.Seen.Old {
+		st.Seen.Old = true
+		return true
+	}
+	return false
+}
+
+// SawNodes takes in a look at the nodes.
+func (cl *Cluster) SawNodes(fresh []slurm.Node) {
+	cl.Seen.Nodes, cl.Seen.Old, cl.Seen.around = fresh, false, nil
+}
+
+// alike reports whether a job stands as it stood, but for the passing of time.
+func alike(a, b slurm.Job) bool {
+	return a.ID == b.ID && a.State == b.State && a.Completing == b.Completing && a.Held == b.Held &&
+		a.Reason == b.Reason && a.GPUs == b.GPUs && a.Restarts == b.Restarts && a.Comment == b.Comment &&
+		a.Partition == b.Partition && a.Dependency == b.Dependency && a.Eligible.Equal(b.Eligible) && slices.Equal(a.Nodes, b.Nodes) &&
+		a.Constraint == b.Constraint && slices.Equal(a.ExcNodes, b.ExcNodes)
+}
+
+// Claims are the folders that belong to the tokens of jobs nobody knows yet. Whose they are is
+// to be read BEFORE Match.
+func (st *State) Claims(jobs []slurm.Job) (out []observe.Box) {
+	for _, sj := range jobs {
+		if !st.Mine(sj) || sj.Array || sj.Het || !elastic.Tagged(sj.Comment) || sj.State.Ended() {
+			continue
+		}
+		tag, err := st.tagOf(sj)
+		if known := st.ByID[elastic.JobID(sj.ID)]; err != nil || st.Jobs[tag.Spec.Token] != nil || known != nil && known.is(sj) {
+			continue
+		}
+		out = append(out, observe.Box{Token: tag.Spec.Token, UID: sj.UID})
+	}
+	return out
+}
+
+// Match joins Slurm's jobs to what is remembered and adopts new ones.
+func (st *State) Match(jobs []slurm.Job, owners map[observe.Box]error, now time.Time) {
+	for _, js := range st.Jobs {
+		js.Shown.Seen = false
+	}
+	st.strange.before, st.strange.now = st.strange.now, map[slurm.JobID]string{}
+	for _, sj := range jobs {
+		if !st.Mine(sj) || sj.Array || sj.Het {
+			continue
+		}
+		if !elastic.Tagged(sj.Comment) {
+			st.disowned(sj, now)
+			continue
+		}
+		tag, err := st.tagOf(sj)
+		if err != nil {
+			st.unreadable(sj, err, now)
+			continue
+		}
+		st.Take(sj, tag, owners, now)
+	}
+}

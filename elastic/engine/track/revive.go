@@ -1,0 +1,139 @@
+package track
+
+import (
+	"slices"
+	"time"
+
+	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/reason"
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// wronged reports whether the run that failed was most likely ended by the word owed
+// to an earlier one (see owed): somebody killed it, soon after the job or its node was
+// lost. It is brought back once. One whose runner was killed is, too.
+func (cl *Cluster) wronged(js *Job, now time.Time) bool {
+	if js.Shown.Slurm.State != slurm.Failed || js.Shown.Slurm.Completing || js.Shown.Disown || js.rescue.revived > js.Shown.Slurm.Restarts || !js.Mail.killed() {
+		return false
+	}
+	if js.killedRunner() || now.Before(js.Placing.rest.Add(owed-settling)) {
+		return true
+	}
+	return slices.ContainsFunc(js.Rec.Place.Nodes(), func(node string) bool {
+		at, ok := cl.Lost[node]
+		return ok && now.Before(at.Add(owed))
+	})
+}
+
+// killed reports whether the last run did not end by itself, as far as its runner
+// could tell: it had not said that its program ended, or a signal ended it. A job whose
+// folder is gone tells nothing.
+func (m *mail) killed() bool {
+	const signalled = 128 // a shell's exit code of a process ended by signal n is 128+n
+	exit := m.runner.word.Exit
+	if !m.runner.ok {
+		return m.runner.word.State != ""
+	}
+	return exit == nil || exit.Signal != "" || exit.Code > signalled
+}
+
+// struck counts how often in a row a job's runner was killed in runs that went on from
+// the same checkpoint.
+type struck struct {
+	times int
+	from  string
+}
+
+// mostStruck is how often in a row a job is brought back without a newer checkpoint.
+const mostStruck = 2
+
+// killedRunner reports whether a signal ended the job's runner, as the kernel does where
+// memory runs out: nothing was left there to say so or to start the script again. A job
+// that can save is brought back, as after a failure of its node, unless --retries=0.
+func (js *Job) killedRunner() bool {
+	word, signal := js.Mail.runner.word, js.Shown.Slurm.ExitSignal
+	if !js.Mail.runner.ok || word.Exit != nil || word.State == checkpoint.Exited || word.Final || signal == 0 || signal == slurm.LaunchIO {
+		return false
+	}
+	return js.Rec.Speaks && js.Rec.Tag.Spec.Again && (js.rescue.struck.from != word.Resumed || js.rescue.struck.times < mostStruck)
+}
+
+// revivals are the moves that bring wronged jobs back.
+func (st *State) revivals(now time.Time) []elastic.Intent {
+	var out []elastic.Intent
+	for _, js := range st.Ordered() {
+		if !js.Shown.Seen || !js.Rec.Ended.IsZero() || st.Open.has(js.Rec.ID) || !st.wronged(js, now) {
+			continue
+		}
+		var why reason.Reason = reason.OwedToLost
+		if js.killedRunner() {
+			why = reason.RunnerKilled{Signal: js.Shown.Slurm.ExitSignal}
+		}
+		out = append(out, st.Rules.bringBack(js, elastic.Revival, why, now))
+	}
+	return out
+}
+
+// lingers reports whether Slurm counts the pending job on nodes of its last run, which
+// clearing it mends. That is tried in one move for every run: what it does not mend
+// never will be. What an administrator holds is left as it is.
+func (open Moves) lingers(js *Job) bool {
+	return js.Shown.Slurm.Lingers() && js.Shown.Slurm.Reason != "JobHeldAdmin" &&
+		(js.rescue.cleared <= js.Shown.Slurm.Restarts || slices.ContainsFunc(open, func(in elastic.Intent) bool { return in.Job == js.Rec.ID && in.Kind == elastic.Clearing }))
+}
+
+// clearings are the moves that make Slurm forget where held jobs ran.
+func (st *State) clearings(now time.Time) []elastic.Intent {
+	var out []elastic.Intent
+	for _, js := range st.Ordered() {
+		if !js.Shown.Seen || js.Shown.Disown || st.Open.has(js.Rec.ID) || PhaseOf(js.Shown.Slurm) != elastic.Held || !st.Open.lingers(js) {
+			continue
+		}
+		out = append(out, st.Rules.bringBack(js, elastic.Clearing, reason.CountedStill{Nodes: js.Shown.Slurm.Nodes}, now))
+	}
+	return out
+}
+
+// bringBack is a move after which the job waits as any other.
+func (ru *Rules) bringBack(js *Job, kind elastic.Kind, cause reason.Reason, now time.Time) elastic.Intent {
+	in := ru.Intend(js, kind, cause, now)
+	in.Step = elastic.Verified
+	return in
+}
+
+// Intend is a move of the job that no policy asked for, with nothing done yet.
+func (ru *Rules) Intend(js *Job, kind elastic.Kind, cause reason.Reason, now time.Time) elastic.Intent {
+	to := js.Rec.Tag.Incarnation + 1
+	return elastic.Intent{
+		Job: js.Rec.ID, Kind: kind, Step: elastic.Intended, To: to, Restarts: js.Shown.Slurm.Restarts,
+		From: js.Rec.Place, Cause: cause, Opened: now, Moved: now,
+		Request: elastic.RequestID(js.Rec.ID, to, now, ru.By),
+	}
+}
+
+// Opened notes that a move is open, as the next look at the job has to know.
+func (cl *Cluster) Opened(js *Job, kind elastic.Kind, now time.Time) {
+	switch kind {
+	case elastic.Revival:
+		js.rescue.revived = js.Shown.Slurm.Restarts + 1
+		if js.killedRunner() {
+			if from := js.Mail.runner.word.Resumed; from != js.rescue.struck.from {
+				js.rescue.struck = struck{from: from}
+			}
+			js.rescue.struck.times++
+		}
+	case elastic.Save, elastic.Park:
+		js.Placing.saving = now
+	case elastic.Clearing:
+		js.rescue.cleared = js.Shown.Slurm.Restarts + 1
+		for _, node := range js.Shown.Slurm.Nodes { // perhaps for less time than lies between two looks
+			cl.Lost[node] = now
+		}
+	}
+}
+
+// has reports whether the job has an open move.
+func (open Moves) has(id elastic.JobID) bool {
+	return slices.ContainsFunc(open, func(in elastic.Intent) bool { return in.Job == id })
+}

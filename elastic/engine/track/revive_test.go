@@ -1,0 +1,177 @@
+package track
+
+import (
+	"testing"
+	"time"
+
+	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/reason"
+	"github.com/sluice-hpc/sluice/nodes"
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+
+// killedJob is a job of which Slurm says that run 1 failed on g1, and whose runner had not said
+// that its program ended.
+func killedJob() *Job {
+	js := &Job{}
+	js.Rec.ID, js.Rec.Token, js.Rec.UID, js.Rec.Restarts = 7, "t7", 5, 1
+	js.Rec.Place = nodes.Placement{{Node: "g1", GPUs: 2}}
+	js.Rec.FirstRun = noon.Add(-time.Hour)
+	js.Shown.Seen = true
+	js.Shown.Slurm = slurm.Job{ID: 7, UID: 5, State: slurm.Failed, Restarts: 1, Start: noon.Add(-time.Minute), Nodes: []string{"g1"}, GPUs: 2}
+	js.Mail.runner = runnerWord{ok: true, word: checkpoint.Runner{Restarts: 1, State: checkpoint.Training, Resumed: "00000004"}}
+	return js
+}
+
+// TestWronged: a failed run is brought back where it did not end by itself soon after its node or
+// the job was lost, or where its runner was killed; never twice, and never one that ended by itself.
+func TestWronged(t *testing.T) {
+	lost := func(ago time.Duration) func(*State, *Job) {
+		return func(st *State, _ *Job) { st.Lost["g1"] = noon.Add(-ago) }
+	}
+	for _, c := range []struct {
+		name   string
+		change []func(*State, *Job)
+		want   bool
+	}{
+		{"nothing was lost", nil, false},
+		{"its node was lost", []func(*State, *Job){lost(time.Minute)}, true},
+		{"its node was lost long ago", []func(*State, *Job){lost(owed)}, false},
+		{"another node was lost", []func(*State, *Job){func(st *State, _ *Job) { st.Lost["g2"] = noon }}, false},
+		{"the job was lost", []func(*State, *Job){func(_ *State, js *Job) { js.Placing.rest = noon }}, true},
+		{"the job was lost long ago", []func(*State, *Job){func(_ *State, js *Job) { js.Placing.rest = noon.Add(settling - owed) }}, false},
+		{"Slurm cleans up", []func(*State, *Job){lost(0), func(_ *State, js *Job) { js.Shown.Slurm.Completing = true }}, false},
+		{"it was cancelled", []func(*State, *Job){lost(0), func(_ *State, js *Job) { js.Shown.Slurm.State = slurm.Cancelled }}, false},
+		{"its user took the tag away", []func(*State, *Job){lost(0), func(_ *State, js *Job) { js.Shown.Disown = true }}, false},
+		{"brought back in this run", []func(*State, *Job){lost(0), func(_ *State, js *Job) { js.rescue.revived = 2 }}, false},
+		{"brought back in the run before", []func(*State, *Job){lost(0), func(_ *State, js *Job) { js.rescue.revived = 1 }}, true},
+		{"its program ended by itself", []func(*State, *Job){lost(0), func(_ *State, js *Job) { js.Mail.runner.word.Exit = &checkpoint.Exit{Code: 3} }}, false},
+		{"a signal ended its program", []func(*State, *Job){lost(0), func(_ *State, js *Job) { js.Mail.runner.word.Exit = &checkpoint.Exit{Signal: "KILL"} }}, true},
+		{"its script says that a signal did", []func(*State, *Job){lost(0), func(_ *State, js *Job) { js.Mail.runner.word.Exit = &checkpoint.Exit{Code: 137} }}, true},
+		{"its runner never spoke", []func(*State, *Job){lost(0), func(_ *State, js *Job) { js.Mail.runner = runnerWord{} }}, false},
+		{"its runner spoke of an earlier run", []func(*State, *Job){lost(0), func(_ *State, js *Job) { js.Mail.runner.ok = false }}, true},
+	} {
+		st, js := New(Rules{}, nil, nil), killedJob()
+		for _, f := range c.change {
+			f(st, js)
+		}
+		if got := st.wronged(js, noon); got != c.want {
+			t.Errorf("%s: brought back: %v", c.name, got)
+		}
+	}
+}
+
+// TestKilledRunner: a job whose runner a signal ended is brought back where it can save, twice from
+// one checkpoint at most.
+func TestKilledRunner(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*Job)
+		want   bool
+	}{
+		{"killed", func(*Job) {}, true},
+		{"it cannot save", func(js *Job) { js.Rec.Speaks = false }, false},
+		{"its user wants no retries", func(js *Job) { js.Rec.Tag.Spec.Again = false }, false},
+		{"no signal", func(js *Job) { js.Shown.Slurm.ExitSignal = 0 }, false},
+		{"its output could not be opened", func(js *Job) { js.Shown.Slurm.ExitSignal = slurm.LaunchIO }, false},
+		{"its runner said that it ended", func(js *Job) { js.Mail.runner.word.State = checkpoint.Exited }, false},
+		{"its program's end is known", func(js *Job) { js.Mail.runner.word.Exit = &checkpoint.Exit{} }, false},
+		{"its work is done", func(js *Job) { js.Mail.runner.word.Final = true }, false},
+		{"its runner spoke of an earlier run", func(js *Job) { js.Mail.runner.ok = false }, false},
+		{"for the second time", func(js *Job) { js.rescue.struck = struck{times: 1, from: "00000004"} }, true},
+		{"for the third time", func(js *Job) { js.rescue.struck = struck{times: mostStruck, from: "00000004"} }, false},
+		{"often, from an older checkpoint", func(js *Job) { js.rescue.struck = struck{times: mostStruck, from: "00000003"} }, true},
+	} {
+		js := killedJob()
+		js.Rec.Speaks, js.Rec.Tag.Spec.Again, js.Shown.Slurm.ExitSignal = true, true, 9
+		c.change(js)
+		if got := js.killedRunner(); got != c.want {
+			t.Errorf("%s: brought back: %v", c.name, got)
+		}
+	}
+}
+
+// TestRevivals: the move that brings a job back stops nothing and knows the run that failed, and it
+// is open once: once it is, or was for this run, there is no other.
+func TestRevivals(t *testing.T) {
+	st, js := New(Rules{By: "a"}, nil, nil), killedJob()
+	st.Remember(js)
+	js.Rec.Tag.Incarnation = 3
+	js.Rec.Speaks, js.Rec.Tag.Spec.Again, js.Shown.Slurm.ExitSignal = true, true, 9
+	got := st.revivals(noon)
+	if len(got) != 1 {
+		t.Fatalf("%d moves", len(got))
+	}
+	in := got[0]
+	if in.Kind != elastic.Revival || in.Step != elastic.Verified || in.Restarts != 1 || in.To != 4 || in.Cause != (reason.RunnerKilled{Signal: 9}) {
+		t.Errorf("%+v", in)
+	}
+	st.Open = got
+	if again := st.revivals(noon); len(again) > 0 {
+		t.Errorf("while it is open: %+v", again)
+	}
+	st.Open = nil
+	st.Opened(js, in.Kind, noon)
+	if again := st.revivals(noon); len(again) > 0 || js.rescue.revived != 2 || js.rescue.struck != (struck{times: 1, from: "00000004"}) {
+		t.Errorf("after it was opened for this run: %+v, %+v", again, js.rescue)
+	}
+	js.rescue.revived, js.Shown.Seen = 0, false
+	if again := st.revivals(noon); len(again) > 0 {
+		t.Errorf("of a job that Slurm did not show: %+v", again)
+	}
+}
+
+// TestClearings: where Slurm counts a held job on nodes of its last run it is made to forget that,
+// once a run; nothing is started on those nodes at once.
+func TestClearings(t *testing.T) {
+	lingers := func() (*State, *Job) {
+		st, js := New(Rules{}, nil, nil), killedJob()
+		js.Shown.Slurm = slurm.Job{ID: 7, UID: 5, State: slurm.Pending, Held: true, Restarts: 2, Nodes: []string{"g1"}}
+		st.Remember(js)
+		return st, js
+	}
+	for _, c := range []struct {
+		name   string
+		change func(*State, *Job)
+		want   int
+	}{
+		{"counted on a node", func(*State, *Job) {}, 1},
+		{"on none", func(_ *State, js *Job) { js.Shown.Slurm.Nodes = nil }, 0},
+		{"not held", func(_ *State, js *Job) { js.Shown.Slurm.Held = false }, 0},
+		{"held by an administrator", func(_ *State, js *Job) { js.Shown.Slurm.Reason = "JobHeldAdmin" }, 0},
+		{"cleared in this run", func(_ *State, js *Job) { js.rescue.cleared = 3 }, 0},
+		{"cleared in this run, and another's clearing is open", func(st *State, js *Job) {
+			js.rescue.cleared, st.Open = 3, Moves{{Job: 8, Kind: elastic.Clearing}}
+		}, 0},
+		{"cleared in the run before", func(_ *State, js *Job) { js.rescue.cleared = 2 }, 1},
+		{"a move is open", func(st *State, js *Job) { st.Open = Moves{{Job: js.Rec.ID, Kind: elastic.Start}} }, 0},
+		{"its user took the tag away", func(_ *State, js *Job) { js.Shown.Disown = true }, 0},
+	} {
+		st, js := lingers()
+		c.change(st, js)
+		if got := st.clearings(noon); len(got) != c.want {
+			t.Errorf("%s: %+v", c.name, got)
+		}
+	}
+	st, js := lingers()
+	for _, c := range []struct {
+		in   elastic.Intent
+		want bool
+	}{
+		{elastic.Intent{Job: 7, Kind: elastic.Clearing}, true}, // it is being tried
+		{elastic.Intent{Job: 7, Kind: elastic.Start}, false},
+		{elastic.Intent{Job: 8, Kind: elastic.Clearing}, false},
+	} {
+		js.rescue.cleared = 3
+		if got := (Moves{c.in}).lingers(js); got != c.want {
+			t.Errorf("cleared in this run, %s of job %d is open: %v", c.in.Kind, c.in.Job, got)
+		}
+	}
+	st.Opened(js, elastic.Clearing, noon)
+	if !st.Lost["g1"].Equal(noon) || js.rescue.cleared != 3 {
+		t.Errorf("%v, %+v", st.Lost, js.rescue)
+	}
+}

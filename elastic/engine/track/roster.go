@@ -1,0 +1,69 @@
+package track
+
+import (
+	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/learn/speed"
+)
+
+// Moves are the moves that have not been closed.
+type Moves []elastic.Intent
+
+// Known are the jobs on record by number. Of two that had the same it is the later one.
+type Known map[elastic.JobID]*Job
+
+// lazyCurve is a curve as doubted, kept because it remembers its answers.
+type lazyCurve struct {
+	from, Curve *speed.Curve
+	idle        float64
+	at          speed.Shape
+}
+
+// Settled is the open moves with a move's new standing, or without it.
+func (open Moves) Settled(before, after elastic.Intent, keep bool) (out Moves) {
+	for _, in := range open {
+		switch {
+		case in.ID != before.ID:
+			out = append(out, in)
+		case keep:
+			out = append(out, after)
+		}
+	}
+	return out
+}
+
+// JobFor returns the job of an intent; one that left the snapshot has ended, or
+// was taken away by its user.
+func (of Known) JobFor(jobs []elastic.Job, in elastic.Intent) elastic.Job {
+	for i := len(jobs) - 1; i >= 0; i-- {
+		if jobs[i].ID == in.Job {
+			return jobs[i]
+		}
+	}
+	j := elastic.Job{ID: in.Job, Phase: elastic.Ended, State: "gone"}
+	if js := of[in.Job]; js != nil {
+		j.State = js.Rec.State
+	}
+	return j
+}
+
+// TokenOf is the token of the job with that number; "" = there is none.
+func (of Known) TokenOf(id elastic.JobID) string {
+	if js := of[id]; js != nil {
+		return js.Rec.Token
+	}
+	return ""
+}
+
+// MarkHold remembers whose the last hold was. A job that started in the moment
+// it was held runs with priority 0, which else means that its user holds it.
+func (of Known) MarkHold(id elastic.JobID, ours bool) {
+	if js := of[id]; js != nil {
+		js.Placing.Hold = ours
+	}
+}
+
+// AnswersRequest reports whether the runner's word answers that request.
+func AnswersRequest(word checkpoint.Runner, request string) bool {
+	return word.Answer != nil && word.Answer.Request == request
+}

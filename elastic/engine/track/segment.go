@@ -1,0 +1,134 @@
+package track
+
+import (
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
+	"github.com/sluice-hpc/sluice/elastic/reason"
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// begins reports whether a run of the job is seen for the first time whose split is known.
+func (js *Job) begins() bool {
+	return js.Shown.Slurm.State == slurm.Running && js.Rec.Restarts == js.Shown.Slurm.Restarts &&
+		(js.Runs.Seg == nil || js.Runs.Seg.Restarts != js.Restarts() || !js.Runs.Seg.Ended.IsZero())
+}
+
+// beginSegment opens the history row of a new run, or takes up the one the
+// journal has when the daemon was restarted meanwhile.
+func (open Moves) beginSegment(js *Job, old observe.History, now time.Time) {
+	js.Runs.end(js.Runs.changed(js.Shown.Slurm.Start, now))
+	js.Runs.putBy()
+	js.Rec.Deaf = 0
+	for _, seg := range old.Segments {
+		if seg.Restarts == js.Restarts() {
+			js.Runs.had = max(0, js.Runs.had-seg.Held(time.Time{}))
+			seg.Ended = time.Time{}
+			js.Runs.Seg, js.Runs.segNew = &seg, true
+			return
+		}
+	}
+	started := js.Shown.Slurm.Start
+	if started.IsZero() || started.After(now) {
+		started = now
+	}
+	js.Runs.Seg = &journal.Segment{
+		Token: js.Rec.Token, Restarts: js.Restarts(), Incarnation: js.Rec.Tag.Incarnation,
+		Place: js.Rec.Place, Started: started, DoneFrom: js.Rec.Done, DoneTo: js.Rec.Done,
+		Cause: open.causeOf(js),
+	}
+	js.Runs.segNew, js.Dirty, js.Shown.outside, js.Tells.parked = true, true, false, nil
+}
+
+// causeOf says why the run began: the open move, or Slurm and its users.
+func (open Moves) causeOf(js *Job) reason.Reason {
+	for _, in := range open {
+		if in.Job == js.Rec.ID && in.Kind == elastic.Start && js.Shown.outside {
+			return reason.OutsideSluice{Because: in.Cause}
+		}
+		if in.Job == js.Rec.ID && in.Kind == elastic.Start && js.Tells.parked != nil {
+			return reason.ResumesAfter{After: js.Tells.parked, Because: in.Cause}
+		}
+		if in.Job == js.Rec.ID {
+			return in.Cause
+		}
+	}
+	if js.Shown.Slurm.Restarts > 0 {
+		return reason.RequeuedOutside
+	}
+	return reason.StartedBySlurm
+}
+
+// whyParked is the reason behind a decision to stop a job, or the cause itself.
+func whyParked(cause reason.Reason) reason.Reason {
+	if stops, ok := cause.(reason.Stops); ok && stops.Because != nil {
+		return stops.Because
+	}
+	return cause
+}
+
+// end ends the last run, unless it has ended.
+func (r *runs) end(at time.Time) {
+	if r.Seg == nil || !r.Seg.Ended.IsZero() {
+		return
+	}
+	r.Seg.Ended, r.segNew = at, true
+}
+
+// changed is when the last run gave way to the one that started at next, at the latest.
+func (r *runs) changed(next, now time.Time) time.Time {
+	if r.Seg != nil && next.After(r.Seg.Started) && next.Before(now) {
+		return next
+	}
+	return now
+}
+
+// putBy makes room for the segment of another run.
+func (r *runs) putBy() {
+	if r.Seg == nil {
+		return
+	}
+	if r.segNew {
+		r.past = append(r.past, *r.Seg)
+	}
+	r.had += r.Seg.Held(r.Seg.Ended)
+	r.Seg = nil
+}
+
+// recount sums what the job's runs had before this daemon's life, once. A history that could not
+// be read is asked for again in the next cycle.
+func (js *Job) recount(old observe.History) {
+	switch {
+	case js.Runs.counted:
+		return
+	case js.Rec.FirstRun.IsZero():
+		js.Runs.counted = true
+		return
+	case old.Err != nil:
+		return
+	}
+	js.Runs.had, js.Runs.counted = 0, true
+	for i, seg := range old.Segments {
+		if js.Runs.Seg != nil && js.Runs.Seg.Restarts == seg.Restarts {
+			continue
+		}
+		until := time.Time{}
+		if i+1 < len(old.Segments) { // nobody saw its end
+			until = old.Segments[i+1].Started
+		}
+		if end := js.Rec.Tag.Spec.Total; end > 0 && js.Runs.course.of == 0 && seg.DoneTo >= end && seg.Held(until) > 0 {
+			js.Runs.course = passedBefore(js.Runs.had, seg, seg.Held(until), end)
+		}
+		js.Runs.had += seg.Held(until)
+	}
+}
+
+// attained is what the job has had so far, in GPU-seconds.
+func (r *runs) attained(now time.Time) float64 {
+	if r.Seg == nil {
+		return r.had
+	}
+	return r.had + r.Seg.Held(now)
+}

@@ -1,0 +1,238 @@
+package track
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine/eligible"
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
+	"github.com/sluice-hpc/sluice/elastic/say"
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// Snapshot makes a snapshot of what was seen: all that a policy may decide by. What the snapshot
+// needs is folded before it, and what it says of jobs is noted after it, so that making it changes
+// nothing.
+func (st *State) Snapshot(v observe.Look, now time.Time) elastic.Snapshot {
+	st.prepare(now)
+	s, doubted := st.build(v, now)
+	note(st.ByID, &s, doubted)
+	return s
+}
+
+// prepare brings up to date what a snapshot reads and does not work out itself. It comes BEFORE
+// each one, since an order that was taken between two effects may have brought a job.
+func (st *State) prepare(now time.Time) {
+	closeArrays(st.ByID)
+	for _, js := range st.Ordered() {
+		if !js.lives() {
+			continue
+		}
+		st.Learnt.Fit(st.KeysOf(js.Rec), now)
+		delete(js.Tells.Problem, "constraint")
+		if why := eligible.Unreadable(js.Shown.Slurm.Constraint); why != nil {
+			js.Tells.Problem["constraint"] = say.Reason(why, now)
+		}
+	}
+}
+
+// note remembers of a snapshot when the next cycle is due, and the curves that were made for it.
+func note(known Known, s *elastic.Snapshot, doubted map[elastic.JobID]lazyCurve) {
+	for i := range s.Jobs {
+		if js := known[s.Jobs[i].ID]; js != nil {
+			js.Placing.blocked, js.Placing.Refused.Idle = s.Jobs[i].Blocked, s.Jobs[i].Refused.Idle
+		}
+	}
+	for id, lazy := range doubted {
+		known[id].Learnt.Lazy = lazy
+	}
+}
+
+// build gathers everything the decision may depend on. It changes nothing: the same state
+// and the same view give the same snapshot. doubted are curves to be kept for the next one.
+func (st *State) build(v observe.Look, now time.Time) (s elastic.Snapshot, doubted map[elastic.JobID]lazyCurve) {
+	s = elastic.Snapshot{Now: now, By: st.Rules.By, Before: st.Last.Now, Away: st.away, Began: st.Began, Limits: st.Rules.Limits}
+	s.Nodes = eligible.Returned(eligible.Fit(eligible.Inventory(v.Jobs, v.Nodes), st.Health.Findings(st.Rules.Health)), st.Lost, settling, now)
+	s.Jobs = slices.Grow(s.Jobs, living(st.Jobs))
+	for _, js := range st.Ordered() {
+		if js.lives() {
+			s.Jobs = append(s.Jobs, st.JobOf(js, now))
+		}
+	}
+	s.Intents = slices.Clone(st.Open)
+	s = s.Lent()
+	s.Due = slices.Concat(st.revivals(now), st.clearings(now), st.savings(now))
+	eligible.Ordinary(&s, ordinary(st.ByID, v.Jobs), v.Nodes, &st.Last)
+	eligible.PerNode(st.Site.Limits, s.Nodes)
+	look := st.LookFor(&s, v)
+	for i := range s.Jobs {
+		if own, known := look.Own[s.Jobs[i].ID]; known {
+			own.Refused = eligible.Refused(own.Refused, &s.Jobs[i], &s)
+			look.Own[s.Jobs[i].ID] = own
+		}
+	}
+	s.Caps = look.Caps(&s)
+	eligible.Spread(&s)
+	look.Choose(&s)
+	doubted = expect(st.ByID, &s)
+	look.Restrict(&s)
+	return s, doubted
+}
+
+// ordinary are the jobs that are not sluice's.
+func ordinary(known Known, jobs []slurm.Job) (out []slurm.Job) {
+	for _, sj := range jobs {
+		if js := known[elastic.JobID(sj.ID)]; js == nil || !js.Shown.Seen || js.Shown.Disown {
+			out = append(out, sj)
+		}
+	}
+	return out
+}
+
+// LookFor is what decides what the jobs of a snapshot may have.
+func (st *State) LookFor(s *elastic.Snapshot, v observe.Look) *eligible.Look {
+	l := &eligible.Look{
+		Jobs: v.Jobs, Nodes: v.Nodes, Own: make(map[elastic.JobID]eligible.Job, len(s.Jobs)), Site: st.Site,
+		Limited: st.HasLimiter, Edge: st.Rules.Edge, Open: st.Open, Arrays: eligible.Arriving(tasks(st.ByID)), Ahead: st.ahead,
+	}
+	for i := range s.Jobs {
+		if js := st.ByID[s.Jobs[i].ID]; js != nil {
+			l.Own[s.Jobs[i].ID] = st.Rules.eligibleJob(js, s.Now)
+		}
+	}
+	return l
+}
+
+// eligibleJob is a job as far as it decides what the job may have.
+func (ru *Rules) eligibleJob(js *Job, now time.Time) eligible.Job {
+	return eligible.Job{
+		Slurm: &js.Shown.Slurm, Counts: js.Shown.Seen && js.lives(), Partitions: js.Rec.Partition, Types: js.Rec.Tag.Spec.Types, UID: js.Rec.UID,
+		Array: js.Rec.Tag.Spec.Array, Ran: !js.Rec.FirstRun.IsZero(), Unread: js.Mail.unreadSince(now), Refused: js.Placing.Refused, Holders: js.Placing.holders, Lead: ru.lead(js),
+	}
+}
+
+// tasks are all jobs that are known, as tasks of their arrays.
+func tasks(known Known) iter.Seq[eligible.Task] {
+	return func(yield func(eligible.Task) bool) {
+		for _, js := range known {
+			if !yield(eligible.Task{ID: js.Rec.ID, UID: js.Rec.UID, Array: js.Rec.Tag.Spec.Array, Submitted: js.Rec.Submitted, Lives: js.lives()}) {
+				return
+			}
+		}
+	}
+}
+
+// closeArrays notes of open arrays that all of their tasks are there. It outlasts them.
+func closeArrays(known Known) {
+	for _, id := range eligible.Arriving(tasks(known)).Complete() {
+		js := known[id]
+		js.Rec.Tag.Spec.Array.Open, js.PendingTag, js.Dirty = false, true, true
+	}
+}
+
+// lives reports whether decisions are about the job.
+func (js *Job) lives() bool { return js.Rec.Ended.IsZero() && !js.Shown.Disown }
+
+func living(jobs map[string]*Job) (n int) {
+	for _, js := range jobs {
+		if js.lives() {
+			n++
+		}
+	}
+	return n
+}
+
+// expect settles what is expected of jobs where nothing is said of the kind of node, as far
+// as the idleness of their GPUs does not speak against it. It returns the curves that it made.
+func expect(known Known, s *elastic.Snapshot) map[elastic.JobID]lazyCurve {
+	made := map[elastic.JobID]lazyCurve{}
+	s.Expect()
+	for i := range s.Jobs {
+		if js := known[s.Jobs[i].ID]; js != nil {
+			lazy, fresh := js.Learnt.Doubted(s.Jobs[i].Curve)
+			if s.Jobs[i].Curve = lazy.Curve; fresh {
+				made[s.Jobs[i].ID] = lazy
+			}
+		}
+	}
+	return made
+}
+
+// deafRest is how many grace periods a job that did not answer is left alone, and
+// deafMost how often that doubles at most.
+const deafRest, deafMost = 10, 6
+
+// JobOf is one job as decisions see it. Its curve has been fitted (see prepare).
+func (st *State) JobOf(js *Job, now time.Time) elastic.Job {
+	r, sj := js.Rec, js.Shown.Slurm
+	j := elastic.Job{
+		ID: r.ID, Name: r.Name, User: r.User, UID: r.UID, Partition: st.Site.OpenTo(sj, r.Partition).Partition, Spec: r.Tag.Spec,
+		Directive: r.Tag.Directive, Incarnation: r.Tag.Incarnation,
+		Phase: PhaseOf(sj), State: string(sj.State), Reason: sj.Reason, Restarts: sj.Restarts, Eligible: sj.Eligible, PassAsked: js.Placing.PassAsked,
+		Submitted: r.Submitted, Begun: r.FirstRun, Started: sj.Start, TimeLeft: sj.TimeLeft, TimeLimit: sj.TimeLimit,
+		Speaks: r.Speaks || r.Tag.Spec.Signal != "", Deaf: r.Deaf, Done: r.Done,
+		Curve: st.Learnt.Curve(st.KeysOf(r)), MIG: js.Learnt.Gauged.mig, OnUnfitGPU: js.Learnt.ailing, Price: r.Price, Moved: r.Moved, Rest: Later(js.Placing.rest, js.Placing.unheard),
+		Asked: cmp.Or(r.Tag.Directive.Pin, r.Tag.Spec.Min), Attained: js.Runs.attained(now), Reached: js.Runs.course.reached, Stretch: st.Lengths.stretchOf(r, now),
+	}
+	j.Billing = sj.Billing
+	j.Promised, j.Licenses = r.Promised, slurm.LicenseNames(sj.Licenses)
+	m := st.Site.Memory[sj.ID]
+	j.Memory = elastic.Memory{PerNodeMB: m.PerNode, PerCPUMB: m.PerCPU, PerGPUMB: m.PerGPU}
+	// A deaf job is asked again after a rest: disks get room, users repair. The rest
+	// doubles each time, or one that saves for longer than it lasts would do nothing else.
+	if rest := deafRest * st.Rules.Limits.Grace << min(max(0, r.Deaf-st.Rules.Limits.DeafAfter), deafMost); r.Deaf >= st.Rules.Limits.DeafAfter && now.Sub(r.Moved) > rest {
+		j.Deaf = st.Rules.Limits.DeafAfter - 1
+	}
+	if j.Unproven = !st.proven(js); j.Unproven && j.Phase == elastic.Held && j.Directive.Pin == 0 {
+		j.Grown, j.Spec = j.Spec, j.Spec.AtMinimum()
+	}
+	j.MaxNodes = j.Spec.Nodes
+	j.Lingers, j.HeldBefore = st.Open.lingers(js), js.Shown.waited
+	j.UserHold = j.Phase == elastic.Running && sj.Held && !js.Placing.Hold
+	// While a job is being cleaned away Slurm counts its GPUs as free already,
+	// so they must not be taken off what others use.
+	if sj.OnNodes() && !sj.Completing {
+		j.Place = r.Place
+	}
+	if j.Phase == elastic.Held && sj.Reason == eligible.HeldByAdmin && !r.Barred {
+		j.Directive.Hold = true
+	}
+	j.Spoke, j.Unread, j.Quiet = js.Mail.runner.word.State != "", js.Mail.unreadSince(now), js.Mail.quietSince(now)
+	if js.Mail.runner.ok {
+		j.Heartbeat, j.Resumed, j.RunnerOf = js.Mail.runner.word.Beat, js.Mail.runner.word.Resumed, js.Mail.runner.word.Incarnation
+		j.Choosing, j.RetryAt = js.Mail.runner.chooses(), js.Mail.retryAt(now)
+		j.Rhythm = time.Duration(js.Mail.runner.word.Rhythm * float64(time.Second))
+		j.SavesEvery = time.Duration(js.Mail.runner.word.Every * float64(time.Second))
+		j.SaveCost = time.Duration(js.Mail.runner.word.Cost * float64(time.Second))
+		if a := js.Mail.runner.word.Answer; a != nil {
+			j.Saved = elastic.Saved{Request: a.Request, Checkpoint: a.Checkpoint, Error: a.Error, Committed: a.Committed}
+		}
+	}
+	return j
+}
+
+// chooses reports whether a runner spoke that has yet to find the checkpoint to start from.
+func (w runnerWord) chooses() bool {
+	return w.ok && w.word.State == checkpoint.Starting && w.word.Resumed == ""
+}
+
+// PhaseOf is where a job stands by what Slurm shows of it.
+func PhaseOf(sj slurm.Job) elastic.Phase {
+	switch {
+	case sj.Completing:
+		return elastic.Completing
+	case sj.State == slurm.Running:
+		return elastic.Running
+	case sj.State == slurm.Suspended:
+		return elastic.Suspended
+	case sj.State == slurm.Pending && sj.Held:
+		return elastic.Held
+	case sj.State == slurm.Pending:
+		return elastic.Queued
+	}
+	return elastic.Ended
+}

@@ -1,0 +1,129 @@
+package track
+
+import (
+	"testing"
+	"time"
+
+	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine/event"
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+const ownToken = "0123456789abcdef0123456789abcdef"
+
+// tagged is job id of user 5 as Slurm shows it, with the comment of a tag.
+func tagged(id slurm.JobID, inc, min string) slurm.Job {
+	return slurm.Job{ID: id, UID: 5, User: "ann", Name: "train", Partition: "gpu", State: slurm.Pending, Held: true, Submit: noon,
+		Comment: "sluice/1 id=" + ownToken + " inc=" + inc + " min=" + min}
+}
+
+// TestTakeUp: whose job a token is, is settled before the job is taken up: a token belongs to one job
+// and to the user that owns its folder.
+func TestTakeUp(t *testing.T) {
+	own := observe.Box{Token: ownToken, UID: 5}
+	for _, c := range []struct {
+		name   string
+		sj     slurm.Job
+		owners map[observe.Box]error
+		taken  bool
+	}{
+		{"its own", tagged(7, "0", "1"), nil, true},
+		{"its folder is another user's", tagged(7, "0", "1"), map[observe.Box]error{own: checkpoint.ErrOwner}, false},
+		{"its folder does not answer", tagged(7, "0", "1"), map[observe.Box]error{own: &observe.Unanswered{Since: noon}}, false},
+		{"its folder cannot be read", tagged(7, "0", "1"), map[observe.Box]error{own: checkpoint.ErrShortened}, true},
+		{"it ended before it was seen", func() slurm.Job { sj := tagged(7, "0", "1"); sj.State = slurm.Completed; return sj }(), nil, false},
+		{"its comment cannot be read", tagged(7, "0", "x"), nil, false},
+		{"an array that is not split yet", func() slurm.Job { sj := tagged(7, "0", "1"); sj.Array = true; return sj }(), nil, false},
+		{"without a tag", slurm.Job{ID: 7, UID: 5, State: slurm.Pending, Comment: "mine"}, nil, false},
+	} {
+		st := New(Rules{}, nil, func(event.Event) {})
+		st.Match([]slurm.Job{c.sj}, c.owners, noon)
+		js := st.ByID[7]
+		if taken := js != nil; taken != c.taken || taken && (js.Rec.Token != ownToken || js.Rec.User != "ann" || !js.Rec.Submitted.Equal(noon) || js.Rec.Restarts != -1 || !js.Dirty) {
+			t.Errorf("%s: taken up: %v", c.name, taken)
+		}
+	}
+}
+
+// TestASecondClaimant: a job that carries the token of another is left alone, whoever's it is, and
+// the one that has it goes on.
+func TestASecondClaimant(t *testing.T) {
+	for _, uid := range []uint32{5, 6} {
+		st := New(Rules{}, nil, func(event.Event) {})
+		second := tagged(8, "0", "2")
+		second.UID = uid
+		st.Match([]slurm.Job{tagged(7, "0", "1"), second}, nil, noon)
+		if st.ByID[8] != nil || st.ByID[7] == nil || st.ByID[7].Rec.Tag.Spec.Min != 1 || !st.ByID[7].Shown.Seen {
+			t.Errorf("of user %d: %v, %+v", uid, st.ByID[8], st.ByID[7])
+		}
+	}
+}
+
+// TestTheRecordKnowsBetter: what a comment says of orders and incarnations is older than the record
+// where they differ, and the comment is written anew; its spec counts.
+func TestTheRecordKnowsBetter(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		inc, min    string
+		incarnation int
+		pending     bool
+	}{
+		{"as written", "3", "1", 3, false},
+		{"an older incarnation", "2", "1", 3, true},
+		{"a newer incarnation", "4", "1", 4, false},
+		{"another size", "3", "2", 3, false},
+	} {
+		st := New(Rules{}, nil, func(event.Event) {})
+		st.Match([]slurm.Job{tagged(7, "3", "1")}, nil, noon)
+		js := st.ByID[7]
+		js.Dirty = false
+		st.Match([]slurm.Job{tagged(7, c.inc, c.min)}, nil, noon)
+		if js.Rec.Tag.Incarnation != c.incarnation || js.PendingTag != c.pending || (js.Rec.Tag.Spec.Min == 2) != (c.min == "2") {
+			t.Errorf("%s: %+v, to be written: %v", c.name, js.Rec.Tag, js.PendingTag)
+		}
+		if changed := c.incarnation != 3 || c.min != "1"; js.Dirty != changed {
+			t.Errorf("%s: to be saved: %v", c.name, js.Dirty)
+		}
+	}
+	st := New(Rules{}, nil, func(event.Event) {})
+	st.Match([]slurm.Job{tagged(7, "3", "1")}, nil, noon)
+	js := st.ByID[7]
+	js.Rec.Tag.Directive = elastic.Directive{Pin: 2}
+	st.Match([]slurm.Job{tagged(7, "3", "1")}, nil, noon)
+	if js.Rec.Tag.Directive.Pin != 2 || !js.PendingTag {
+		t.Errorf("an order that the comment lacks: %+v", js.Rec.Tag)
+	}
+}
+
+// TestTakenAway: a job whose tag is removed is let go of, and taken up again when it is back; one of
+// another user with the same number, or one that ended, changes nothing.
+func TestTakenAway(t *testing.T) {
+	bare := slurm.Job{ID: 7, UID: 5, State: slurm.Running, Submit: noon}
+	st := New(Rules{}, nil, func(event.Event) {})
+	st.Match([]slurm.Job{tagged(7, "0", "1")}, nil, noon)
+	js := st.ByID[7]
+	for _, c := range []struct {
+		name   string
+		shown  slurm.Job
+		ended  time.Time
+		seen   bool
+		disown bool
+	}{
+		{"removed", bare, time.Time{}, true, true},
+		{"back", tagged(7, "0", "1"), time.Time{}, true, false},
+		{"unreadable", tagged(7, "0", "x"), time.Time{}, true, false},
+		{"another user's", slurm.Job{ID: 7, UID: 6, Submit: noon}, time.Time{}, false, false},
+		{"of a job that ended", bare, noon, false, false},
+	} {
+		js.Rec.Ended = c.ended
+		st.Match([]slurm.Job{c.shown}, nil, noon)
+		if js.Shown.Seen != c.seen || js.Shown.Disown != c.disown {
+			t.Errorf("%s: seen %v, let go of %v", c.name, js.Shown.Seen, js.Shown.Disown)
+		}
+		if told := js.Tells.Problem["comment"] != ""; c.seen && told != (c.shown.Comment != tagged(7, "0", "1").Comment) {
+			t.Errorf("%s: its user is told: %v", c.name, told)
+		}
+	}
+}

@@ -1,0 +1,87 @@
+package watch
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic/engine/event"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
+	"github.com/sluice-hpc/sluice/elastic/engine/track"
+)
+
+// Load fetches what the journal remembers, once, before anything is observed.
+func (w *Watch) Load(ctx context.Context, now time.Time) error {
+	if w.Loaded {
+		return nil
+	}
+	records, err := w.Observer.Journal.Jobs(ctx, now.Add(-track.EndedMemory))
+	if err != nil {
+		return fmt.Errorf("reading the journal: %w", err)
+	}
+	open, err := w.Observer.Journal.Open(ctx)
+	if err != nil {
+		return fmt.Errorf("reading the journal's open moves: %w", err)
+	}
+	for _, in := range open {
+		if err := in.Known(); err != nil {
+			return fmt.Errorf("reading the journal's open moves: %w; nothing is started or moved until the newer sluice runs again", err)
+		}
+	}
+	written, err := w.Observer.Journal.Written(ctx)
+	if err != nil {
+		return fmt.Errorf("reading the journal's moves: %w", err)
+	}
+	if w.Kept, err = w.Observer.Journal.Health(ctx); err != nil {
+		return fmt.Errorf("reading what the journal knows of nodes' GPUs: %w", err)
+	}
+	w.Health = w.Kept
+	answers, err := w.Observer.Journal.Answers(ctx)
+	if err != nil {
+		return fmt.Errorf("reading which scripts and models have answered: %w", err)
+	}
+	if err := w.recallLengths(ctx, now); err != nil {
+		return err
+	}
+	for _, a := range answers {
+		w.Answers[journal.AnswerKey{UID: a.UID, Key: a.Key}] = a.At
+	}
+	for _, r := range records {
+		js := &track.Job{Rec: r}
+		if n := written[r.ID]; n > r.Tag.Incarnation { // an earlier life ended before it kept the record
+			js.Rec.Tag.Incarnation, js.Dirty = n, true
+		}
+		w.Remember(js)
+		if !r.Ended.IsZero() {
+			js.HeardLast(w.Observer.WordsNow([]observe.Box{js.Box()})[0])
+		}
+		if js.Forgotten() {
+			w.AskAgain(now)
+		}
+	}
+	w.Open, w.Loaded = open, true
+	track.PerhapsAsked(w.Open, now)
+	w.PerhapsHolding(now)
+	for _, in := range open {
+		w.Tell(now, in.Job, "taken", track.TakenUp(in), event.OfTaken(in))
+	}
+	return nil
+}
+
+// lengthsMemory is how far back ended jobs are read for it when the daemon starts.
+const lengthsMemory = 30 * 24 * time.Hour
+
+// recallLengths reads what the users' ended jobs took of what they had declared.
+func (w *Watch) recallLengths(ctx context.Context, now time.Time) error {
+	records, err := w.Observer.Journal.Jobs(ctx, now.Add(-lengthsMemory))
+	if err != nil {
+		return fmt.Errorf("reading how long ended jobs took: %w", err)
+	}
+	for _, r := range records {
+		if !r.Ended.IsZero() {
+			w.Lengths.Note(r)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,77 @@
+package watch
+
+import (
+	"context"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic/engine/execute"
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
+	"github.com/sluice-hpc/sluice/elastic/engine/track"
+)
+
+// Watch looks at the cluster and takes in what it sees: track asks, observe answers.
+type Watch struct {
+	*track.State
+	Observer observe.Observer
+	Executor execute.Executor // settle what has to be on record before the next question
+	Loaded   bool             // what the journal remembers
+}
+
+// Observe asks Slurm twice and reads what the jobs wrote. Each part of what is read is taken in
+// before the next, for what is read next depends on it.
+func (w *Watch) Observe(ctx context.Context, now time.Time) (seen observe.Look, err error) {
+	if seen, err = w.lookAtCluster(ctx); err != nil {
+		return observe.Look{}, err
+	}
+	w.Lost.Note(seen.Nodes, now)
+	w.Match(seen.Jobs, w.Observer.Owners(w.Claims(seen.Jobs)), now)
+	w.AskLimits(ctx, w.LimitsOld(seen.Jobs), now)
+	if err := w.lookForMissing(ctx, now); err != nil {
+		return observe.Look{}, err
+	}
+	w.lookUpForgotten(ctx, now)
+	placeless := w.Placeless(now)
+	track.HeardSplits(placeless, w.Observer.Details(ctx, track.IdsOf(placeless)))
+	writing := w.Writing()
+	w.HeardRunners(writing, w.Observer.Words(track.BoxesOf(writing)), now)
+	w.ReadProgress(writing, now)
+	w.TellUnread(now)
+	return seen, nil
+}
+
+// lookAtCluster asks for jobs, and for nodes unless those of the look before serve.
+func (w *Watch) lookAtCluster(ctx context.Context) (observe.Look, error) {
+	jobs, err := w.Observer.Slurm.Jobs(ctx)
+	if err != nil {
+		return observe.Look{}, err
+	}
+	observe.LetIn(w.Observer.Between)
+	if w.SawJobs(jobs) {
+		return observe.Look{Jobs: jobs, Nodes: w.Seen.Nodes, Old: true}, nil
+	}
+	// Asked second, so that GPUs a job of the first answer has left show free.
+	nodes, err := w.Observer.Nodes(ctx)
+	if err != nil {
+		return observe.Look{}, err
+	}
+	w.SawNodes(nodes)
+	return observe.Look{Jobs: jobs, Nodes: nodes}, nil
+}
+
+// Fold brings what is known up to what was seen.
+func (w *Watch) Fold(ctx context.Context, seen observe.Look, now time.Time) {
+	histories := w.Observer.Histories(ctx, track.TokensOf(w.Ordered(), w.WantsHistory))
+	ends := w.Ends(now)
+	words := map[string]observe.Word{}
+	for i, last := range w.Observer.WordsNow(track.BoxesOf(ends)) {
+		words[ends[i].Rec.Token] = last
+	}
+	w.State.Fold(histories, words, now)
+	for _, js := range ends {
+		w.Executor.ForgetFolder(js)
+	}
+	w.FoldAnswers(now)
+	w.Reconsider(seen)
+	w.HearGPUs(now)
+	w.Learnt.Foresee(w.LivingKeys(), now)
+}

@@ -1,7 +1,0 @@
-//go:build race
-
-package sim_test
-
-// underRace: the race detector makes everything ten times slower, so that large counts
-// are a fifth of what they are else.
-const underRace = true

@@ -1,0 +1,148 @@
+package world_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+	"github.com/sluice-hpc/sluice/elastic/world"
+	"github.com/sluice-hpc/sluice/elastic/world/records"
+	"github.com/sluice-hpc/sluice/slurm"
+	"github.com/sluice-hpc/sluice/slurm/fake"
+)
+
+// forgetting is a client whose slurmctld is killed right after the n-th release, which it
+// had not saved.
+type forgetting struct {
+	slurm.Client
+	world *world.World
+	n     *int
+}
+
+func (f forgetting) Release(ctx context.Context, id slurm.JobID) error {
+	if *f.n == stopIsNext {
+		return f.Client.Release(ctx, id)
+	}
+	f.world.Slurm.Save()
+	err := f.Client.Release(ctx, id)
+	if *f.n--; *f.n == 0 {
+		f.world.Slurm.Forget()
+	}
+	return err
+}
+
+// RequeueHold is forgotten likewise, as if it were the n-th release.
+func (f forgetting) RequeueHold(ctx context.Context, id slurm.JobID) error {
+	if *f.n != stopIsNext {
+		return f.Client.RequeueHold(ctx, id)
+	}
+	f.world.Slurm.Save()
+	err := f.Client.RequeueHold(ctx, id)
+	*f.n = 0
+	f.world.Slurm.Forget()
+	return err
+}
+
+// stopIsNext says that the next stop is forgotten, and no release.
+const stopIsNext = 1000
+
+// waits is the same with commands that wait for slurmctld by themselves, as Slurm's do for
+// a backup to take over.
+type waits struct {
+	forgetting
+	looks *int // the release is forgotten right before so many looks; 0 = at once
+}
+
+func (f waits) Release(ctx context.Context, id slurm.JobID) error {
+	if *f.n != 1 || *f.looks == 0 {
+		return f.forgetting.Release(ctx, id)
+	}
+	f.world.Slurm.Save()
+	*f.n--
+	return f.Client.Release(ctx, id)
+}
+
+func (f waits) Jobs(ctx context.Context) ([]slurm.Job, error) {
+	if *f.n == 0 && *f.looks > 0 {
+		if *f.looks--; *f.looks == 0 {
+			f.world.Slurm.Forget()
+		}
+	}
+	for {
+		jobs, err := f.Client.Jobs(ctx)
+		if !errors.Is(err, slurm.ErrControllerDown) {
+			return jobs, err
+		}
+		f.world.Slurm.Advance(time.Second)
+	}
+}
+
+// oneDay is a fault that no test lives to see: it tells the checks that this slurmctld may
+// count restarts anew.
+var oneDay = fake.MustParse("at 24h0m0s: forget 1s")
+
+// TestReleaseForgotten: slurmctld is killed right after it released a job, and comes back
+// with the job held. Nobody but sluice held it: it is started again, and not left waiting
+// for its user.
+func TestReleaseForgotten(t *testing.T) {
+	for i, what := range []string{"its start", "its resize", "its start, and commands wait", "its resize, and commands wait",
+		"its start, once it was seen, and commands wait", "its resize, once it was seen, and commands wait"} {
+		t.Run(what, func(t *testing.T) {
+			n, wait, looks := 1+i%2, i >= 2, i/4*2
+			w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{Seed: 7, Nodes: fake.Grid(2, 4), Faults: oneDay}})
+			d := boot(t, w, new(journal.Memory), "knapsack", func(c *engine.Config) {
+				f := forgetting{c.Slurm, w, &n}
+				if c.Slurm = f; wait {
+					c.Slurm = waits{f, &looks}
+				}
+			})
+			job := w.Submit(world.Job{User: "alice", Spec: elastic.Spec{Min: 1, Max: 2, Total: 400}, Model: world.Amdahl(400, 0.05)})
+			d.drive(t, time.Minute)
+			if n > 0 {
+				d.pin(t, job, 1)
+			}
+			d.drive(t, 4*time.Minute)
+			got, log := d.of(t, job).Job, d.log.String()
+			if got.Phase != elastic.Running || got.Directive.Hold || n > 0 || strings.Contains(log, "blind") == wait {
+				t.Errorf("%s, held by its user %t, %d releases too few\n%s", got.Phase, got.Directive.Hold, n, log)
+			}
+			for _, bad := range w.Check() {
+				t.Error(bad)
+			}
+		})
+	}
+}
+
+// TestStopForgotten: slurmctld is killed right after it stopped a job for its move. The job,
+// whose script ended by the stop's signal, is called failed by one that knows of no stop: it
+// is brought back, and trains on from the checkpoint that it made for the move.
+func TestStopForgotten(t *testing.T) {
+	for _, kind := range []string{"fails", "fails, and commands wait"} {
+		t.Run(kind, func(t *testing.T) {
+			n, wait := stopIsNext, kind != "fails"
+			w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{Seed: 7, Nodes: fake.Grid(2, 4), Faults: oneDay}})
+			d := boot(t, w, new(journal.Memory), "knapsack", func(c *engine.Config) {
+				f := forgetting{c.Slurm, w, &n}
+				if c.Slurm = f; wait {
+					c.Slurm = waits{f, new(int)}
+				}
+			})
+			job := w.Submit(world.Job{User: "alice", Spec: elastic.Spec{Min: 1, Max: 2, Total: 400}, Model: world.Amdahl(400, 0.05)})
+			d.drive(t, time.Minute)
+			d.pin(t, job, 1)
+			d.drive(t, 4*time.Minute)
+			got, log := d.of(t, job).Job, d.log.String()
+			if got.Phase != elastic.Running || got.GPUs() != 1 || n > 0 || !strings.Contains(log, "brought back") {
+				t.Errorf("%s on %d GPUs\n%s\n%s", got.Phase, got.GPUs(), log, w.Slurm.LogText())
+			}
+			for _, bad := range w.Check() {
+				t.Error(bad)
+			}
+		})
+	}
+}

@@ -1,0 +1,90 @@
+package world_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+	"github.com/sluice-hpc/sluice/elastic/world"
+	"github.com/sluice-hpc/sluice/elastic/world/records"
+	"github.com/sluice-hpc/sluice/slurm"
+	"github.com/sluice-hpc/sluice/slurm/fake"
+)
+
+// amnesic is a client whose slurmctld saved its state right before the next stop, and is
+// killed right after the release that follows.
+type amnesic struct {
+	slurm.Client
+	world *world.World
+	armed *bool
+	saved bool
+}
+
+func (a *amnesic) RequeueHold(ctx context.Context, id slurm.JobID) error {
+	if *a.armed {
+		a.world.Slurm.Save()
+		*a.armed, a.saved = false, true
+	}
+	return a.Client.RequeueHold(ctx, id)
+}
+
+func (a *amnesic) Release(ctx context.Context, id slurm.JobID) error {
+	err := a.Client.Release(ctx, id)
+	if a.saved {
+		a.world.Slurm.Forget()
+		a.saved = false
+	}
+	return err
+}
+
+// TestStopLongForgotten: slurmctld forgets that it stopped a job which had just begun, shows it
+// running, and does not ask the node for half an hour. It is stopped again, and trains on from
+// the checkpoint that the move had made.
+func TestStopLongForgotten(t *testing.T) {
+	w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{Seed: 7, Nodes: fake.Grid(2, 4), Faults: oneDay}})
+	armed := false
+	d := boot(t, w, new(journal.Memory), "knapsack", func(c *engine.Config) {
+		c.Period, c.Slurm = time.Second, &amnesic{Client: c.Slurm, world: w, armed: &armed}
+	})
+	job := w.Submit(world.Job{User: "alice", Spec: elastic.Spec{Min: 2, Max: 4, Total: 4000}, Model: world.Amdahl(40, 0.05)})
+	d.drive(t, 8*time.Second)
+	armed = true
+	d.pin(t, job, 2)
+	d.drive(t, 5*time.Minute)
+	got, log := d.of(t, job), d.log.String()
+	if !strings.Contains(log, "Slurm forgot that it was stopped") {
+		t.Fatalf("nobody noticed: %s, %s\n%s", got.Job.Phase, sentence(got.Why), log)
+	}
+	if runs := job.Runs(); got.Job.Phase != elastic.Running || got.Job.GPUs() != 2 || len(runs) != 2 || got.Job.Resumed == "" {
+		t.Errorf("%s on %d GPUs after %d runs, resumed from %q\n%s", got.Job.Phase, got.Job.GPUs(), len(runs), got.Job.Resumed, log)
+	}
+	for _, bad := range w.Check() {
+		t.Error(bad)
+	}
+}
+
+// TestStopForgottenMeanwhile: slurmctld is killed right after it stopped a job for its move, and
+// sluiced with it. By the time sluiced is back the job has been called failed for minutes.
+func TestStopForgottenMeanwhile(t *testing.T) {
+	n := stopIsNext
+	w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{Seed: 7, Nodes: fake.Grid(2, 4), Faults: oneDay}})
+	store := new(journal.Memory)
+	d := boot(t, w, store, "knapsack", func(c *engine.Config) { c.Slurm = forgetting{c.Slurm, w, &n} })
+	job := w.Submit(world.Job{User: "alice", Spec: elastic.Spec{Min: 1, Max: 2, Total: 400}, Model: world.Amdahl(400, 0.05)})
+	d.drive(t, time.Minute)
+	d.pin(t, job, 1)
+	for n > 0 {
+		d.drive(t, time.Second)
+	}
+	w.Advance(4 * time.Minute)
+	again := boot(t, w, store, "knapsack")
+	again.drive(t, 4*time.Minute)
+	got, log := again.of(t, job).Job, d.log.String()+again.log.String()
+	if got.Phase != elastic.Running || got.Resumed == "" || !strings.Contains(log, "brought back") {
+		t.Errorf("%s, resumed from %q\n%s\n%s", got.Phase, got.Resumed, log, w.Slurm.LogText())
+	}
+}

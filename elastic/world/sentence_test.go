@@ -1,0 +1,11 @@
+package world_test
+
+import (
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic/reason"
+	"github.com/sluice-hpc/sluice/elastic/say"
+)
+
+// sentence is a reason in English.
+func sentence(r reason.Reason) string { return say.Reason(r, time.Time{}) }

@@ -1,0 +1,140 @@
+package story
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic/world"
+	"github.com/sluice-hpc/sluice/elastic/world/records"
+	"github.com/sluice-hpc/sluice/slurm"
+	"github.com/sluice-hpc/sluice/slurm/fake"
+)
+
+// judge looks at what became of every job.
+func (p *play) judge() {
+	for _, f := range p.w.Findings() {
+		if !p.stopForgotten(f) && !p.neverKept(f) {
+			p.out.Broken = append(p.out.Broken, f.Text)
+		}
+	}
+	last := map[slurm.JobID]fake.End{}
+	for _, end := range p.w.Slurm.Ends() {
+		last[end.Job] = end
+	}
+	for i, job := range p.jobs {
+		if job == nil {
+			p.broken("I2 job %d was never handed in", i)
+			continue
+		}
+		j := p.s.Jobs[i]
+		p.placed(i)
+		switch state := last[job.ID()].State; {
+		case p.exempt(i):
+		case !job.Ended():
+			d, _ := p.w.User("root").Job(p.ctx, job.ID())
+			p.broken("I2 job %d never ended: %s held=%t %s, %g of %g done", i, d.State, d.Held, d.Reason, job.Done(), j.Total)
+		case state == slurm.Completed || p.called(p.cancelled, i):
+		case state == slurm.Timeout && (j.Limit > 0 || p.timed()):
+		case state == slurm.Failed && p.killed[i]:
+		case state == slurm.Failed && p.slurmsDoing(i, last[job.ID()]):
+		default:
+			p.broken("I2 job %d ended as %s with %g of %g done", i, state, job.Done(), j.Total)
+		}
+	}
+}
+
+// slurmsDoing reports whether the job failed by Slurm's doing in a way that sluice cannot
+// mend: nobody looks after the job, Slurm had forgotten the end before sluiced could mend it,
+// or slurmctld forgot a stop that its user asked for, of which sluice never knew.
+func (p *play) slurmsDoing(i int, end fake.End) bool {
+	switch end.Why.What {
+	case fake.NoStep:
+		return p.unmanaged(i) || p.d.missed(end.At)
+	case fake.Forgotten:
+		return p.d.missed(end.At) || p.usersStop(i)
+	}
+	return false
+}
+
+// usersStop reports whether the job's user stopped its last run.
+func (p *play) usersStop(i int) bool {
+	runs := p.jobs[i].Runs()
+	return len(runs) > 0 && runs[len(runs)-1].Why.By == p.s.Jobs[i].User
+}
+
+// stopForgotten reports whether what is broken came of a stop that slurmctld carried out
+// late, and of which nobody could know any more, the store being another by then, or who
+// told the job to train on knew nothing of it: a second daemon with a store of its own. What
+// the job did for these seconds is lost.
+func (p *play) stopForgotten(f world.Finding) bool {
+	late := slices.ContainsFunc(p.plan, func(f fake.Fault) bool { return f.Kind == fake.Late && f.On == "scontrol requeuehold" })
+	return late && (p.replaced() || p.s.has("second daemon")) && f.Kind == world.StoppedUnsaved
+}
+
+// neverKept reports whether what is broken is the silence about a job whose record the store
+// refused until the daemon was stopped: the next daemon never heard of it.
+func (p *play) neverKept(f world.Finding) bool {
+	return f.Kind == records.Unnoticed &&
+		slices.ContainsFunc(p.s.Acts, func(a Act) bool {
+			return a.What == "daemon is stopped" && slices.ContainsFunc(p.s.Windows, func(w Window) bool {
+				return w.Where == "store" && w.How != "" && w.At < a.At && w.At+w.For+2*p.s.Period > a.At
+			})
+		})
+}
+
+// called reports whether that was done to the job, or to another of its number: who
+// names a job that slurmctld has forgotten means the one that has its number since.
+func (p *play) called(done map[int]bool, i int) bool {
+	for k, job := range p.jobs {
+		if done[k] && job != nil && job.ID() == p.jobs[i].ID() {
+			return true
+		}
+	}
+	return false
+}
+
+// succeeded reports whether Slurm gave the job's number to a later one.
+func (p *play) succeeded(i int) bool {
+	for k, other := range p.jobs {
+		if k != i && other != nil && other.ID() == p.jobs[i].ID() && p.handed[k] > p.handed[i] {
+			return true
+		}
+	}
+	return false
+}
+
+// forgotten reports whether slurmctld forgot the job altogether, or gave its number
+// to another: it was handed in after what slurmctld remembers.
+func (p *play) forgotten(i int) bool {
+	if !p.s.forgetful() {
+		return false
+	}
+	for _, f := range p.plan {
+		if f.Kind == fake.Forget && p.jobs[i] != nil && p.handed[i] >= f.At-f.For && p.handed[i] <= f.At+time.Minute {
+			return true
+		}
+	}
+	return false
+}
+
+// count sums up what happened.
+func (p *play) count() {
+	p.out.Simulated, p.out.Effects = p.now(), p.d.effects
+	for _, job := range p.w.Trainers() {
+		p.out.Runs += len(job.Runs())
+	}
+	for _, f := range p.plan {
+		struck := p.w.Slurm.Calls(f.On) >= f.Nth
+		if f.On == "" {
+			struck = p.now() >= f.At
+		}
+		if struck {
+			what := string(f.Kind)
+			if f.Kind != fake.Down && f.Kind != fake.Forget {
+				what = strings.TrimSpace(f.On + " " + what)
+			}
+			p.did("slurm: " + what)
+		}
+	}
+}

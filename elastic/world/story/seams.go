@@ -1,0 +1,162 @@
+package story
+
+import (
+	"context"
+	"time"
+
+	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
+	"github.com/sluice-hpc/sluice/elastic/learn/speed"
+	"github.com/sluice-hpc/sluice/elastic/reason"
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// crashed is what an effect panics with when the daemon is killed there.
+type crashed struct {
+	at    string
+	power bool
+}
+
+// cross is passed at every effect of the daemon's; effect is what would be done.
+func (d *daemon) cross(name string, effect func() error) error {
+	d.effects++
+	n := d.effects
+	for _, a := range d.strikes[n] {
+		if !d.play.letting { // people are done by then
+			d.play.do(a)
+		}
+	}
+	kill, dies := d.kills[n]
+	if dies {
+		d.play.out.Struck = append(d.play.out.Struck, n == d.began+1)
+	}
+	if dies && kill.Power {
+		d.losePower(name, effect)
+	}
+	if dies && !kill.After {
+		panic(crashed{at: name})
+	}
+	err := effect()
+	if dies {
+		panic(crashed{at: name})
+	}
+	return err
+}
+
+// Cross is passed at every effect: it does it, or not.
+type Cross func(name string, effect func() error) error
+
+// CountSlurm has every change through Slurm pass x. Reads pass by.
+func CountSlurm(c slurm.Client, x Cross) slurm.Client { return slurmSeam{c, x} }
+
+// CountMail has every write to the outbox pass x.
+func CountMail(m observe.Mailbox, x Cross) observe.Mailbox { return mailSeam{m, x} }
+
+// The seams with effects counted in them.
+type (
+	slurmSeam struct {
+		slurm.Client
+		cross Cross
+	}
+	mailSeam struct {
+		observe.Mailbox
+		cross Cross
+	}
+	journalSeam struct {
+		Journal
+		d *daemon
+	}
+)
+
+func (c slurmSeam) Signal(ctx context.Context, id slurm.JobID, sig string, batch bool) error {
+	return c.cross("signal", func() error { return c.Client.Signal(ctx, id, sig, batch) })
+}
+
+func (c slurmSeam) RequeueHold(ctx context.Context, id slurm.JobID) error {
+	return c.cross("requeuehold", func() error { return c.Client.RequeueHold(ctx, id) })
+}
+
+func (c slurmSeam) Revive(ctx context.Context, id slurm.JobID) error {
+	return c.cross("revive", func() error { return c.Client.Revive(ctx, id) })
+}
+
+func (c slurmSeam) Clear(ctx context.Context, id slurm.JobID) error {
+	return c.cross("clear", func() error { return c.Client.Clear(ctx, id) })
+}
+
+func (c slurmSeam) Update(ctx context.Context, id slurm.JobID, u slurm.Update) error {
+	return c.cross("update", func() error { return c.Client.Update(ctx, id, u) })
+}
+
+func (c slurmSeam) Hold(ctx context.Context, id slurm.JobID) error {
+	return c.cross("hold", func() error { return c.Client.Hold(ctx, id) })
+}
+
+func (c slurmSeam) Release(ctx context.Context, id slurm.JobID) error {
+	return c.cross("release", func() error { return c.Client.Release(ctx, id) })
+}
+
+func (c slurmSeam) RequestPass(ctx context.Context, id slurm.JobID) error {
+	return c.cross("pass", func() error { return c.Client.RequestPass(ctx, id) })
+}
+
+func (c mailSeam) Ask(token string, r checkpoint.Request) error {
+	return c.cross("ask", func() error { return c.Mailbox.Ask(token, r) })
+}
+
+func (c mailSeam) Withdraw(token string) error {
+	return c.cross("withdraw", func() error { return c.Mailbox.Withdraw(token) })
+}
+
+func (c mailSeam) Aim(token string, t checkpoint.Target) error {
+	return c.cross("aim", func() error { return c.Mailbox.Aim(token, t) })
+}
+
+func (c mailSeam) Forget(token string) error {
+	return c.cross("forget", func() error { return c.Mailbox.Forget(token) })
+}
+
+// write is a write of the journal, on a disk that may refuse.
+func (c journalSeam) write(name string, effect func() error) error {
+	return c.d.cross(name, func() error {
+		if err := c.d.refuses("store"); err != nil {
+			return err
+		}
+		return effect()
+	})
+}
+
+func (c journalSeam) Intend(ctx context.Context, ins []elastic.Intent) (out []elastic.Intent, err error) {
+	err = c.write("intend", func() error { out, err = c.Journal.Intend(ctx, ins); return err })
+	return out, err
+}
+
+func (c journalSeam) Advance(ctx context.Context, in elastic.Intent) error {
+	return c.write("advance", func() error { return c.Journal.Advance(ctx, in) })
+}
+
+func (c journalSeam) Close(ctx context.Context, in elastic.Intent, how elastic.Outcome, why reason.Reason, at time.Time) error {
+	return c.write("close", func() error { return c.Journal.Close(ctx, in, how, why, at) })
+}
+
+func (c journalSeam) SaveJobs(ctx context.Context, r []journal.JobRecord) error {
+	return c.write("savejobs", func() error { return c.Journal.SaveJobs(ctx, r) })
+}
+
+func (c journalSeam) SaveSegments(ctx context.Context, s []journal.Segment) error {
+	return c.write("savesegments", func() error { return c.Journal.SaveSegments(ctx, s) })
+}
+
+func (c journalSeam) SaveHealth(ctx context.Context, h elastic.Health) error {
+	return c.write("savehealth", func() error { return c.Journal.SaveHealth(ctx, h) })
+}
+
+func (c journalSeam) SaveAnswers(ctx context.Context, a []journal.Answer) error {
+	return c.write("saveanswers", func() error { return c.Journal.SaveAnswers(ctx, a) })
+}
+
+func (c journalSeam) AddSamples(ctx context.Context, model string, s []speed.Sample) error {
+	return c.write("addsamples", func() error { return c.Journal.AddSamples(ctx, model, s) })
+}
