@@ -44,6 +44,26 @@ func TestEventsWakeAndAreLimited(t *testing.T) {
 	}
 }
 
+// TestTheLastEventIsSeen: the last jobs of a loop of submits are seen in a cycle soon after,
+// although their events are beyond the limit and the next cycle is far off.
+func TestTheLastEventIsSeen(t *testing.T) {
+	service := controltest.New()
+	client, ctx := client.Dial(serve(t, options(), service)), t.Context() // the clock stands
+	const burst = 20
+	for range burst + 5 {
+		if err := client.Event(ctx, 0, "submit"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for deadline := time.After(30 * time.Second); len(service.Asked()) <= burst; {
+		select {
+		case <-deadline:
+			t.Fatalf("%d cycles for %d submits: nothing looks at the last ones", len(service.Asked()), burst+5)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
 func TestMalformedRequests(t *testing.T) {
 	path := serve(t, options(), controltest.New())
 	for _, c := range []struct {

@@ -2,6 +2,7 @@ package control
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -59,4 +60,16 @@ func (b *buckets[K]) dropFull(now time.Time) {
 // level returns the number of tokens at now. A clock that was set back adds none.
 func (b *buckets[K]) level(have bucket, now time.Time) float64 {
 	return min(float64(b.burst), have.tokens+max(0, float64(now.Sub(have.at))/float64(b.every)))
+}
+
+// delayed calls a function later, once however often it is asked to meanwhile.
+type delayed struct{ pending atomic.Bool }
+
+func (d *delayed) call(after time.Duration, f func()) {
+	if d.pending.CompareAndSwap(false, true) {
+		time.AfterFunc(after, func() {
+			d.pending.Store(false)
+			f()
+		})
+	}
 }

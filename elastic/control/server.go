@@ -65,6 +65,7 @@ type Server struct {
 	orders  buckets[uint32] // expensive requests: orders, plans
 	reads   buckets[uint32] // all others
 	wakes   buckets[uint32] // for events
+	later   delayed         // for events beyond that
 	unknown buckets[string] // reports of denials of unknown callers
 	missed  tally
 }

@@ -214,11 +214,12 @@ func (s *Server) event(q request) (any, error) {
 	if e.JobID < 0 || len(e.Kind) > 32 {
 		return nil, wire.Fail(wire.BadRequest, "", "event: want a job number of at least 0 and a kind of at most 32 bytes")
 	}
-	// Events have their own limit, and one beyond it is no error: the cycle it asks for was
-	// requested a moment ago. So a loop of submits never uses up what its user needs for
-	// orders.
+	// Events have their own limit, so that a loop of submits never uses up what its user needs
+	// for orders. One beyond it is no error: what it tells of is seen in a cycle soon after.
 	if s.wakes.take(q.caller.UID, q.options.Now()) {
 		s.service.Wake()
+	} else {
+		s.later.call(s.wakes.every, s.service.Wake)
 	}
 	return struct{}{}, nil
 }

@@ -89,6 +89,12 @@ func TestAFewMissingJobs(t *testing.T) {
 			sj.UID = 6
 			a.one[2] = sj
 		}, map[elastic.JobID]bool{2: true, 3: true}, false},
+		{"its user removed the tag of one", func(a *answers) {
+			a.one[1] = job(1)
+			sj := job(2)
+			sj.Comment = ""
+			a.one[2] = sj
+		}, map[elastic.JobID]bool{3: true}, false},
 	} {
 		w, a := watching(3)
 		c.change(a)
