@@ -45,10 +45,10 @@ func (n Node) failed(rank, code int) Failure {
 	return f
 }
 
-// tellFailure reports the failure to the other nodes, whose processes would wait for the
+// writeFailure reports the failure to the other nodes, whose processes would wait for the
 // failed one until their own timeout, and to the runner. Only the first report counts:
 // later failures are mostly consequences.
-func (n Node) tellFailure(f Failure) error {
+func (n Node) writeFailure(f Failure) error {
 	if n.JobDir == "" {
 		return nil
 	}
@@ -70,25 +70,25 @@ func (n Node) tellFailure(f Failure) error {
 // news is what a node learns from the others and the runner.
 type news struct {
 	failure Failure // on any node
-	told    bool    // there is one
+	failed  bool    // there is one
 	past    bool    // the script was started again: this step is obsolete
 }
 
-func (n Node) hear() (heard news) {
+func (n Node) readNews() (got news) {
 	if n.Meeting == "" {
-		return heard
+		return got
 	}
 	dir, err := n.meeting()
 	if err != nil {
-		return heard
+		return got
 	}
 	defer dir.Close()
-	heard.failure, heard.told = readFailure(dir)
-	heard.past = isPast(dir)
-	return heard
+	got.failure, got.failed = readFailure(dir)
+	got.past = isPast(dir)
+	return got
 }
 
-func readFailure(dir *checkpoint.Dir) (f Failure, told bool) {
+func readFailure(dir *checkpoint.Dir) (f Failure, failed bool) {
 	data, err := dir.Read(failureFile, maxNote)
 	if err != nil || json.Unmarshal(data, &f) != nil {
 		return Failure{}, false
@@ -99,15 +99,15 @@ func readFailure(dir *checkpoint.Dir) (f Failure, told bool) {
 // FirstFailure returns the process that failed first in the last failed step since the
 // script was started, from the notes in the job's folder. Texts are as written: the
 // caller MUST make them safe before it displays them.
-func FirstFailure(jobDir string) (f Failure, told bool) {
+func FirstFailure(jobDir string) (f Failure, failed bool) {
 	var newest time.Time
 	eachStep(jobDir, func(dir *checkpoint.Dir, _ string) {
 		at, err := dir.Lstat(failureFile)
 		if found, ok := readFailure(dir); ok && err == nil && !at.ModTime().Before(newest) {
-			f, told, newest = found, true, at.ModTime()
+			f, failed, newest = found, true, at.ModTime()
 		}
 	})
-	return f, told
+	return f, failed
 }
 
 // String is for example "rank 3 on node gpu2 failed first (exit code 1)".

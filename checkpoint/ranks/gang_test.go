@@ -179,7 +179,7 @@ func TestGangAllOrNone(t *testing.T) {
 			if c.worker != "bash" {
 				task = "rank 1"
 			}
-			if f, told := FirstFailure(dir); !told || !strings.HasPrefix(f.String(), task+" on node gpu2 could not be started: "+why) {
+			if f, failed := FirstFailure(dir); !failed || !strings.HasPrefix(f.String(), task+" on node gpu2 could not be started: "+why) {
 				t.Errorf("told: %v", f)
 			}
 		})
@@ -202,7 +202,7 @@ func TestGangStartFails(t *testing.T) {
 			t.Errorf("process %s is left", pid)
 		}
 	}
-	if f, told := FirstFailure(dir); !told || !strings.HasPrefix(f.String(), "bad 0 on node gpu1 could not be started: ") {
+	if f, failed := FirstFailure(dir); !failed || !strings.HasPrefix(f.String(), "bad 0 on node gpu1 could not be started: ") {
 		t.Errorf("told: %v", f)
 	}
 }
@@ -234,7 +234,7 @@ func TestGangFails(t *testing.T) {
 			if !strings.Contains(nodes[1].errs.String(), c.said) {
 				t.Errorf("says %q", nodes[1].errs.String())
 			}
-			if f, told := FirstFailure(dir); !told || f.String() != c.told {
+			if f, failed := FirstFailure(dir); !failed || f.String() != c.told {
 				t.Errorf("told: %v", f)
 			}
 			wantEnded(t, what, dir)

@@ -37,8 +37,8 @@ func TestKilledNode(t *testing.T) {
 				t.Errorf("node %d says %q", id, said)
 			}
 		}
-		if f, told := FirstFailure(dir); !told || f.Node != fmt.Sprintf("gpu%d", victim+1) || f.Rank != victim || f.Code != 137 || f.Signal != "KILL" {
-			t.Errorf("told: %+v, %t", f, told)
+		if f, failed := FirstFailure(dir); !failed || f.Node != fmt.Sprintf("gpu%d", victim+1) || f.Rank != victim || f.Code != 137 || f.Signal != "KILL" {
+			t.Errorf("told: %+v, %t", f, failed)
 		}
 	}
 }

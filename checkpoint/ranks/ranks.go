@@ -57,8 +57,8 @@ func Run(c Config) int {
 	defer func() { t.forgetGang() }()
 	if err := t.gather(); err != nil {
 		fmt.Fprintln(c.Stderr, "sluice ranks: error:", err)
-		if !t.told {
-			t.tell(t.unstarted(err))
+		if !t.terminated {
+			t.reportFailure(t.unstarted(err))
 		}
 		t.over()
 		return startCode
@@ -75,7 +75,7 @@ const startCode = 2
 
 // over reports to the runner that this node has ended.
 func (t *team) over() {
-	if err := t.node.tellOver(); err != nil {
+	if err := t.node.reportOver(); err != nil {
 		fmt.Fprintln(t.Stderr, "sluice ranks: telling that this node has ended:", err)
 	}
 }
@@ -83,20 +83,20 @@ func (t *team) over() {
 // team is the processes of one node.
 type team struct {
 	Config
-	family  *process.Family
-	vars    map[string]string // of Env
-	node    Node
-	world   World
-	members []*member
-	ended   chan *member
-	left    int  // members still running
-	told    bool // an outside signal ends them: their ends are no failures
-	lost    bool // no process will report this node's end to Slurm
-	code    int
-	signals chan os.Signal
-	kills   int // killed for memory, before this step
-	party   *party
-	gang    gang // set for a job with several kinds of tasks
+	family     *process.Family
+	vars       map[string]string // of Env
+	node       Node
+	world      World
+	members    []*member
+	ended      chan *member
+	left       int  // members still running
+	terminated bool // an outside signal ends them: their ends are no failures
+	lost       bool // no process will report this node's end to Slurm
+	code       int
+	signals    chan os.Signal
+	kills      int // killed for memory, before this step
+	party      *party
+	gang       gang // set for a job with several kinds of tasks
 
 	orphaned <-chan struct{} // closes when no process is left to end this step
 }
@@ -161,7 +161,7 @@ func (t *team) start(m member, command process.Command) (err error) {
 		if len(t.And) > 0 {
 			f.Why = clip(err.Error())
 		}
-		t.tell(f)
+		t.reportFailure(f)
 		return err
 	}
 	t.members = append(t.members, &m)
@@ -204,7 +204,7 @@ func (t *team) meet() error {
 			return err
 		case s := <-t.signals:
 			if ending(s.(syscall.Signal)) {
-				t.told = true
+				t.terminated = true
 				cancel()
 				<-met
 				return fmt.Errorf("ended by SIG%s while waiting for the other nodes", process.SignalName(s.(syscall.Signal)))

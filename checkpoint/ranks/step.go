@@ -25,8 +25,8 @@ const (
 // notices.
 func overFile(id int) string { return strconv.Itoa(id) + ".over" }
 
-// tellOver reports to the runner that this node has ended.
-func (n Node) tellOver() error {
+// reportOver reports to the runner that this node has ended.
+func (n Node) reportOver() error {
 	if n.Meeting == "" {
 		return nil
 	}
@@ -138,8 +138,8 @@ func Unended(jobDir string) (rest Rest, unended bool) {
 }
 
 func restOf(dir *checkpoint.Dir, name string) (r Rest, unended bool) {
-	f, told := readFailure(dir)
-	if !told || f.Nodes < 2 {
+	f, failed := readFailure(dir)
+	if !failed || f.Nodes < 2 {
 		return Rest{}, false
 	}
 	r = Rest{Step: name, First: f}

@@ -19,7 +19,7 @@ func TestUnended(t *testing.T) {
 	wantEnded(t, "it is well", dir)
 	second.Process.Kill()
 	n := Node{Name: "gpu1", Nodes: 2, Meeting: "2.4", JobDir: dir}
-	if err := n.tellFailure(n.failed(0, 1)); err != nil { // as it is when the connection to the other breaks
+	if err := n.writeFailure(n.failed(0, 1)); err != nil { // as it is when the connection to the other breaks
 		t.Fatal(err)
 	}
 	first.exits(t, 1)
@@ -35,7 +35,7 @@ func TestUnended(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(dir, Folder, "2.10")); err != nil {
 		t.Fatal(err)
 	}
-	if err := (Node{ID: 1, Meeting: "2.4", JobDir: dir}).tellOver(); err != nil {
+	if err := (Node{ID: 1, Meeting: "2.4", JobDir: dir}).reportOver(); err != nil {
 		t.Fatal(err)
 	}
 	wantEnded(t, "all have ended", dir)
@@ -57,7 +57,7 @@ func TestEndsAreTold(t *testing.T) {
 		a.Wait()
 		b.Wait()
 		wantEnded(t, what, dir)
-		if _, told := FirstFailure(dir); !told {
+		if _, failed := FirstFailure(dir); !failed {
 			t.Errorf("%s: not told", what)
 		}
 	}
@@ -90,14 +90,14 @@ func TestForget(t *testing.T) {
 		t.Fatal(err)
 	}
 	begin(t, `exit 4`, "SLUICE_JOB_DIR="+dir).exits(t, 4)
-	if _, told := FirstFailure(dir); !told {
+	if _, failed := FirstFailure(dir); !failed {
 		t.Error("not told")
 	}
 	if err := Forget(dir); err != nil {
 		t.Fatal(err)
 	}
 	left.exits(t, orphanCode)
-	if f, told := FirstFailure(dir); told {
+	if f, failed := FirstFailure(dir); failed {
 		t.Errorf("told after it was forgotten: %v", f)
 	}
 	wantEnded(t, "it is forgotten", dir)
@@ -105,7 +105,7 @@ func TestForget(t *testing.T) {
 		t.Errorf("a folder in use is gone: %v", err)
 	}
 	begin(t, `exit 5`, "SLUICE_JOB_DIR="+dir).exits(t, 5)
-	if f, told := FirstFailure(dir); !told || f.Code != 5 {
-		t.Errorf("the next failure: %v, %v", f, told)
+	if f, failed := FirstFailure(dir); !failed || f.Code != 5 {
+		t.Errorf("the next failure: %v, %v", f, failed)
 	}
 }

@@ -60,9 +60,9 @@ type gangFile struct {
 	Kinds map[string][]Task `json:"kinds"` // in the order of their indices
 }
 
-// tell writes the file for this node's tasks, each node its own, and returns its path. It
+// writeGang writes the file for this node's tasks, each node its own, and returns its path. It
 // is in the step's folder; without a job's folder it is a temporary file.
-func (n Node) tellGang(all []Group) (path string, err error) {
+func (n Node) writeGang(all []Group) (path string, err error) {
 	kinds := map[string][]Task{}
 	for _, g := range all {
 		kinds[g.Kind] = g.Tasks

@@ -42,7 +42,7 @@ func (t *team) startBeside() (err error) {
 	if len(t.world.Gang) == 0 {
 		return nil
 	}
-	if t.gang.file, err = t.node.tellGang(t.world.Gang); err != nil {
+	if t.gang.file, err = t.node.writeGang(t.world.Gang); err != nil {
 		return fmt.Errorf("writing down who is who: %w", err)
 	}
 	for i, k := range t.And {
@@ -78,13 +78,13 @@ func (w World) tasks(kind string) int {
 // mayFail reports whether a member's end is no failure whatever its exit code: a task
 // beside the workers that was told to end.
 func (t *team) mayFail(m *member) bool {
-	return m.kind != "" && (t.told || t.gang.parting)
+	return m.kind != "" && (t.terminated || t.gang.parting)
 }
 
 // workersEnded reports whether this node's workers have ended, by exiting 0 or because an
 // outside signal ended them.
 func (t *team) workersEnded() bool {
-	if len(t.world.Gang) == 0 || t.code != 0 && !t.told {
+	if len(t.world.Gang) == 0 || t.code != 0 && !t.terminated {
 		return false
 	}
 	for _, m := range t.members {
@@ -93,7 +93,7 @@ func (t *team) workersEnded() bool {
 		}
 		select {
 		case <-m.Done():
-			if m.Exit().Code != 0 && !t.told {
+			if m.Exit().Code != 0 && !t.terminated {
 				return false
 			}
 		default:
@@ -135,7 +135,7 @@ func (t *team) sayEnded() bool {
 	if t.gang.said || t.gang.tries >= maxTries {
 		return t.gang.said
 	}
-	err := t.node.tellEnded()
+	err := t.node.reportEnded()
 	t.gang.said = err == nil
 	if t.gang.tries++; t.gang.tries == 1 && err != nil {
 		fmt.Fprintln(t.Stderr, "sluice ranks: telling the other nodes that the workers here have ended:", err)
@@ -151,7 +151,7 @@ func (t *team) giveUp() bool {
 	}
 	t.gang.tries++
 	t.code = max(t.code, startCode)
-	t.tell(t.node.failed(t.world.First, t.code))
+	t.reportFailure(t.node.failed(t.world.First, t.code))
 	t.end(syscall.SIGTERM)
 	return true
 }
@@ -159,7 +159,7 @@ func (t *team) giveUp() bool {
 // endedFile is the note of a node whose workers have ended.
 func endedFile(id int) string { return strconv.Itoa(id) + ".ended" }
 
-func (n Node) tellEnded() error {
+func (n Node) reportEnded() error {
 	if n.Meeting == "" {
 		return nil
 	}

@@ -98,28 +98,28 @@ func TestRanksKilled(t *testing.T) {
 // or several, and what failed of it is not.
 func TestFirstFailure(t *testing.T) {
 	dir := t.TempDir()
-	if f, told := FirstFailure(dir); told {
+	if f, failed := FirstFailure(dir); failed {
 		t.Errorf("nothing ran: %v", f)
 	}
 	n := begin(t, `[ $RANK = 2 ] && exit 7; sleep 0.1; exit 1`, "SLUICE_JOB_DIR="+dir, "SLURM_GPUS_ON_NODE=3")
 	n.exits(t, 7)
-	if f, told := FirstFailure(dir); !told || f.String() != "rank 2 on node testhost failed first (exit code 7)" {
-		t.Errorf("%v, %v", f, told)
+	if f, failed := FirstFailure(dir); !failed || f.String() != "rank 2 on node testhost failed first (exit code 7)" {
+		t.Errorf("%v, %v", f, failed)
 	}
 	a, b := step(dir, 0, 2, 1), step(dir, 1, 2, 1)
 	first := begin(t, `trap 'exit 1' TERM; while :; do sleep 0.01; done`, a...)
 	second := begin(t, `kill -9 $$`, b...)
 	second.exits(t, 137)
 	first.exits(t, 137)
-	if f, told := FirstFailure(dir); !told || f.String() != "rank 2 on node gpu2 failed first (signal KILL)" {
-		t.Errorf("%v, %v", f, told)
+	if f, failed := FirstFailure(dir); !failed || f.String() != "rank 2 on node gpu2 failed first (signal KILL)" {
+		t.Errorf("%v, %v", f, failed)
 	}
 	for _, garbage := range []string{"", "{", `{"code":0}`, `{"code":300}`, `{"code":1,"rank":-1}`} {
 		if err := os.WriteFile(filepath.Join(dir, Folder, "2.4", failureFile), []byte(garbage), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if f, told := FirstFailure(dir); !told || f.Rank != 2 || f.Code != 7 {
-			t.Errorf("%q: %v, %v", garbage, f, told)
+		if f, failed := FirstFailure(dir); !failed || f.Rank != 2 || f.Code != 7 {
+			t.Errorf("%q: %v, %v", garbage, f, failed)
 		}
 	}
 }
@@ -128,15 +128,15 @@ func TestFirstFailure(t *testing.T) {
 func TestFirstToTellIsHeard(t *testing.T) {
 	n := Node{Nodes: 2, Meeting: "0.0", JobDir: t.TempDir()}
 	for rank := range 20 {
-		if err := n.tellFailure(Failure{Node: "gpu1", Rank: rank, Code: 1}); err != nil {
+		if err := n.writeFailure(Failure{Node: "gpu1", Rank: rank, Code: 1}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if heard := n.hear(); !heard.told || heard.failure.Rank != 0 {
-		t.Errorf("%+v", heard)
+	if got := n.readNews(); !got.failed || got.failure.Rank != 0 {
+		t.Errorf("%+v", got)
 	}
 	n.JobDir = ""
-	if err := n.tellFailure(Failure{Code: 1}); err != nil {
+	if err := n.writeFailure(Failure{Code: 1}); err != nil {
 		t.Errorf("outside of a job: %v", err)
 	}
 }

@@ -25,7 +25,7 @@ func (t *team) work() int {
 		select {
 		case m := <-t.ended:
 			t.left--
-			t.overhear(m)
+			t.awaitOwnSignal(m)
 			if parting := t.part(); t.failed(m) || parting {
 				kill = time.After(t.patience())
 			}
@@ -43,7 +43,7 @@ func (t *team) work() int {
 				gone, missed = id, time.After(t.Grace)
 			}
 		case <-missed:
-			if t.code == 0 && !t.told && !t.gang.parting && !t.listen() {
+			if t.code == 0 && !t.terminated && !t.gang.parting && !t.listen() {
 				t.miss(t.world.Peers[gone])
 			}
 			if t.code != 0 && kill == nil {
@@ -66,13 +66,13 @@ func (t *team) work() int {
 // listen reads what others reported and returns whether the members must end because of
 // it.
 func (t *team) listen() bool {
-	heard := t.node.hear()
-	f := heard.failure
+	got := t.node.readNews()
+	f := got.failure
 	switch {
-	case heard.past:
+	case got.past:
 		fmt.Fprintf(t.Stderr, "sluice ranks: node %s: the script was started again: ending what is left of this step\n", t.node.Name)
 		t.code = orphanCode
-	case heard.told:
+	case got.failed:
 		fmt.Fprintf(t.Stderr, "sluice ranks: node %s: %s failed on node %s (%s): ending the rest\n", t.node.Name, f.who(), f.Node, f.how())
 		t.code = f.Code
 	default:
@@ -88,7 +88,7 @@ func (t *team) miss(p Peer) {
 	f := t.node.failed(p.First, 128+int(syscall.SIGKILL))
 	f.Node, f.Signal = p.Name, "KILL"
 	t.code = f.Code
-	t.tell(f)
+	t.reportFailure(f)
 	t.end(syscall.SIGTERM)
 }
 
@@ -97,7 +97,7 @@ func (t *team) miss(p Peer) {
 func (t *team) abandoned() {
 	fmt.Fprintf(t.Stderr, "sluice ranks: node %s: the runner or slurmstepd of this step has ended: ending the training\n", t.node.Name)
 	if t.code == 0 {
-		t.tell(t.node.failed(t.world.First, orphanCode))
+		t.reportFailure(t.node.failed(t.world.First, orphanCode))
 	}
 	t.orphaned, t.lost, t.code = nil, true, max(t.code, orphanCode)
 	t.end(syscall.SIGTERM)
@@ -133,7 +133,7 @@ func (t *team) patience() time.Duration {
 	switch {
 	case t.gang.parting:
 		return partings * t.Grace
-	case t.told:
+	case t.terminated:
 		return max(t.Grace, toldPatience)
 	}
 	return t.Grace
@@ -143,14 +143,15 @@ func (t *team) patience() time.Duration {
 // its own. Slurm signals all processes of a step, one after the other.
 const stopWindow = time.Second
 
-// overhear takes over the signal that ended a member if it was sent to all from outside:
-// the member's end is then no failure, and the others have their time to save.
-func (t *team) overhear(m *member) {
+// awaitOwnSignal waits up to stopWindow for the signal that ended the member, if it may have
+// been sent to the whole step: then the member's end is no failure, and the others get their
+// time to save.
+func (t *team) awaitOwnSignal(m *member) {
 	if t.code != 0 || t.gang.parting || !ending(syscall.Signal(m.Exit().Code-128)) {
 		return
 	}
 	over := time.After(stopWindow)
-	for !t.told {
+	for !t.terminated {
 		select {
 		case s := <-t.signals:
 			t.signalled(s.(syscall.Signal))
@@ -168,7 +169,7 @@ func (t *team) failed(m *member) bool {
 		return false
 	}
 	t.code = exit.Code
-	if t.told {
+	if t.terminated {
 		return true
 	}
 	f := t.failure(m, exit.Code)
@@ -177,7 +178,7 @@ func (t *team) failed(m *member) bool {
 		f.Memory = kills > t.kills
 	}
 	fmt.Fprintf(t.Stderr, "sluice ranks: node %s: %s failed (%s)\n", f.Node, t.named(m), f.how())
-	t.tell(f)
+	t.reportFailure(f)
 	t.end(syscall.SIGTERM)
 	return true
 }
@@ -203,8 +204,8 @@ func (t *team) named(m *member) string {
 	return fmt.Sprintf("rank %d of %d", m.id, t.world.Size)
 }
 
-func (t *team) tell(f Failure) {
-	if err := t.node.tellFailure(f); err != nil {
+func (t *team) reportFailure(f Failure) {
+	if err := t.node.writeFailure(f); err != nil {
 		fmt.Fprintln(t.Stderr, "sluice ranks: telling the other nodes:", err)
 	}
 }
@@ -222,7 +223,7 @@ func (t *team) signalled(s syscall.Signal) {
 	switch {
 	case s == syscall.SIGPIPE:
 	case ending(s):
-		t.told = true
+		t.terminated = true
 		t.end(s)
 	default:
 		t.family.Tell(s)

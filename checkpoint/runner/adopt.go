@@ -158,7 +158,7 @@ func (r *run) tookOver(t taken) {
 	r.say("%s is complete: adopted as checkpoint %s", t.from.path, t.name)
 	r.dirty = true
 	r.look()
-	r.tidy()
+	r.verifyOwnSave()
 }
 
 // adoptedLast records an adoption that completed while the script ended: its manifest
@@ -194,7 +194,7 @@ func (r *run) greet() {
 		hello = a.log.last
 		hello.Event = "hello"
 	}
-	err := r.job.tell(r.stamp(hello))
+	err := r.job.appendProgress(r.stamp(hello))
 	r.complain("reporting progress", err)
 	if err == nil {
 		a.record.Greeted = true

@@ -95,8 +95,8 @@ func (r *run) readOn(j *journal, end bool) read {
 			}
 		}))
 	}
-	if p, ok := j.track.tell(r.Now(), end); ok {
-		errs = append(errs, r.job.tell(r.stamp(p)))
+	if p, ok := j.track.next(r.Now(), end); ok {
+		errs = append(errs, r.job.appendProgress(r.stamp(p)))
 	}
 	return read{j.track.latest, errors.Join(errs...)}
 }
@@ -132,8 +132,8 @@ func (r *run) stamp(p checkpoint.Progress) checkpoint.Progress {
 	return p
 }
 
-// tell appends a line to the progress log, as the library does.
-func (f folders) tell(p checkpoint.Progress) error {
+// appendProgress appends a line to the progress log, as the library does.
+func (f folders) appendProgress(p checkpoint.Progress) error {
 	line, err := json.Marshal(p)
 	if err != nil {
 		return err

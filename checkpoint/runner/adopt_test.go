@@ -202,7 +202,7 @@ func FuzzExpression(f *testing.F) {
 		w, ok := e.read(line)
 		tr := tracker{unit: "step"}
 		tr.take(w, time.Unix(1, 0))
-		p, said := tr.tell(time.Unix(2, 0), true)
+		p, said := tr.next(time.Unix(2, 0), true)
 		if !ok || !said {
 			return
 		}
@@ -235,7 +235,7 @@ func TestTracker(t *testing.T) {
 			for _, l := range c.lines {
 				now := time.Unix(1000, 0).Add(time.Duration(l.after * float64(time.Second)))
 				tr.take(l.words, now)
-				p, ok := tr.tell(now, false)
+				p, ok := tr.next(now, false)
 				if ok != (l.want >= 0) || (ok && p.Done != l.want) {
 					t.Errorf("after %gs: told %v %+v, want %g", l.after, ok, p, l.want)
 				}
@@ -250,11 +250,11 @@ func TestTheTimeOfAStepIsNotAnEpochs(t *testing.T) {
 	t0 := time.Unix(1e9, 0)
 	tr := tracker{unit: "epoch"}
 	tr.take(words{1, 10, -1, 0.5, -1}, t0)
-	if p, ok := tr.tell(t0, false); !ok || p.Seconds != 0 {
+	if p, ok := tr.next(t0, false); !ok || p.Seconds != 0 {
 		t.Errorf("at the first: %+v", p)
 	}
 	tr.take(words{2, 20, -1, -1, 2}, t0.Add(5*time.Second))
-	if p, ok := tr.tell(t0.Add(5*time.Second), false); !ok || p.Seconds != 5 {
+	if p, ok := tr.next(t0.Add(5*time.Second), false); !ok || p.Seconds != 5 {
 		t.Errorf("at the second: %+v", p)
 	}
 }
@@ -263,20 +263,20 @@ func TestTrackerSeconds(t *testing.T) {
 	t0 := time.Unix(1000, 0)
 	tr := tracker{unit: "epoch"}
 	tr.take(words{0.5, -1, -1, -1, -1}, t0)
-	tr.tell(t0, false)
+	tr.next(t0, false)
 	tr.take(words{1.5, 30, -1, -1, -1}, t0.Add(20*time.Second))
-	if p, ok := tr.tell(t0.Add(20*time.Second), false); !ok || p.Seconds != 20 || p.Step != 30 || p.Epoch != 1.5 {
+	if p, ok := tr.next(t0.Add(20*time.Second), false); !ok || p.Seconds != 20 || p.Step != 30 || p.Epoch != 1.5 {
 		t.Errorf("%+v", p)
 	}
 	tr.take(words{2, -1, -1, -1, 4}, t0.Add(30*time.Second))
-	if p, _ := tr.tell(t0.Add(30*time.Second), false); p.Seconds != 0.25 {
+	if p, _ := tr.next(t0.Add(30*time.Second), false); p.Seconds != 0.25 {
 		t.Errorf("%+v", p)
 	}
 	tr.take(words{3, -1, -1, -1, -1}, t0.Add(30*time.Second))
-	if _, ok := tr.tell(t0.Add(30*time.Second), false); ok {
+	if _, ok := tr.next(t0.Add(30*time.Second), false); ok {
 		t.Error("twice in a second")
 	}
-	if p, ok := tr.tell(t0.Add(30*time.Second), true); !ok || p.Done != 3 {
+	if p, ok := tr.next(t0.Add(30*time.Second), true); !ok || p.Done != 3 {
 		t.Error("the end was not told")
 	}
 }
@@ -363,7 +363,7 @@ func TestTrackerNeverGoesBack(t *testing.T) {
 			if step >= top {
 				top, rose = step, now
 			}
-			if p, ok := tr.tell(now, false); ok {
+			if p, ok := tr.next(now, false); ok {
 				if p.Done < last {
 					if since := now.Sub(rose); since < backAfter {
 						rt.Fatalf("fell from %v to %v after %v", last, p.Done, since)

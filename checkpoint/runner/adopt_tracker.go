@@ -21,11 +21,11 @@ type tracker struct {
 	top    float64   // most done
 	lower  time.Time // since when only lower counts appear; zero = they do not
 
-	latest checkpoint.Progress
-	fresh  bool      // latest was not reported yet
-	told   float64   // done in the last report
-	at     time.Time // time of the last report; zero = never
-	saidAt time.Time
+	latest   checkpoint.Progress
+	fresh    bool      // latest was not reported yet
+	reported float64   // done in the last report
+	at       time.Time // time of the last report; zero = never
+	saidAt   time.Time
 }
 
 // take adds the words of one line.
@@ -98,18 +98,18 @@ func (t *tracker) forward(done float64, now time.Time) bool {
 	return true
 }
 
-// tell returns new progress, at most once a second except at the end.
-func (t *tracker) tell(now time.Time, end bool) (checkpoint.Progress, bool) {
+// next returns new progress, at most once a second except at the end.
+func (t *tracker) next(now time.Time, end bool) (checkpoint.Progress, bool) {
 	if !t.fresh || (!end && !t.saidAt.IsZero() && now.Sub(t.saidAt) < tellEvery) {
 		return checkpoint.Progress{}, false
 	}
 	p := t.latest
-	if p.Seconds == 0 && !t.at.IsZero() && p.Done > t.told {
-		p.Seconds = now.Sub(t.at).Seconds() / (p.Done - t.told)
+	if p.Seconds == 0 && !t.at.IsZero() && p.Done > t.reported {
+		p.Seconds = now.Sub(t.at).Seconds() / (p.Done - t.reported)
 	}
 	t.fresh, t.saidAt = false, now
-	if t.at.IsZero() || p.Done != t.told {
-		t.told, t.at = p.Done, now
+	if t.at.IsZero() || p.Done != t.reported {
+		t.reported, t.at = p.Done, now
 	}
 	return p, true
 }

@@ -56,7 +56,7 @@ func (r *run) abandoned() {
 	r.lost = nil
 	r.melt()
 	r.say("the job's slurmstepd is gone: the job is ended here, as Slurm will run it elsewhere or not at all")
-	r.happen(told{})
+	r.happen(terminated{})
 	if r.child == nil {
 		return
 	}

@@ -19,19 +19,19 @@ import (
 // without a driver the program ends silently, and one that hangs in the driver is
 // abandoned.
 type gauge struct {
-	child *process.Child
-	of    int       // the start of the script beside which it runs
-	tries int       // number of its starts beside it
-	none  bool      // there are no GPUs to read
-	next  time.Time // earliest time of its next start
-	since time.Time // time of its start, or of its last note
-	look  time.Time // time of the last look at its files
-	heard map[string]heard
+	child   *process.Child
+	of      int       // the start of the script beside which it runs
+	tries   int       // number of its starts beside it
+	none    bool      // there are no GPUs to read
+	next    time.Time // earliest time of its next start
+	since   time.Time // time of its start, or of its last note
+	look    time.Time // time of the last look at its files
+	reports map[string]report
 }
 
-// heard is one node's note and the time of its last change by this machine's clock:
+// report is one node's note and the time of its last change by this machine's clock:
 // clocks differ between machines.
-type heard struct {
+type report struct {
 	devices checkpoint.Devices
 	at      time.Time
 }
@@ -103,12 +103,12 @@ func (r *run) listen(now time.Time) {
 	g := &r.gauge
 	before := g.unfit()
 	for _, d := range r.job.gauges(r.mine) {
-		if d.Node == r.ownNode() && !d.At.Equal(g.heard[d.Node].devices.At) {
+		if d.Node == r.ownNode() && !d.At.Equal(g.reports[d.Node].devices.At) {
 			g.since = now
 		}
-		g.hear(d, now)
+		g.record(d, now)
 	}
-	maps.DeleteFunc(g.heard, func(_ string, h heard) bool { return now.Sub(h.at) > quiet*r.Beat })
+	maps.DeleteFunc(g.reports, func(_ string, h report) bool { return now.Sub(h.at) > quiet*r.Beat })
 	if g.unfit() != before {
 		r.dirty = true // do not wait for the next heartbeat
 	}
@@ -119,21 +119,21 @@ func (r *run) mine(node string) bool {
 	return node == r.ownNode() || slices.Contains(r.where.hosts, node)
 }
 
-func (g *gauge) hear(d checkpoint.Devices, now time.Time) {
-	if g.heard == nil {
-		g.heard = map[string]heard{}
+func (g *gauge) record(d checkpoint.Devices, now time.Time) {
+	if g.reports == nil {
+		g.reports = map[string]report{}
 	}
-	if old, known := g.heard[d.Node]; known && old.devices.At.Equal(d.At) {
+	if old, known := g.reports[d.Node]; known && old.devices.At.Equal(d.At) {
 		return
 	}
-	g.heard[d.Node] = heard{d, now}
+	g.reports[d.Node] = report{d, now}
 }
 
 // unfit are the faults of all known GPUs, joined.
 func (g *gauge) unfit() string {
 	var b strings.Builder
-	for _, node := range slices.Sorted(maps.Keys(g.heard)) {
-		for _, d := range g.heard[node].devices.GPUs {
+	for _, node := range slices.Sorted(maps.Keys(g.reports)) {
+		for _, d := range g.reports[node].devices.GPUs {
 			if d.Unfit != "" {
 				b.WriteString(node + " " + strconv.Itoa(d.Index) + " " + d.Unfit + "\n")
 			}
@@ -149,8 +149,8 @@ func (r *run) devices() []checkpoint.Devices {
 		r.listen(r.Now())
 	}
 	var all []checkpoint.Devices
-	for _, node := range slices.Sorted(maps.Keys(r.gauge.heard)) {
-		all = append(all, r.gauge.heard[node].devices)
+	for _, node := range slices.Sorted(maps.Keys(r.gauge.reports)) {
+		all = append(all, r.gauge.reports[node].devices)
 	}
 	return checkpoint.Fitting(all)
 }

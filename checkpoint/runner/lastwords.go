@@ -31,7 +31,7 @@ func (r *run) lastWords(exit process.Exit) *checkpoint.LastWords {
 	}
 	tail := r.tail()
 	why := []string{meaning(exit, r.memory())}
-	if first, told := ranks.FirstFailure(r.job.jobDir); told {
+	if first, failed := ranks.FirstFailure(r.job.jobDir); failed {
 		why = append(why, first.String())
 	}
 	if culprit := culprit(tail); culprit != "" {

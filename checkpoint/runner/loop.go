@@ -88,7 +88,7 @@ func (r *run) loop(signals <-chan os.Signal) int {
 			r.thaw()
 		case <-beat.C:
 			r.dirty = true
-			r.tidy()
+			r.verifyOwnSave()
 		}
 		r.write()
 		poll.Reset(r.pace())
@@ -179,7 +179,7 @@ func (r *run) ending() <-chan struct{} {
 func (r *run) over() {
 	r.melt()
 	r.clear()
-	r.hear() // Slurm ends script and runner at once: a script that got the signal first did not fail
+	r.readSignals() // Slurm ends script and runner at once: a script that got the signal first did not fail
 	if r.done {
 		return
 	}
@@ -213,8 +213,8 @@ func (r *run) scriptEnded() ended {
 	return e
 }
 
-// hear reads the signals that have come.
-func (r *run) hear() {
+// readSignals reads the signals that have come.
+func (r *run) readSignals() {
 	for {
 		select {
 		case s := <-r.signals:
@@ -233,10 +233,10 @@ func (r *run) signalled(s syscall.Signal) {
 	switch s {
 	case syscall.SIGPIPE, syscall.SIGCONT:
 	case syscall.SIGTERM:
-		r.happen(told{})
+		r.happen(terminated{})
 	case syscall.SIGINT, syscall.SIGQUIT:
 		if r.child == nil {
-			r.happen(told{})
+			r.happen(terminated{})
 			return
 		}
 		r.child.Signal(s)

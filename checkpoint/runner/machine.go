@@ -68,8 +68,8 @@ type (
 		reached   reached
 		again     bool // it ended because of a periodic checkpoint, not by itself
 	}
-	// told: Slurm sent SIGTERM.
-	told struct{}
+	// terminated: Slurm sent SIGTERM.
+	terminated struct{}
 )
 
 // Effects, in the order in which they are carried out.
@@ -105,8 +105,8 @@ func (s state) step(event any) (state, []any) {
 		return s.passed(), nil
 	case ended:
 		return s.ended(e)
-	case told:
-		return s.told()
+	case terminated:
+		return s.terminated()
 	}
 	return s, nil
 }
@@ -288,9 +288,9 @@ func (s state) ended(e ended) (state, []any) {
 	return s.failed()
 }
 
-// told: without a verified checkpoint the script gets whatever time Slurm leaves; with
+// terminated: without a verified checkpoint the script gets whatever time Slurm leaves; with
 // one it is ended at once, because the node is needed.
-func (s state) told() (state, []any) {
+func (s state) terminated() (state, []any) {
 	s.stopping = true
 	switch {
 	case s.phase == checkpoint.Waiting:

@@ -39,10 +39,10 @@ func TestStories(t *testing.T) {
 	for name, story := range map[string][]scene{
 		"runs to its end":           {started, {exit(7), "training [quit 7]"}},
 		"cannot list":               {{lost{}, "starting [quit 1]"}},
-		"stopped while starting":    {{told{}, "starting [quit 143]"}},
-		"stopped while training":    {started, {told{}, "training [forward]"}, {exit(143), "training [quit 143]"}},
-		"moved":                     {started, asks, seals, proves, {told{}, "waiting [drain quit 143]"}},
-		"ended to be moved":         {started, {stop, "saving [relay]"}, seals, {ends, "waiting [settle]"}, {exit(0), "waiting []"}, {told{}, "waiting [drain quit 143]"}},
+		"stopped while starting":    {{terminated{}, "starting [quit 143]"}},
+		"stopped while training":    {started, {terminated{}, "training [forward]"}, {exit(143), "training [quit 143]"}},
+		"moved":                     {started, asks, seals, proves, {terminated{}, "waiting [drain quit 143]"}},
+		"ended to be moved":         {started, {stop, "saving [relay]"}, seals, {ends, "waiting [settle]"}, {exit(0), "waiting []"}, {terminated{}, "waiting [drain quit 143]"}},
 		"ended, given up":           {started, {stop, "saving [relay]"}, seals, {ends, "waiting [settle]"}, {exit(0), "waiting []"}, {withdrawn{}, "starting [unrelay find]"}, started},
 		"not to be stopped":         {started, asks, seals, {ends, "waiting []"}},
 		"cannot end":                {started, {stop, "saving [relay]"}, seals, proves},
@@ -51,7 +51,7 @@ func TestStories(t *testing.T) {
 		"withdrawn while proving":   {started, asks, seals, {withdrawn{}, "training [unrelay]"}, {good("1"), "training []"}},
 		"withdrawn while waiting":   {started, asks, seals, proves, {withdrawn{}, "training [unrelay]"}},
 		"withdrawn unasked":         {started, {withdrawn{}, "training []"}},
-		"exits after its answer":    {started, asks, seals, proves, {exit(0), "waiting []"}, {told{}, "waiting [drain quit 143]"}},
+		"exits after its answer":    {started, asks, seals, proves, {exit(0), "waiting []"}, {terminated{}, "waiting [drain quit 143]"}},
 		"restarted":                 {started, asks, seals, proves, {exit(1), "waiting []"}, {withdrawn{}, "starting [unrelay find]"}, started},
 		"exits while proved":        {started, asks, seals, {exit(0), "saving []"}, proves},
 		"exits, last look finds it": {started, asks, {ended{candidate: "1"}, "saving [verify]"}, proves},
@@ -62,20 +62,20 @@ func TestStories(t *testing.T) {
 		"torn, then good":           {started, asks, seals, {bad("1"), "saving []"}, {sealed{"2"}, "saving [verify]"}, {good("2"), "waiting []"}},
 		"torn and exits 0":          {started, asks, seals, {exit(0), "saving []"}, {bad("1"), "starting [find]"}, {ready{}, "saving [start]"}},
 		"torn, then exits 0":        {started, asks, seals, {bad("1"), "saving []"}, {exit(0), "starting [find]"}, {ready{}, "saving [start]"}},
-		"torn, told, exits 0":       {started, asks, seals, {bad("1"), "saving []"}, {told{}, "saving [forward]"}, {exit(0), "saving [quit 0]"}},
+		"torn, told, exits 0":       {started, asks, seals, {bad("1"), "saving []"}, {terminated{}, "saving [forward]"}, {exit(0), "saving [quit 0]"}},
 		"torn and exits 3":          {started, asks, seals, {exit(3), "saving []"}, {bad("1"), "saving [quit 3]"}},
 		"asked anew while saving":   {started, asks, seals, {ask("b"), "saving [relay]"}, {good("1"), "saving []"}, {sealed{"2"}, "saving [verify]"}, {good("2"), "waiting []"}},
 		"asked anew, program ended": {started, asks, seals, proves, {exit(0), "waiting []"}, {ask("b"), "waiting [relay]"}},
-		"stopped while saving":      {started, asks, {told{}, "saving [forward]"}, {exit(0), "saving [quit 0]"}},
-		"stopped, then proved":      {started, asks, seals, {told{}, "saving [forward]"}, {good("1"), "waiting [drain quit 143]"}},
-		"stopped, ended, proving":   {started, asks, seals, {exit(0), "saving []"}, {told{}, "saving [quit 143]"}},
+		"stopped while saving":      {started, asks, {terminated{}, "saving [forward]"}, {exit(0), "saving [quit 0]"}},
+		"stopped, then proved":      {started, asks, seals, {terminated{}, "saving [forward]"}, {good("1"), "waiting [drain quit 143]"}},
+		"stopped, ended, proving":   {started, asks, seals, {exit(0), "saving []"}, {terminated{}, "saving [quit 143]"}},
 		"fails, is retried":         {started, {exit(1), "starting [find]"}, started, {exit(2), "starting [find]"}, started, {exit(3), "starting [find]"}, {ready{}, "starting [quit 3]"}},
 		"fails, comes further, fails": {started, {exit(1), "starting [find]"}, started, {exit(1), "starting [find]"}, started, {exit(1), "starting [find]"}, {ready{newer: true}, "training [start]"},
 			{exit(1), "starting [find]"}, started, {exit(1), "starting [find]"}, {ready{}, "starting [quit 1]"}},
-		"retried, stopped meanwhile":  {started, {exit(1), "starting [find]"}, {told{}, "starting [quit 143]"}},
+		"retried, stopped meanwhile":  {started, {exit(1), "starting [find]"}, {terminated{}, "starting [quit 143]"}},
 		"retried, ends well":          {started, {exit(1), "starting [find]"}, started, {exit(0), "training [quit 0]"}},
 		"retried, finished":           {started, {ended{exit: process.Exit{Code: 1}, complete: true}, "training [quit 1]"}},
-		"retried, told while it ends": {started, {told{}, "training [forward]"}, {exit(1), "training [quit 1]"}},
+		"retried, told while it ends": {started, {terminated{}, "training [forward]"}, {exit(1), "training [quit 1]"}},
 		"retried while asked":         {started, asks, {exit(1), "starting [find]"}, {ready{}, "saving [start]"}, seals, proves},
 		"retried, taken back":         {started, asks, {exit(1), "starting [find]"}, {withdrawn{}, "starting [unrelay find]"}, started},
 		"retried, torn and exits 3":   {started, asks, seals, {exit(3), "saving []"}, {bad("1"), "starting [find]"}, {ready{}, "saving [start]"}},
@@ -89,9 +89,9 @@ func TestStories(t *testing.T) {
 			{hangs, "starting [find]"}, started, {hangs, "starting [find]"}, started, {hangs, "starting [find]"}, started, {hangs, "starting [find]"}, started, {hangs, "starting [find]"}, {ready{}, "starting [quit 143]"}},
 		"hangs and exits 0":      {started, {ended{hung: true}, "starting [find]"}, started, {exit(0), "training [quit 0]"}},
 		"hangs, retried, fails":  {started, {hangs, "starting [find]"}, started, {exit(1), "starting [find]"}, {ready{newer: true}, "training [start]"}, {exit(1), "starting [find]"}, started, {exit(1), "starting [find]"}, {ready{}, "starting [quit 1]"}},
-		"hangs, told":            {started, {told{}, "training [forward]"}, {hangs, "training [quit 143]"}},
+		"hangs, told":            {started, {terminated{}, "training [forward]"}, {hangs, "training [quit 143]"}},
 		"hangs while asked":      {started, asks, {hangs, "starting [find]"}, {ready{}, "saving [start]"}, seals, proves},
-		"hangs after its answer": {started, asks, seals, proves, {hangs, "waiting []"}, {told{}, "waiting [drain quit 143]"}},
+		"hangs after its answer": {started, asks, seals, proves, {hangs, "waiting []"}, {terminated{}, "waiting [drain quit 143]"}},
 		"hangs, finished":        {started, {ended{hung: true, complete: true}, "training [quit 0]"}},
 		"an old proof":           {started, asks, {good("9"), "saving []"}},
 		"sealed unasked":         {started, {sealed{"1"}, "training []"}},
@@ -206,7 +206,7 @@ func TestPromises(t *testing.T) {
 
 // draw picks an event that can happen.
 func draw(rt *rapid.T, s state, running, finding bool, proving string) any {
-	can := []any{told{}}
+	can := []any{terminated{}}
 	if finding {
 		return rapid.SampledFrom(append(can, ready{}, ready{newer: true}, lost{})).Draw(rt, "event")
 	}

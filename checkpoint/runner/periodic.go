@@ -149,7 +149,7 @@ func (r *run) awaitOwn() {
 }
 
 // answeredOwn records what the save cost and lets the program continue. The checkpoint is
-// verified in the background (tidy).
+// verified in the background (verifyOwnSave).
 func (r *run) answeredOwn(name string) {
 	p, now := &r.periodic, r.Now()
 	cost := r.Poll

@@ -29,20 +29,20 @@ func ListenAlways() { runtime.LockOSThread() }
 // watchOver runs the loop and returns its exit code, or, if it hangs, the exit code with
 // which the job must end.
 func (r *run) watchOver(signals <-chan os.Signal) int {
-	heard, code := make(chan os.Signal, cap(signals)), make(chan int, 1)
-	go func() { code <- r.loop(heard) }() // ends with the run, or with the process
+	passed, code := make(chan os.Signal, cap(signals)), make(chan int, 1)
+	go func() { code <- r.loop(passed) }() // ends with the run, or with the process
 	tick := time.NewTicker(r.Stuck / stillLooks)
 	defer tick.Stop()
 	var last int64
-	still, told := 0, false
+	still, terminated := 0, false
 	for {
 		select {
 		case c := <-code:
 			return c
 		case s := <-signals:
-			told = told || s == syscall.SIGTERM
+			terminated = terminated || s == syscall.SIGTERM
 			select {
-			case heard <- s:
+			case passed <- s:
 			default: // full: the loop has not read it for a long time
 			}
 		case <-tick.C:
@@ -53,7 +53,7 @@ func (r *run) watchOver(signals <-chan os.Signal) int {
 			if still++; still < stillLooks {
 				continue
 			}
-			if c, over := r.unheard(still == stillLooks, told); over {
+			if c, over := r.whileHung(still == stillLooks, terminated); over {
 				return c
 			}
 		}
@@ -63,18 +63,18 @@ func (r *run) watchOver(signals <-chan os.Signal) int {
 // stillLooks is how many consecutive checks must find the loop at the same point.
 const stillLooks = 4
 
-// unheard handles what cannot wait for a loop that hangs, and reports whether the job is
+// whileHung handles what cannot wait for a loop that hangs, and reports whether the job is
 // over.
-func (r *run) unheard(first, told bool) (code int, over bool) {
+func (r *run) whileHung(first, terminated bool) (code int, over bool) {
 	if first {
 		go r.say("a file system does not answer; the job goes on without sluice meanwhile") // the log may be on that file system
 	}
 	r.family.Thaw()
 	child := r.sentry.child.Load()
 	if child == nil { // none runs, or the consequence of its end is known
-		return stopped, told
+		return stopped, terminated
 	}
-	if told {
+	if terminated {
 		child.Signal(syscall.SIGTERM)
 	}
 	select {
@@ -82,7 +82,7 @@ func (r *run) unheard(first, told bool) (code int, over bool) {
 	default:
 		return 0, false
 	}
-	if (r.sentry.waits.Load() || r.sentry.tries.Load() && child.Exit().Code != 0) && !told {
+	if (r.sentry.waits.Load() || r.sentry.tries.Load() && child.Exit().Code != 0) && !terminated {
 		return 0, false // only the loop knows: it may have to be started again
 	}
 	r.remains(r.family.KillAll(r.Grace))

@@ -178,9 +178,9 @@ func (r *run) committed(name string) time.Time {
 	return info.ModTime()
 }
 
-// tidy verifies a checkpoint that the program saved on its own, so that older ones can be
+// verifyOwnSave verifies a checkpoint that the program saved on its own, so that older ones can be
 // removed. Requests have precedence: it starts only if nothing else runs.
-func (r *run) tidy() {
+func (r *run) verifyOwnSave() {
 	if r.alone || r.cancel != nil || r.state.phase != checkpoint.Training {
 		return
 	}
