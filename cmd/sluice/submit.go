@@ -218,10 +218,11 @@ func (s *submission) create(ctx context.Context, user bool) (slurm.JobID, error)
 	}
 	// The job is held, so that its script need not be safe before sbatch is
 	// called, only before the user is told that there is a job.
-	var kept error
-	answer := call.run(ctx, func() { kept = folder.keep() })
-	if kept != nil {
-		terminal.Warn(s.errs, "the job's script may not survive a crash: "+kept.Error())
+	kept := make(chan error, 1)
+	go func() { kept <- folder.keep() }()
+	answer := call.run(ctx)
+	if err := <-kept; err != nil {
+		terminal.Warn(s.errs, "the job's script may not survive a crash: "+err.Error())
 	}
 	switch answer.fate {
 	case refused:
@@ -263,7 +264,7 @@ func (s *submission) test(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	answer := call.run(ctx, nil)
+	answer := call.run(ctx)
 	if answer.fate == unknown {
 		return fmt.Errorf("%s; nothing was submitted", answer.why)
 	}
