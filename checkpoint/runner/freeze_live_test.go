@@ -123,7 +123,7 @@ func TestNothingIsLeftFrozen(t *testing.T) {
 	}{
 		"withdrawn":                 {func(l *live) { l.withdraw() }, false},
 		"another request":           {func(l *live) { l.ask("z") }, false},
-		"nobody comes":              {func(l *live) {}, false},
+		"no answer comes":           {func(l *live) {}, false},
 		"Slurm ends it":             {func(l *live) { l.stop() }, true},
 		"the runner is killed":      {func(l *live) { l.cmd.Process.Kill() }, true},
 		"a signal":                  {func(l *live) { l.withdraw(); l.cmd.Process.Signal(syscall.SIGUSR1) }, false},

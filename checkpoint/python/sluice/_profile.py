@@ -42,7 +42,7 @@ class Pace:
 
     def step(self, job: Owner) -> None:
         """Take note that a step has ended, while some are left to measure. The program's
-        first is warm-up, always: nobody saw when it began."""
+        first is warm-up, always: when it began was not seen."""
         if not job.active or _ranks.rank() != 0:
             return
         self.seen += 1
