@@ -139,7 +139,7 @@ func (s Snapshot) Lent() Snapshot {
 	return s
 }
 
-// Times are the moments at which things happened in the move, for whoever has to put them right
+// Times are the moments at which things happened in the move, for those who have to put them right
 // after a clock was set or a journal was read. Those that have not come are zero.
 func (in *Intent) Times() []*time.Time {
 	return []*time.Time{&in.Opened, &in.Moved, &in.AskedAt, &in.SavedAt, &in.RequeuedAt, &in.PendingAt, &in.ReleasedAt}

@@ -121,14 +121,16 @@ func TestNothingIsLeftFrozen(t *testing.T) {
 		then func(*live)
 		gone bool
 	}{
-		"withdrawn":                  {func(l *live) { l.withdraw() }, false},
-		"another request":            {func(l *live) { l.ask("z") }, false},
-		"no stop follows":            {func(l *live) {}, false},
-		"Slurm ends it":              {func(l *live) { l.stop() }, true},
-		"the runner is killed":       {func(l *live) { l.cmd.Process.Kill() }, true},
-		"a signal":                   {func(l *live) { l.withdraw(); l.cmd.Process.Signal(syscall.SIGUSR1) }, false},
-		"the folder cannot be read":  {func(l *live) { must(l, os.Rename(l.outbox, l.outbox+".away")) }, false},
-		"its checkpoints are gone":   {func(l *live) { must(l, os.RemoveAll(filepath.Join(l.dir, "checkpoints"))) }, false},
+		"withdrawn":                 {func(l *live) { l.withdraw() }, false},
+		"another request":           {func(l *live) { l.ask("z") }, false},
+		"no stop follows":           {func(l *live) {}, false},
+		"Slurm ends it":             {func(l *live) { l.stop() }, true},
+		"the runner is killed":      {func(l *live) { l.cmd.Process.Kill() }, true},
+		"a signal":                  {func(l *live) { l.withdraw(); l.cmd.Process.Signal(syscall.SIGUSR1) }, false},
+		"the folder cannot be read": {func(l *live) { must(l, os.Rename(l.outbox, l.outbox+".away")) }, false},
+		"its checkpoints are gone": {func(l *live) { // in one step: the runner may write there meanwhile
+			must(l, os.Rename(filepath.Join(l.dir, "checkpoints"), filepath.Join(l.outbox, "gone")))
+		}, false},
 		"its own checkpoint is gone": {func(l *live) { must(l, os.RemoveAll(filepath.Dir(l.config.Adopt.Glob))) }, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -217,10 +217,11 @@ func (s *submission) create(ctx context.Context, user bool) (slurm.JobID, error)
 	}
 	// The job is held, so its script need not be durable before sbatch is called, only
 	// before the user is told that there is a job.
-	var kept error
-	answer := call.run(ctx, func() { kept = folder.keep() })
-	if kept != nil {
-		terminal.Warn(s.errs, "the job's script may be lost in a crash: "+kept.Error())
+	kept := make(chan error, 1)
+	go func() { kept <- folder.keep() }()
+	answer := call.run(ctx)
+	if err := <-kept; err != nil {
+		terminal.Warn(s.errs, "the job's script may be lost in a crash: "+err.Error())
 	}
 	switch answer.fate {
 	case refused:
@@ -262,7 +263,7 @@ func (s *submission) test(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	answer := call.run(ctx, nil)
+	answer := call.run(ctx)
 	if answer.fate == unknown {
 		return fmt.Errorf("%s; nothing was submitted", answer.why)
 	}

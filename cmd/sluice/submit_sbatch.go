@@ -1,13 +1,16 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/sluice-hpc/sluice/cmd/terminal"
@@ -83,31 +86,41 @@ func (a answer) error() error {
 }
 
 // run runs sbatch to its end, or to the time limit or an interrupt, at which its whole
-// process group is killed. Its standard error is passed on as it is written. meanwhile,
-// which may be nil, is called while sbatch runs.
-func (c sbatchCall) run(ctx context.Context, meanwhile func()) answer {
+// process group is killed. Its standard error is passed on as it is written.
+func (c sbatchCall) run(ctx context.Context) answer {
 	limited, cancel := context.WithTimeout(ctx, c.limit)
 	defer cancel()
-	end, err := child{c.program, c.args, c.environ, c.stdin, c.errs}.run(limited, meanwhile)
-	exit := end.status
-	switch _, named := jobID(end.out); {
-	case err == nil && exit.Exited() && exit.ExitStatus() == 0:
-		return answer{out: end.out}
+	var out, said bytes.Buffer
+	cmd := exec.CommandContext(limited, c.program, c.args...)
+	cmd.Env, cmd.Stdin = c.environ, bytes.NewReader(c.stdin)
+	if c.stdin == nil {
+		cmd.Stdin = nil // a missing script must not be waited for
+	}
+	cmd.Stdout, cmd.Stderr = &out, io.MultiWriter(c.errs, &said)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = 2 * time.Second
+	err := cmd.Run()
+
+	var exit *exec.ExitError
+	switch _, named := jobID(out.String()); {
+	case err == nil || errors.Is(err, exec.ErrWaitDelay):
+		return answer{out: out.String()}
 	case named && limited.Err() != nil: // cut off, but after the job was submitted
-		return answer{out: end.out}
+		return answer{out: out.String()}
 	case ctx.Err() != nil:
 		return answer{fate: unknown, why: "interrupted while sbatch was running"}
 	case limited.Err() != nil:
 		return answer{fate: unknown, why: fmt.Sprintf("sbatch gave no answer in %v and was stopped", c.limit)}
-	case err != nil:
-		fmt.Fprintf(c.errs, "sluice: error: %s cannot be run: %v\n", c.program, err)
+	case !errors.As(err, &exit):
+		fmt.Fprintf(c.errs, "sluice: error: %s cannot be run: %v\n", c.program, cause(err))
 		return answer{fate: refused, code: 1}
 	case !exit.Exited():
-		return answer{fate: unknown, why: "sbatch was ended by signal: " + exit.Signal().String()}
-	case lost(end.said):
-		return answer{fate: unknown, code: exit.ExitStatus(), why: "slurmctld's answer to sbatch was lost"}
+		return answer{fate: unknown, why: "sbatch was ended by " + exit.String()}
+	case lost(said.String()):
+		return answer{fate: unknown, code: exit.ExitCode(), why: "slurmctld's answer to sbatch was lost"}
 	}
-	return answer{fate: refused, code: exit.ExitStatus(), out: end.out}
+	return answer{fate: refused, code: exit.ExitCode(), out: out.String()}
 }
 
 // lost reports whether sbatch's output leaves it unknown whether there is a job: the

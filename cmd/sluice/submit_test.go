@@ -47,13 +47,13 @@ func TestSbatchFates(t *testing.T) {
 	} {
 		var errs bytes.Buffer
 		c := sbatchCall{program: program(t, tc.body), limit: time.Minute, errs: &errs}
-		if got := c.run(context.Background(), nil); got != tc.want {
+		if got := c.run(context.Background()); got != tc.want {
 			t.Errorf("%s: got %+v, want %+v", tc.name, got, tc.want)
 		}
 	}
 	var errs bytes.Buffer
 	c := sbatchCall{program: filepath.Join(t.TempDir(), "absent"), limit: time.Minute, errs: &errs}
-	if got := c.run(context.Background(), nil); got.fate != refused || got.code != 1 || !strings.Contains(errs.String(), "cannot be run: no such file") {
+	if got := c.run(context.Background()); got.fate != refused || got.code != 1 || !strings.Contains(errs.String(), "cannot be run: no such file") {
 		t.Errorf("%+v %s", got, errs.String())
 	}
 }
@@ -65,7 +65,7 @@ func TestSbatchIsCutOff(t *testing.T) {
 	hang := "sleep 300 & echo $! > " + pids + "\nwait\n"
 	var errs bytes.Buffer
 	c := sbatchCall{program: program(t, hang), limit: 300 * time.Millisecond, errs: &errs}
-	if got := c.run(context.Background(), nil); got.fate != unknown || got.why != "sbatch gave no answer in 300ms and was stopped" {
+	if got := c.run(context.Background()); got.fate != unknown || got.why != "sbatch gave no answer in 300ms and was stopped" {
 		t.Errorf("%+v", got)
 	}
 	raw, err := os.ReadFile(pids)
@@ -84,11 +84,11 @@ func TestSbatchIsCutOff(t *testing.T) {
 		}
 		cancel()
 	}()
-	if got := c.run(ctx, nil); got.fate != unknown || got.why != "interrupted while sbatch was running" {
+	if got := c.run(ctx); got.fate != unknown || got.why != "interrupted while sbatch was running" {
 		t.Errorf("%+v", got)
 	}
 	c = sbatchCall{program: program(t, "echo Submitted batch job 8\n"+hang), limit: 300 * time.Millisecond, errs: &errs}
-	if got := c.run(context.Background(), nil); got.fate != accepted || got.out != "Submitted batch job 8\n" {
+	if got := c.run(context.Background()); got.fate != accepted || got.out != "Submitted batch job 8\n" {
 		t.Errorf("cut off after the fact: %+v", got)
 	}
 }

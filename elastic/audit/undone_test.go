@@ -26,12 +26,12 @@ func TestAnEndThatSlurmForgot(t *testing.T) {
 		changes []forger
 		binds   bool
 	}{
-		"found running":                          {nil, false},
-		"found as ended":                         {[]forger{listed}, true},
-		"the end can have been saved, or not":    {[]forger{works("05:07:25.500")}, false},
-		"the end was saved for sure":             {[]forger{works("05:07:28.500")}, true},
-		"it ended once more, just now":           {[]forger{again("05:07:50.000")}, false},
-		"it ended once more, and nobody noticed": {[]forger{again("05:07:29.000")}, true},
+		"found running":                       {nil, false},
+		"found as ended":                      {[]forger{listed}, true},
+		"the end can have been saved, or not": {[]forger{works("05:07:25.500")}, false},
+		"the end was saved for sure":          {[]forger{works("05:07:28.500")}, true},
+		"it ended once more, just now":        {[]forger{again("05:07:50.000")}, false},
+		"it ended once more, unnoticed":       {[]forger{again("05:07:29.000")}, true},
 		"the next slurmctld found it as ended": {[]forger{func(_ testing.TB, r records) {
 			r[slurm] += now("05:07:40.000", "slurmctld version 22.05.8 started on cluster lab0") + "\n" + now("05:07:40.100", "Recovered JobId=72 Assoc=0") + "\n"
 		}}, true},

@@ -39,7 +39,7 @@ type Seams struct {
 	// Limiter tells the site's limits, which every plan keeps; nil = there are none. It must
 	// not block for long: see ErrAsking.
 	Limiter slurm.Limiter
-	// Accountant tells how jobs ended that Slurm has forgotten; nil = nobody does. It must
+	// Accountant tells how jobs ended that Slurm has forgotten; nil = that stays unknown. It must
 	// not block for long: see ErrAsking.
 	Accountant slurm.Accountant
 }
@@ -54,7 +54,7 @@ type Engine struct {
 	sealed bool      // Last holds a snapshot
 	next   time.Time // when the next cycle is due
 
-	foretold foretold // the last forecast that somebody asked for
+	foretold foretold // the last forecast that was asked for
 }
 
 // blindness is that Slurm cannot be seen.

@@ -45,7 +45,7 @@ func (e *Engine) Plan(now time.Time) (elastic.Snapshot, Forecast, bool) {
 }
 
 // planFresh is for how long a forecast serves all who ask: it is as dear as a decision, and
-// anybody may ask.
+// any user may ask.
 const planFresh = time.Second
 
 // foretold is a forecast and the report on which it was made: each look, order and change of

@@ -8,11 +8,11 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/engine/observe"
 )
 
-// freshly makes sure that a plan that opens moves was made by nodes of this cycle and by limits that
-// are fresh: where either was older, both are read, and where that changed anything one more snapshot
-// is made and decided by. waits: Slurm has been asked for
-// the limits and has not answered yet, so that nothing is opened in this cycle. Once it has failed to
-// answer those known stand. An error is that of the nodes.
+// freshly makes sure that a plan that opens moves was made by nodes of this cycle and by fresh
+// limits. Where either was older, both are read; where that changed anything, one more snapshot is
+// made and decided by. waits: Slurm was asked for the limits and has not answered yet, so nothing
+// is opened in this cycle. Once it has failed to answer, the known ones stand. An error is that of
+// the nodes.
 func (e *Engine) freshly(ctx context.Context, seen observe.Look, snap elastic.Snapshot, plan elastic.Plan, now time.Time) (_ elastic.Snapshot, _ elastic.Plan, waits bool, err error) {
 	if len(plan.Open) == 0 {
 		return snap, plan, false, nil

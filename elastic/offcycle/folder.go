@@ -11,9 +11,9 @@ import (
 // unknown is the owner of a folder that was never read: uid -1, which no user has.
 const unknown = ^uint32(0)
 
-// mostTodo bounds the work queued for one folder: a read of each kind, and a sequence of
+// mostQueued bounds the work queued for one folder: a read of each kind, and a sequence of
 // writes.
-const mostTodo = 4
+const mostQueued = 4
 
 // idleFor is how long a folder without work is kept.
 const idleFor = time.Minute
@@ -53,7 +53,7 @@ type work struct {
 type folder struct {
 	token string
 	uid   uint32
-	todo  []*work
+	queue []*work
 	busy  bool
 	waits bool  // waits for a goroutine
 	slow  bool  // its last awaited read, or a later one, took too long
@@ -64,7 +64,7 @@ type folder struct {
 }
 
 func (f *folder) find(k kind) *work {
-	for _, o := range f.todo {
+	for _, o := range f.queue {
 		if o.kind == k {
 			return o
 		}
@@ -83,7 +83,7 @@ func (f *folder) made(what string) *work {
 }
 
 func (f *folder) drop(o *work) {
-	f.todo = slices.DeleteFunc(f.todo, func(x *work) bool { return x == o })
+	f.queue = slices.DeleteFunc(f.queue, func(x *work) bool { return x == o })
 }
 
 func (f *folder) has(uid uint32, offset int64) bool {
@@ -97,8 +97,8 @@ func (f *folder) late(o *work) error {
 	if o != nil {
 		since = o.asked
 	}
-	if len(f.todo) > 0 {
-		since = f.todo[0].asked
+	if len(f.queue) > 0 {
+		since = f.queue[0].asked
 	}
 	return &observe.Unanswered{Since: since}
 }
@@ -110,7 +110,7 @@ func (m *Mailbox) at(token string, uid uint32) *folder {
 		f = &folder{token: token, uid: uid}
 		m.folders[token] = f
 	}
-	if uid != unknown && len(f.todo) == 0 { // else a goroutine counts for, or waits for, another user
+	if uid != unknown && len(f.queue) == 0 { // else a goroutine counts for, or waits for, another user
 		f.uid = uid
 	}
 	f.used = m.now()
@@ -126,7 +126,7 @@ func (m *Mailbox) sweep() {
 	}
 	m.swept = now
 	for token, f := range m.folders {
-		if len(f.todo) == 0 && now.Sub(f.used) >= idleFor {
+		if len(f.queue) == 0 && now.Sub(f.used) >= idleFor {
 			delete(m.folders, token)
 		}
 	}
@@ -135,7 +135,7 @@ func (m *Mailbox) sweep() {
 // add appends work to the folder's queue and starts it as soon as the shares allow.
 func (m *Mailbox) add(f *folder, o *work) *work {
 	o.asked, o.done = m.now(), make(chan struct{})
-	f.todo = append(f.todo, o)
+	f.queue = append(f.queue, o)
 	switch {
 	case f.busy || f.waits:
 	case m.crew.takes(f.uid):
@@ -169,15 +169,15 @@ func (m *Mailbox) dispatch() {
 func (m *Mailbox) serve(f *folder, uid uint32) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for len(f.todo) > 0 {
-		o := f.todo[0]
+	for len(f.queue) > 0 {
+		o := f.queue[0]
 		o.begun = true
 		began := m.now()
 		m.mu.Unlock()
 		o.do(o)
 		m.mu.Lock()
 		o.ended, o.finished = m.now(), true
-		f.todo = f.todo[1:]
+		f.queue = f.queue[1:]
 		switch o.kind {
 		case readWord:
 			f.word = o
@@ -189,7 +189,7 @@ func (m *Mailbox) serve(f *folder, uid uint32) {
 		}
 		close(o.done)
 	}
-	f.todo, f.busy = nil, false
+	f.queue, f.busy = nil, false
 	m.crew.leaves(uid)
 	m.dispatch()
 }

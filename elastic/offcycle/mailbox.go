@@ -133,8 +133,8 @@ func (m *Mailbox) Forget(token string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	f := m.at(token, unknown)
-	if len(f.todo) >= mostTodo {
-		return f.late(f.todo[0])
+	if len(f.queue) >= mostQueued {
+		return f.late(f.queue[0])
 	}
 	f.word, f.lines, f.given = nil, nil, nil
 	m.add(f, &work{kind: change, do: func(w *work) { w.err = m.under.Forget(token) }})
@@ -154,7 +154,7 @@ func (m *Mailbox) act(token string, uid uint32, what string, do func(*work)) (*w
 		f.given = nil
 		return o, nil
 	}
-	if len(f.todo) > 0 && m.now().Sub(f.todo[0].asked) > actWait {
+	if len(f.queue) > 0 && m.now().Sub(f.queue[0].asked) > actWait {
 		return nil, f.late(nil)
 	}
 	if m.acts.left(f.uid, m.now()) <= 0 {

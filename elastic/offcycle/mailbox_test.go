@@ -306,7 +306,7 @@ func TestForgetDoesNotWait(t *testing.T) {
 		}
 	})
 	d.answer("a")
-	eventually(t, "it is forgotten", func() bool { return len(d.done()) == mostTodo })
+	eventually(t, "it is forgotten", func() bool { return len(d.done()) == mostQueued })
 }
 
 // A write that takes too long each time counts as done at the next call for the same thing, and
@@ -323,7 +323,7 @@ func TestLateWriteCountsAsDone(t *testing.T) {
 		before := len(d.done())
 		d.answer("a")
 		eventually(t, "the write to be done", func() bool { return len(d.done()) > before })
-		eventually(t, "the folder to be idle", func() bool { m.mu.Lock(); defer m.mu.Unlock(); return len(m.folders["a"].todo) == 0 })
+		eventually(t, "the folder to be idle", func() bool { m.mu.Lock(); defer m.mu.Unlock(); return len(m.folders["a"].queue) == 0 })
 	}
 	ask := func(id string, deadline time.Time) func() error {
 		return func() error { return m.Ask("a", checkpoint.Request{ID: id, Asked: now, Deadline: deadline}) }

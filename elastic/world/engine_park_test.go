@@ -54,7 +54,7 @@ func TestParkedJobsComeBack(t *testing.T) {
 		t.Errorf("%d runs say that the job was stopped before, and why", resumed)
 	}
 	log := d.log.String()
-	for _, want := range []string{"open: park", "waits for its turn", "open: start"} {
+	for _, want := range []string{"open: park", "close: done: stopped after checkpoint", "open: start"} {
 		if strings.Count(log, want) < 2 {
 			t.Errorf("%q: %d times", want, strings.Count(log, want))
 		}

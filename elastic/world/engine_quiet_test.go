@@ -27,7 +27,7 @@ func TestAQuietJobIsToldOf(t *testing.T) {
 	}
 	d.drive(t, 2*time.Minute)
 	got, said := d.of(t, lost), len(d.log.String())
-	if !strings.Contains(sentence(got.Why), "nothing of it has been heard since") || !strings.Contains(sentence(got.Why), "scontrol requeue 1") {
+	if !strings.Contains(sentence(got.Why), "it has reported nothing since") || !strings.Contains(sentence(got.Why), "scontrol requeue 1") {
 		t.Errorf("nobody is told: %s", sentence(got.Why))
 	}
 	w.Submit(world.Job{User: "bob", Spec: elastic.Spec{Min: 1, Max: 4, Total: 60}})
@@ -53,7 +53,7 @@ func TestAJobThatNeverSpokeIsToldOf(t *testing.T) {
 		t.Fatalf("%s, quiet since %v", got.Job.Phase, got.Job.Quiet)
 	}
 	d.drive(t, 3*time.Minute)
-	if got := d.of(t, born); got.Job.Quiet.IsZero() || !strings.Contains(sentence(got.Why), "nothing of it has been heard since") {
+	if got := d.of(t, born); got.Job.Quiet.IsZero() || !strings.Contains(sentence(got.Why), "it has reported nothing since") {
 		t.Errorf("nobody is told: %s", sentence(got.Why))
 	}
 	must(t, w.User("alice").Requeue(t.Context(), born.ID()))

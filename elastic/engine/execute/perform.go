@@ -69,7 +69,7 @@ func (x *Executor) carryOut(ctx context.Context, a elastic.Action, job elastic.J
 
 // stillWaits looks once more, right before a job is stopped for its move, whether its
 // answer stands: a log, a disk or a file system that blocked may have let minutes pass
-// since it was read, and a runner to which nobody comes lets its program train on.
+// since it was read, and a runner that gets no answer lets its program train on.
 func (x *Executor) stillWaits(job elastic.Job) error {
 	js := x.ByID[job.ID]
 	if js == nil || job.Phase != elastic.Running || job.Saved.Request == "" {

@@ -22,7 +22,7 @@ type Observer struct {
 	Mail       Reader
 	Journal    Records
 	Limiter    slurm.Limiter    // nil = the site has no limits
-	Accountant slurm.Accountant // nil = nobody tells how jobs ended that Slurm has forgotten
+	Accountant slurm.Accountant // nil = how jobs ended that Slurm has forgotten stays unknown
 	Between    func()           // called between two queries; nil = nothing is
 
 	limits limitsAsked

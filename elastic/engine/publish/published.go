@@ -10,7 +10,7 @@ import (
 )
 
 // Board is the last report, for readers in any goroutine. A busy cluster has megabytes of
-// jobs in each, and most are read by nobody: what a report that nobody took was made of serves
+// jobs in each, and most are never read: the memory of a report that no reader took serves
 // for the one after the next.
 type Board struct {
 	*track.State
@@ -20,7 +20,7 @@ type Board struct {
 
 	mu    sync.Mutex
 	taken bool        // the last one, or one that shares its jobs
-	spare []JobReport // nobody has it
+	spare []JobReport // no reader has it
 }
 
 // Last hands the last report to a reader, who may keep it.

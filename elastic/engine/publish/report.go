@@ -30,7 +30,7 @@ type Report struct {
 // thirds of one would be an empty elastic.Job. Nobody writes to it.
 var noJob elastic.Job
 
-// next is room for one more job. What an older report, which nobody has, left there serves
+// next is room for one more job. What an older report, which no reader has, left there serves
 // again.
 func (r *Report) next() *JobReport {
 	r.Jobs = r.Jobs[:len(r.Jobs)+1]

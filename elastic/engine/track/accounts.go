@@ -30,10 +30,10 @@ type accounts struct {
 	why  string        // why it could not be asked last
 }
 
-// ForgottenState is the state on record of a job that ended nobody knows how.
+// ForgottenState is the state on record of a job whose end is not known.
 const ForgottenState = "forgotten by Slurm"
 
-// Forgotten reports whether the job ended nobody knows how.
+// Forgotten reports whether it is not known how the job ended.
 func (js *Job) Forgotten() bool {
 	return !js.Rec.Ended.IsZero() && js.Rec.State == ForgottenState
 }

@@ -38,7 +38,7 @@ type shown struct {
 	commented elastic.Tag // and what it says
 	rewrote   bool        // its comment carried another token, and that was said
 	placed    time.Time   // the start of the run whose place is on record; zero = not asked in this life
-	placeless time.Time   // when it was first seen to run nobody knows where; zero = it is known
+	placeless time.Time   // when it was first seen to run at an unknown place; zero = it is known
 }
 
 // mail is what a job's runner and program said, and whether its folder answers.
@@ -76,7 +76,7 @@ type placing struct {
 type rescue struct {
 	revived int    // the last run that was brought back, counted from 1
 	cleared int    // the last run that Slurm was made to forget, likewise
-	struck  struck // how often somebody killed its runner
+	struck  struck // how often its runner was killed
 	// stranded is how often it was requeued for it, when last, and in which run, counted from 1.
 	stranded struct {
 		times int

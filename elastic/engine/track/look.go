@@ -36,7 +36,7 @@ func alike(a, b slurm.Job) bool {
 		a.Constraint == b.Constraint && slices.Equal(a.ExcNodes, b.ExcNodes)
 }
 
-// Claims are the folders that belong to the tokens of jobs nobody knows yet. Whose they are is
+// Claims are the folders that belong to the tokens of jobs that are not known yet. Whose they are is
 // to be read BEFORE Match.
 func (st *State) Claims(jobs []slurm.Job) (out []observe.Box) {
 	for _, sj := range jobs {

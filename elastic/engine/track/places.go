@@ -9,7 +9,7 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// Placeless are the jobs that run nobody knows where, and whose split is to be asked for: at most
+// Placeless are the jobs that run at an unknown place, and whose split is to be asked for: at most
 // MaxLookups. One node needs no question; a run over several is asked about once.
 func (ro *Roster) Placeless(now time.Time) (out []*Job) {
 	for _, js := range ro.Ordered() {

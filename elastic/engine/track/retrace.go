@@ -27,7 +27,7 @@ func (js *Job) retrace() {
 }
 
 // resumedAt takes the program's word for where the run began that goes on from a checkpoint
-// nobody asked for: one by time, say, after a failure. One with no checkpoint to go on from
+// no request asked for: one by time, say, after a failure. One with no checkpoint to go on from
 // began anew.
 func (js *Job) resumedAt(line checkpoint.Progress) {
 	seg := js.Runs.Seg

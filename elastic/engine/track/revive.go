@@ -11,7 +11,7 @@ import (
 )
 
 // wronged reports whether the run that failed was most likely ended by the word owed
-// to an earlier one (see owed): somebody killed it, soon after the job or its node was
+// to an earlier one (see owed): it was killed, soon after the job or its node was
 // lost. It is brought back once. One whose runner was killed is, too.
 func (cl *Cluster) wronged(js *Job, now time.Time) bool {
 	if js.Shown.Slurm.State != slurm.Failed || js.Shown.Slurm.Completing || js.Shown.Disown || js.rescue.revived > js.Shown.Slurm.Restarts || !js.Mail.killed() {

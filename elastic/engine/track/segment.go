@@ -115,7 +115,7 @@ func (js *Job) recount(old observe.History) {
 			continue
 		}
 		until := time.Time{}
-		if i+1 < len(old.Segments) { // nobody saw its end
+		if i+1 < len(old.Segments) { // its end was not seen
 			until = old.Segments[i+1].Started
 		}
 		if end := js.Rec.Tag.Spec.Total; end > 0 && js.Runs.course.of == 0 && seg.DoneTo >= end && seg.Held(until) > 0 {

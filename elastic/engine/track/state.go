@@ -85,7 +85,7 @@ type Cluster struct {
 	Kept       elastic.Health // as the journal has it
 	Lost       lostNodes
 	ground     *eligible.Ground // what the refusals there are were judged by; nil = there are none
-	HasLimiter bool             // there is somebody to ask for the site's limits
+	HasLimiter bool             // the site's limits can be asked for
 }
 
 // seen is the last look.
@@ -93,7 +93,7 @@ type seen struct {
 	Jobs   []slurm.Job
 	Nodes  []slurm.Node
 	Old    bool    // the nodes were used a second time, or may have changed since
-	around *around // what samples ask of both; nil = nobody asked yet
+	around *around // what samples ask of both; nil = not asked for yet
 }
 
 // Moments are times that later looks are judged by.

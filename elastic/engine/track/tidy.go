@@ -37,7 +37,7 @@ func (st *State) Chores(js *Job, now time.Time) []elastic.Action {
 	// It started in the very moment it was held.
 	case phase == elastic.Running && js.Shown.Slurm.Held && js.Placing.Hold:
 		return []elastic.Action{elastic.Release{Job: js.Rec.ID}}
-	// A request nobody stands behind any more: the daemon lost its journal, or
+	// A request that belongs to no move any more: the daemon lost its journal, or
 	// a move was closed while the file system refused. The job must not wait. A
 	// runner that says no more is not told again.
 	case phase == elastic.Running && js.Mail.runner.ok && pausing[js.Mail.runner.word.State] && !js.Mail.runner.word.Beat.Equal(js.Mail.freed):

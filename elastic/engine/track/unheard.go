@@ -11,7 +11,7 @@ import (
 // late is how long after a call was given up slurmctld may still carry it out.
 const late = 15 * time.Second
 
-// Unanswered notes a stop or a hold of which nobody knows whether Slurm took it. A busy
+// Unanswered notes a stop or a hold of which it is unknown whether Slurm took it. A busy
 // slurmctld may still carry it out: it would stop the run that is due next, or hold it as
 // its user does.
 func (of Known) Unanswered(a elastic.Action, err error, now time.Time) {

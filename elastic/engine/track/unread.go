@@ -66,7 +66,7 @@ func (st *State) TellUnread(now time.Time) {
 }
 
 // lateWord keeps what the runner said last, as far as it is about the present run, while its
-// folder is late; beyond that nobody knows what the runner does.
+// folder is late; beyond that it is unknown what the runner does.
 func (js *Job) lateWord(now time.Time) {
 	js.Mail.runner.ok = js.Mail.runner.ok && current(js.Mail.runner.word, js.Shown.Slurm)
 	if !js.Mail.unreadSince(now).IsZero() {
