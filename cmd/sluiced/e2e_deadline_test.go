@@ -31,13 +31,13 @@ func TestDeadlines(t *testing.T) {
 		t.Errorf("said at submit: %q", said)
 	}
 	kept.until("to run", func(v wire.Job) bool { return v.GPUs >= 2 && v.Promised && v.State == "RUNNING" })
-	if out := s.as("", "sluice", "explain", fmt.Sprint(kept.id)); !strings.Contains(out, "promised") {
+	if out := s.as("", "sluice", "explain", fmt.Sprint(kept.id)); !strings.Contains(out, ", admitted: it ends by") {
 		t.Errorf("explained as\n%s", out)
 	}
 
 	// The speed of this one is unknown: it runs, and its deadline is admitted then.
 	unknown, said := s.dated("unknown", 100, "--deadline=now+1hour", "--max-gpus=1")
-	if !strings.Contains(said, "cannot be promised") || strings.Contains(said, "waits until") {
+	if !strings.Contains(said, "cannot be admitted") || strings.Contains(said, "waits until") {
 		t.Errorf("said at submit: %q", said)
 	}
 	unknown.until("to be promised its deadline", func(v wire.Job) bool { return v.State == "RUNNING" && v.Promised })

@@ -108,7 +108,7 @@ func TestDescriptorsRunOut(t *testing.T) {
 	if !s.Alive() || a.field("JobState") != "RUNNING" || a.field("Restarts") != fmt.Sprint(ran.Restarts) {
 		t.Errorf("alive: %t; the job is %s, %s restarts, not %d", s.Alive(), a.field("JobState"), a.field("Restarts"), ran.Restarts)
 	}
-	for _, words := range [][]string{{`"event":"blind"`}, {"decided nothing"}, {"no request can be taken"}} {
+	for _, words := range [][]string{{`"event":"blind"`}, {`"event":"undecided"`}, {"no request can be taken"}} {
 		if n := s.said(append(words, noneLeft)...); n != 1 {
 			t.Errorf("%v: %d lines", words, n)
 		}

@@ -60,7 +60,7 @@ func TestPools(t *testing.T) {
 		t.Errorf("said at submit: %q", said)
 	}
 	v := kept.until("to run in the edge pool", func(v wire.Job) bool { return v.State == "RUNNING" && v.Promised && onNodes(v, "gpu3", "gpu4") })
-	if out := s.as("", "sluice", "explain", fmt.Sprint(kept.id)); !strings.Contains(out, "of the edge pool edge") || !strings.Contains(out, "promised") {
+	if out := s.as("", "sluice", "explain", fmt.Sprint(kept.id)); !strings.Contains(out, "of the edge pool edge") || !strings.Contains(out, ", admitted: it ends by") {
 		t.Errorf("explained as\n%s", out)
 	}
 	// Its node is taken away.

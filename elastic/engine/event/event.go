@@ -109,7 +109,7 @@ var Kinds = []Kind{
 	{"mended", "`trouble`", "it is mended"},
 	{"reloaded", "`config`, `policy`", "the configuration was read again"},
 	{"unreloaded", "`error`", "it could not be; the old one, or a part of it, stays"},
-	{"undecided", "`error`", "a cycle decided nothing"},
+	{"undecided", "`error`", "a cycle made no decisions"},
 	{"unstored", "`error`", "learned speeds could not be stored; it is tried again"},
 	{"stored", "", "they are stored again"},
 	{"unpruned", "`error`", "history past its time could not be removed from the store"},
