@@ -193,7 +193,7 @@ func (c *check) endedRuns(id int64, until time.Time) {
 			continue
 		}
 		var ended Event
-		alone, by := false, r.At.Add(c.o.Patience)
+		alone, by, second := false, r.At.Add(c.o.Patience), c.renumbered(id, r.At)
 		if back, away := c.backAfter(r.At); away {
 			by = back.Add(c.o.Patience)
 		}
@@ -201,11 +201,11 @@ func (c *check) endedRuns(id int64, until time.Time) {
 			switch {
 			case e.Kind == "problem" && e.At.Before(by) && (e.Problem == untagged || e.Problem == broken):
 				alone = true
-			case e.Kind == "ended" && e.At.Before(r.At) && !c.renumbered(id, r.At):
+			case e.Kind == "ended" && e.At.Before(r.At) && !second:
 				ended = e
 			case e.Kind == "adopted" && !e.At.After(by):
 				ended, alone = Event{}, false
-			case (e.Kind == "taken" || e.Kind == "run") && !e.At.After(by) && c.startsBetween(ended, e):
+			case (e.Kind == "taken" || e.Kind == "run") && ended.Number > 0 && !e.At.After(by) && c.startsBetween(ended, e):
 				ended = Event{} // it looks after the job again: its journal had not taken the end
 			case e.Kind == "open" && !e.At.After(r.At):
 				ended = Event{} // a later life of the daemon adopted it again

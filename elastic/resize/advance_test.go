@@ -122,6 +122,9 @@ func circumstances() []circumstance {
 		}
 	}
 	ofStop := func(j *elastic.Job) { j.Phase, j.State, j.Heartbeat = elastic.Ended, "FAILED", noon }
+	afterStop := func(in *elastic.Intent) { // the step is recorded, and Slurm is to be asked
+		in.Fallbacks, in.Moved, in.RequeuedAt = 1, noon, noon.Add(-5*time.Second)
+	}
 	stoppedAgo := func(d time.Duration) func(*elastic.Intent) {
 		return func(in *elastic.Intent) { in.RequeuedAt, in.Moved = noon.Add(-d), noon.Add(-d) }
 	}
@@ -177,7 +180,7 @@ func circumstances() []circumstance {
 		{"held, after Slurm was away", phase(elastic.Held), func(s *elastic.Snapshot) { s.Away = noon.Add(-5 * time.Second) }, nil},
 		{"held, at the first look", phase(elastic.Held), func(s *elastic.Snapshot) { s.Before = noon.Add(-10 * time.Second) }, nil},
 		{"held, counted where it ran", with(phase(elastic.Held), func(j *elastic.Job) { j.Lingers = true }), nil, func(in *elastic.Intent) { in.Moved = noon }},
-		{"... just cleared", with(phase(elastic.Held), func(j *elastic.Job) { j.Lingers = true }), nil, func(in *elastic.Intent) { in.Moved, in.RequeuedAt = noon, noon.Add(-time.Second) }},
+		{"... just cleared", with(phase(elastic.Held), func(j *elastic.Job) { j.Lingers = true }), nil, func(in *elastic.Intent) { in.Moved, in.RequeuedAt = noon.Add(-time.Second), noon.Add(-time.Second) }},
 		{"... in spite of all", with(phase(elastic.Held), func(j *elastic.Job) { j.Lingers = true }), nil, nil},
 		{"held, a later move's incarnation", with(phase(elastic.Held), func(j *elastic.Job) { j.Incarnation = 6 }), nil, nil},
 		{"running, a later incarnation", with(running, func(j *elastic.Job) { j.Incarnation = 6 }), nil, nil},
@@ -230,6 +233,7 @@ func circumstances() []circumstance {
 		{"failed", func(j *elastic.Job) { j.Phase, j.State, j.Heartbeat = elastic.Ended, "FAILED", noon }, nil, nil},
 		{"failed, and its folder is gone", with(failed, func(j *elastic.Job) { j.Spoke = false }), nil, nil},
 		{"failed launch, just requeued", failed, nil, revived(time.Second, time.Second)},
+		{"failed launch, soon after the stop", failed, nil, afterStop},
 		{"failed launch, requeue without an answer", failed, nil, revived(20*time.Second, 20*time.Second)},
 		{"failed launch, no answer for long", failed, nil, revived(2*time.Minute, 20*time.Second)},
 		{"... and Slurm was away", failed, func(s *elastic.Snapshot) { s.Away = noon.Add(-5 * time.Second) }, revived(3*time.Minute, 3*time.Minute)},

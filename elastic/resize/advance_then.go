@@ -78,11 +78,11 @@ func requeue(s situation) Next {
 	return next
 }
 
-// stopAgain goes back to the step before the stop.
+// stopAgain goes back to the step before the stop, and records that BEFORE Slurm is asked, as in
+// reviveLaunch. PendingAt stays: the run was seen stopped.
 func stopAgain(s situation) Next {
-	next := requeue(s)
-	next.Why = reason.StoppedAgain
-	next.Intent.Step, next.Intent.PendingAt, next.Intent.ReleasedAt = elastic.Verified, time.Time{}, time.Time{}
+	next := Next{Intent: s.in, Again: true, Why: reason.StoppedAgain}
+	next.Intent.Step, next.Intent.ReleasedAt = elastic.Verified, time.Time{}
 	return next
 }
 
@@ -161,18 +161,19 @@ func revive(s situation) Next {
 	return next
 }
 
-// reviveLaunch brings back a job whose launch failed, from the same checkpoint.
+// reviveLaunch goes back to the step in which a job is brought back, since its launch failed. The
+// step is recorded BEFORE Slurm is asked (toRevive): the answer may be lost, and a job that is
+// then observed held MUST NOT be taken for one that its user holds.
 func reviveLaunch(s situation) Next {
-	next := Next{Intent: s.in, Why: reason.LaunchFailed, Do: []elastic.Action{elastic.Revive{Job: s.in.Job}}}
+	next := Next{Intent: s.in, Again: true, Why: reason.LaunchFailed}
 	next.Intent.Step, next.Intent.Fallbacks = elastic.Verified, s.in.Fallbacks+1
-	next.Intent.Restarts, next.Intent.RequeuedAt = s.job.Restarts, s.now
+	next.Intent.Restarts = s.job.Restarts
 	return next
 }
 
-// reviveStopped brings back a job whose stop slurmctld forgot.
+// reviveStopped goes back to the same step for a job whose stop slurmctld forgot.
 func reviveStopped(s situation) Next {
-	next := revive(s)
-	next.Why = reason.StopForgotten
+	next := Next{Intent: s.in, Again: true, Why: reason.StopForgotten}
 	next.Intent.Step, next.Intent.Restarts = elastic.Verified, s.job.Restarts
 	return next
 }

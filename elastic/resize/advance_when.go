@@ -127,9 +127,11 @@ func halfCleared(s situation) bool {
 	return s.in.Kind == elastic.Clearing && s.job.Phase == elastic.Ended && s.job.State == "CANCELLED"
 }
 
+// justRevived: Slurm was asked a moment ago, in this step: an earlier request was the stop for
+// the move.
 func justRevived(s situation) bool {
 	waits := failedWrongly(s) || halfCleared(s) || s.in.Kind == elastic.Clearing && lingers(s)
-	return waits && s.in.BeingStopped(s.now)
+	return waits && s.in.BeingStopped(s.now) && !s.in.RequeuedAt.Before(s.in.Moved)
 }
 
 func toClear(s situation) bool {
@@ -173,8 +175,10 @@ func trainsSoon(s situation) bool {
 }
 
 // userHoldsUnstopped: no stop is under way either that would discard what the job does once its
-// request is withdrawn.
-func userHoldsUnstopped(s situation) bool { return userHolds(s) && runningUnstopped(s) }
+// request is withdrawn, and the run was not seen stopped before (stopAgain).
+func userHoldsUnstopped(s situation) bool {
+	return userHolds(s) && runningUnstopped(s) && s.in.PendingAt.IsZero()
+}
 
 func pastDeadline(s situation) bool { return s.now.After(s.in.AskedAt.Add(grace(s))) }
 

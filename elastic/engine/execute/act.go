@@ -59,7 +59,7 @@ func (x *Executor) step(ctx context.Context, in elastic.Intent, snap elastic.Sna
 	if js := x.ByID[in.Job]; js != nil && js.Shown.Disown {
 		return in, !x.letGo(ctx, js, in, now), true, false
 	}
-	return x.walk(ctx, in, x.ByID.JobFor(snap.Jobs, in), snap, now)
+	return x.walk(ctx, in, x.ByID.JobFor(snap.Jobs, in, now), snap, now)
 }
 
 // walk takes one move through the table until it has to wait, closes, or fails.

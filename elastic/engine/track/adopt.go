@@ -82,7 +82,8 @@ func (st *State) Take(sj slurm.Job, tag elastic.Tag, owners map[observe.Box]erro
 	}
 }
 
-// livesAgain takes back the end of a job that its user requeued while Slurm remembers it.
+// livesAgain takes back the end of a job that was requeued while Slurm remembers it: by its user,
+// or for its open move.
 func (st *State) livesAgain(js *Job, sj slurm.Job, now time.Time) {
 	if js.Rec.Ended.IsZero() || sj.State.Ended() || sj.Completing {
 		return
@@ -90,7 +91,11 @@ func (st *State) livesAgain(js *Job, sj slurm.Job, now time.Time) {
 	js.Rec.Ended, js.Rec.Deaf, js.Over.Words, js.Dirty = time.Time{}, 0, nil, true
 	js.Over.noticed = time.Time{}
 	js.Over.exit, js.Rec.Ending = nil, journal.Ending{}
-	st.Tell(now, js.Rec.ID, "adopted", "lives again: its user requeued it")
+	by := "its user requeued it"
+	if st.Open.has(js.Rec.ID) {
+		by = "brought back for its move"
+	}
+	st.Tell(now, js.Rec.ID, "adopted", "lives again: "+by)
 }
 
 // sameTag reports whether two tags are written alike.

@@ -1,6 +1,8 @@
 package track
 
 import (
+	"time"
+
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
@@ -32,9 +34,10 @@ func (open Moves) Settled(before, after elastic.Intent, keep bool) (out Moves) {
 	return out
 }
 
-// JobFor returns the job of an intent; one that left the snapshot has ended, or
-// was taken away by its user.
-func (of Known) JobFor(jobs []elastic.Job, in elastic.Intent) elastic.Job {
+// JobFor returns the job of an intent. One that left the snapshot has ended, or was taken away by
+// its user. What Slurm and its runner last showed of its run comes with it: without that the table
+// of the resize protocol could not tell a program that failed from a run that slurmctld forgot.
+func (of Known) JobFor(jobs []elastic.Job, in elastic.Intent, now time.Time) elastic.Job {
 	for i := len(jobs) - 1; i >= 0; i-- {
 		if jobs[i].ID == in.Job {
 			return jobs[i]
@@ -42,7 +45,8 @@ func (of Known) JobFor(jobs []elastic.Job, in elastic.Intent) elastic.Job {
 	}
 	j := elastic.Job{ID: in.Job, Phase: elastic.Ended, State: "gone"}
 	if js := of[in.Job]; js != nil {
-		j.State = js.Rec.State
+		j.State, j.Restarts = js.Rec.State, js.Shown.Slurm.Restarts
+		js.Mail.report(&j, now)
 	}
 	return j
 }

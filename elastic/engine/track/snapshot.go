@@ -201,18 +201,25 @@ func (st *State) JobOf(js *Job, now time.Time) elastic.Job {
 	if j.Phase == elastic.Held && sj.Reason == eligible.HeldByAdmin && !r.Barred {
 		j.Directive.Hold = true
 	}
-	j.Spoke, j.Unread, j.Quiet = js.Mail.runner.word.State != "", js.Mail.unreadSince(now), js.Mail.quietSince(now)
-	if js.Mail.runner.ok {
-		j.Heartbeat, j.Resumed, j.RunnerOf = js.Mail.runner.word.Beat, js.Mail.runner.word.Resumed, js.Mail.runner.word.Incarnation
-		j.Choosing, j.RetryAt = js.Mail.runner.chooses(), js.Mail.retryAt(now)
-		j.Rhythm = time.Duration(js.Mail.runner.word.Rhythm * float64(time.Second))
-		j.SavesEvery = time.Duration(js.Mail.runner.word.Every * float64(time.Second))
-		j.SaveCost = time.Duration(js.Mail.runner.word.Cost * float64(time.Second))
-		if a := js.Mail.runner.word.Answer; a != nil {
-			j.Saved = elastic.Saved{Request: a.Request, Checkpoint: a.Checkpoint, Error: a.Error, Committed: a.Committed}
-		}
-	}
+	js.Mail.report(&j, now)
 	return j
+}
+
+// report writes into the job what its runner reported.
+func (m *mail) report(j *elastic.Job, now time.Time) {
+	word := m.runner.word
+	j.Spoke, j.Unread, j.Quiet = word.State != "", m.unreadSince(now), m.quietSince(now)
+	if !m.runner.ok {
+		return
+	}
+	j.Heartbeat, j.Resumed, j.RunnerOf = word.Beat, word.Resumed, word.Incarnation
+	j.Choosing, j.RetryAt = m.runner.chooses(), m.retryAt(now)
+	j.Rhythm = time.Duration(word.Rhythm * float64(time.Second))
+	j.SavesEvery = time.Duration(word.Every * float64(time.Second))
+	j.SaveCost = time.Duration(word.Cost * float64(time.Second))
+	if a := word.Answer; a != nil {
+		j.Saved = elastic.Saved{Request: a.Request, Checkpoint: a.Checkpoint, Error: a.Error, Committed: a.Committed}
+	}
 }
 
 // chooses reports whether a runner spoke that has yet to find the checkpoint to start from.
