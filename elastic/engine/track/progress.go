@@ -83,7 +83,7 @@ func (st *State) heardLinesOf(js *Job, r observe.Lines, now time.Time) {
 	}
 	sampled := thinned(r.Lines)
 	for i, line := range r.Lines {
-		line.Seconds = st.Open.borneOut(js, line, now)
+		line.Seconds = st.borneOut(js, line, now)
 		st.foldProgress(js, line, now, sampled[i])
 	}
 	js.Mail.Heard = now

@@ -14,12 +14,13 @@ type witness struct {
 	of int // the run, counted from 1; 0 = none
 }
 
-// borneOut is the seconds a unit that a line claims, as far as the time bears them out
-// that passed since lines before it. The line was written since progress was last read:
-// what it says of the time itself is its own word. While a move is under way, or Slurm
-// has the job stopped, it may wait and not train, and nothing is held against it.
-func (open Moves) borneOut(js *Job, line checkpoint.Progress, now time.Time) float64 {
-	if open.has(js.Rec.ID) || js.Shown.Slurm.State != slurm.Running || line.Restarts != js.Restarts() || js.Learnt.witness.of != line.Restarts+1 {
+// borneOut returns the seconds per unit that a line claims, as far as they agree with the time that
+// passed since earlier lines and, while that says too little, with the job's earlier speeds; 0 if
+// they are not to be used. The line was written since progress was last read: its own time is not
+// trusted. While a move is under way, or Slurm has the job suspended, the job may wait instead of
+// training, and the time that passes is not counted.
+func (st *State) borneOut(js *Job, line checkpoint.Progress, now time.Time) float64 {
+	if st.Open.has(js.Rec.ID) || js.Shown.Slurm.State != slurm.Running || line.Restarts != js.Restarts() || js.Learnt.witness.of != line.Restarts+1 {
 		js.Learnt.witness = witness{of: line.Restarts + 1}
 	}
 	early := Later(js.Mail.Heard, js.Shown.Slurm.Start)
@@ -27,5 +28,21 @@ func (open Moves) borneOut(js *Job, line checkpoint.Progress, now time.Time) flo
 	if line.Seconds <= 0 {
 		return line.Seconds // it claims none
 	}
+	if seconds == line.Seconds && js.Learnt.witness.Undecided(seconds, func() float64 { return st.expected(js, line, now) }) {
+		return 0
+	}
+	return seconds
+}
+
+// expected returns the seconds per unit that the job's earlier samples lead to expect of a line; 0
+// if there are none.
+func (st *State) expected(js *Job, line checkpoint.Progress, now time.Time) float64 {
+	place, ok := js.placeOf(line)
+	curve := st.Learnt.Fit(st.KeysOf(js.Rec), now)
+	if !ok || curve.Samples() == 0 {
+		return 0
+	}
+	at := st.sample(js, place, line.Seconds, now)
+	seconds, _ := curve.On(at.Kind).Seconds(at.Shape)
 	return seconds
 }

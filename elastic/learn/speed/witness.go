@@ -28,12 +28,16 @@ const (
 	// leastDone is the least work, in units, assumed to be done between two lines, so that a
 	// job without progress does not have an infinite time per unit.
 	leastDone = 0.01
+	// far is the factor between a claim and the expected time beyond which the claim has to be
+	// confirmed. Curves are rarely wrong by as much.
+	far = 2
 )
 
 // Witness compares what one run of a program reports about its speed with the clock. The zero
 // Witness is ready for the first line; each run needs a new one.
 type Witness struct {
-	old, young, last mark // ends of the intervals that the next line closes
+	old, young, last mark    // ends of the intervals that the next line closes
+	least, most      float64 // seconds per unit that the clock allows at the last line; 0 without an interval
 }
 
 // mark is an earlier line.
@@ -48,7 +52,7 @@ type mark struct {
 // time has passed to decide.
 func (w *Witness) Heard(claimed, done float64, early, late time.Time) float64 {
 	now, last := mark{early, late, done}, w.last
-	w.last = now
+	w.last, w.least, w.most = now, 0, 0
 	if doubt := now.doubt(); doubt < 0 || doubt > blind || w.old.late.IsZero() || late.Before(last.late) {
 		// The first line; or the clock was set, or lines were not read for long.
 		w.begin(mark{late.Add(-min(max(0, doubt), blind)), late, done})
@@ -68,6 +72,7 @@ func (w *Witness) Heard(claimed, done float64, early, late time.Time) float64 {
 	if now.doubt()+w.young.doubt() <= early.Sub(w.young.late)/precise {
 		w.old, w.young = w.young, now
 	}
+	w.least, w.most = least, most
 	switch {
 	case claimed >= least/agrees && claimed <= most*agrees:
 		return claimed
@@ -75,6 +80,23 @@ func (w *Witness) Heard(claimed, done float64, early, late time.Time) float64 {
 		return 0
 	}
 	return math.Sqrt(least * most)
+}
+
+// Undecided reports whether a claim that Heard has just accepted MUST NOT be used yet: the clock
+// confirms nothing, since it still allows times that differ by more than rough; the claim differs
+// by more than far from expected; and the middle of what the clock allows is nearer to expected. A
+// later line of the run decides. expected returns the seconds per unit that the job's earlier
+// samples lead to expect, 0 if there are none; it is called only if the clock confirms nothing.
+func (w *Witness) Undecided(claimed float64, expected func() float64) bool {
+	if w.most <= rough*w.least {
+		return false
+	}
+	want := expected()
+	if want <= 0 || max(claimed, want) <= far*min(claimed, want) {
+		return false
+	}
+	middle := (w.least + w.most) / 2
+	return math.Abs(want-middle) < math.Abs(claimed-middle)
 }
 
 // begin drops everything before a line.
