@@ -9,13 +9,13 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// around is what the last look says of each node, by its name.
+// around is an index of the last observation by node name.
 type around struct {
-	types map[string]string // of GPU; of several all, joined by +
+	types map[string]string // the types of GPU, joined by +
 	jobs  map[string][]elastic.JobID
 }
 
-// around answers of the last look; it is gathered once, however many samples ask.
+// around returns the index of the last observation. It is built once for all samples.
 func (cl *Cluster) around() *around {
 	if cl.Seen.around == nil {
 		a := &around{map[string]string{}, map[string][]elastic.JobID{}}
@@ -34,7 +34,8 @@ func (cl *Cluster) around() *around {
 	return cl.Seen.around
 }
 
-// sample is a speed with what the last look says of the place it was seen at.
+// sample returns a speed with the kind of GPU, the split and the number of neighbouring jobs at the
+// place where it was measured, from the last observation.
 func (cl *Cluster) sample(js *Job, place nodes.Placement, seconds float64, now time.Time) speed.Sample {
 	a := cl.around()
 	types, others := make([]string, 0, len(place)), map[elastic.JobID]bool{}
