@@ -49,7 +49,7 @@ func (st *State) Take(sj slurm.Job, tag elastic.Tag, owners map[observe.Box]erro
 		if sj.State.Ended() {
 			return // over before sluice ever saw it
 		}
-		if why := squats(owners[observe.Box{Token: tag.Spec.Token, UID: sj.UID}]); why != "" {
+		if why := ownerConflict(owners[observe.Box{Token: tag.Spec.Token, UID: sj.UID}]); why != "" {
 			st.leave(sj, now, why)
 			return
 		}
@@ -159,7 +159,7 @@ func (st *State) Ended(js *Job, state string, last observe.Word, now time.Time) 
 	js.HeardLast(last)
 	js.Runs.end(js.endOfRun(now))
 	js.Rec.Ending = js.Ending()
-	js.tookInAll(now)
+	js.noteLength(now)
 	st.Lengths.Note(js.Rec)
 	st.Tell(now, js.Rec.ID, "ended", state+": "+js.Ending().String(), event.Fields{State: state})
 }

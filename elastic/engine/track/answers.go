@@ -42,11 +42,11 @@ func (st *State) FoldAnswers(now time.Time) {
 			continue
 		}
 		if shown := js.proof(); shown != "" && shown != js.Mail.answer {
-			js.Mail.answer, js.Mail.dumb = shown, false
+			js.Mail.answer, js.Mail.retracted = shown, false
 			st.noteAnswer(js, now)
 		}
-		if deaf := st.Rules.Limits.DeafAfter; deaf > 0 && js.Rec.Deaf >= deaf && !js.Mail.dumb {
-			js.Mail.dumb = true
+		if deaf := st.Rules.Limits.DeafAfter; deaf > 0 && js.Rec.Deaf >= deaf && !js.Mail.retracted {
+			js.Mail.retracted = true
 			st.noteAnswer(js, time.Time{})
 		}
 	}

@@ -24,17 +24,17 @@ func (st *State) Mine(sj slurm.Job) bool {
 
 // leave logs once why a tagged job is not managed. A user may have a thousand such jobs.
 func (st *State) leave(sj slurm.Job, now time.Time, why string, fields ...event.Fields) {
-	if st.strange.before[sj.ID] != why {
+	if st.unmanaged.before[sj.ID] != why {
 		st.Tell(now, elastic.JobID(sj.ID), "problem", why, fields...)
 	}
-	st.strange.now[sj.ID] = why
+	st.unmanaged.now[sj.ID] = why
 }
 
-// squats returns why the job is not adopted: the folder of its token belongs to another user,
+// ownerConflict returns why the job is not adopted: the folder of its token belongs to another user,
 // or does not answer yet; "" = it may be adopted. err is the result of reading that folder.
 // Without this check any user who sees the name of a new folder could submit a job with that
 // token first, and the owner's job would never be managed.
-func squats(err error) string {
+func ownerConflict(err error) string {
 	var late *observe.Unanswered
 	switch {
 	case errors.Is(err, checkpoint.ErrOwner):

@@ -71,7 +71,7 @@ func TestLeftAloneIsSaidOnce(t *testing.T) {
 	var said []string
 	e := New(Rules{}, nil, func(ev event.Event) { said = append(said, ev.Text) })
 	for _, why := range []string{"a", "a", "b", "b", "b", "a"} {
-		e.strange.before, e.strange.now = e.strange.now, map[slurm.JobID]string{}
+		e.unmanaged.before, e.unmanaged.now = e.unmanaged.now, map[slurm.JobID]string{}
 		e.leave(slurm.Job{ID: 7}, time.Unix(1, 0), why)
 	}
 	if len(said) != 3 {

@@ -17,7 +17,7 @@ func (st *State) Rewind(now time.Time) {
 	}
 	for _, js := range st.Jobs {
 		atMost(&js.Placing.rest, now.Add(settling))
-		atMost(&js.Placing.unheard, now.Add(late))
+		atMost(&js.Placing.uncertainUntil, now.Add(late))
 		atMost(&js.Mail.silent, now)
 		atMost(&js.Mail.quiet.since, now)
 		atMost(&js.Placing.Refused.Start.Last, now)

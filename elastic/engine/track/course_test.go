@@ -39,7 +39,7 @@ func TestCourse(t *testing.T) {
 		t.Errorf("at its second end: %+v", c)
 	}
 	js.Rec.State = string(slurm.Cancelled)
-	if js.tookInAll(begin.Add(20 * time.Minute)); js.Rec.Ending.Declared != 1200 || js.Rec.Ending.Had != 2400 {
+	if js.noteLength(begin.Add(20 * time.Minute)); js.Rec.Ending.Declared != 1200 || js.Rec.Ending.Had != 2400 {
 		t.Errorf("it took %+v, want twice what it declared at first", js.Rec.Ending)
 	}
 }

@@ -73,7 +73,7 @@ func (open Moves) hadRun(js *Job, now time.Time) {
 		js.Rec.FirstRun = sj.Start
 	}
 	js.Runs.end(js.Runs.changed(js.Shown.Slurm.Start, now))
-	js.Runs.putBy()
+	js.Runs.archive()
 	js.Runs.Seg = &journal.Segment{
 		Token: js.Rec.Token, Restarts: sj.Restarts, Incarnation: js.Rec.Tag.Incarnation, Place: js.Rec.Place,
 		Started: sj.Start, DoneFrom: js.Rec.Done, DoneTo: js.Rec.Done, Cause: open.causeOf(js),

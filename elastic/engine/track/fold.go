@@ -58,7 +58,7 @@ func (st *State) Ends(now time.Time) (out []*Job) {
 // hasEnded reports whether Slurm shows the end of the job, and it will not be requeued.
 func (st *State) hasEnded(js *Job, now time.Time) bool {
 	sj := js.Shown.Slurm
-	return sj.State.Ended() && !sj.Completing && !st.Open.reviving(js) && !st.wronged(js, now)
+	return sj.State.Ended() && !sj.Completing && !st.Open.reviving(js) && !st.mayRequeue(js, now)
 }
 
 // Fold updates every record from the observation. By token, histories are the past runs of the
@@ -82,7 +82,7 @@ func (st *State) Fold(histories map[string]observe.History, words map[string]obs
 			TakeSegments([]*Job{js}, histories)
 			st.Ended(js, string(sj.State), words[js.Rec.Token], now)
 		case sj.State == slurm.Pending && !sj.Completing:
-			st.Open.mourn(js, now)
+			st.Open.delayUnexplained(js, now)
 			js.Shown.outside = js.Shown.outside || js.Runs.Seg != nil && js.Runs.Seg.Ended.IsZero() && !st.Open.stopped(js.Rec.ID)
 			js.Runs.end(now)
 		}

@@ -27,12 +27,12 @@ func (st *State) HearGPUs(now time.Time) {
 			seen = append(seen, own[js]...)
 			js.notice(devices, now)
 		}
-		js.ail()
+		js.noteUnfit()
 	}
 	st.Health = st.Health.Hear(seen, now, st.Rules.Health)
 	out := st.excluded()
 	for _, js := range st.Jobs {
-		js.Learnt.ailing = slices.ContainsFunc(own[js], func(s elastic.Sighting) bool { return s.Unfit != "" && out[s.Node] })
+		js.Learnt.onUnfitGPU = slices.ContainsFunc(own[js], func(s elastic.Sighting) bool { return s.Unfit != "" && out[s.Node] })
 	}
 	st.TellHealth(before, now)
 }
@@ -62,8 +62,8 @@ func (js *Job) sightings(devices []checkpoint.Devices) []elastic.Sighting {
 	return out
 }
 
-// ail sets or clears the job's problem about unfit GPUs.
-func (js *Job) ail() {
+// noteUnfit sets or clears the job's problem about unfit GPUs.
+func (js *Job) noteUnfit() {
 	delete(js.Tells.Problem, "gpus")
 	if !js.Mail.runner.ok || js.Shown.Slurm.State != slurm.Running {
 		return

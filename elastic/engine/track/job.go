@@ -54,22 +54,22 @@ type mail struct {
 	shortened shortened
 	Kept      *checkpoint.Answer // the last verified checkpoint that was requested; nil = none since the daemon started
 	answer    string             // the last checkpoint that it answered with or resumed from
-	dumb      bool               // the answers of its script and model were deleted because of it
+	retracted bool               // the answers of its script and model were deleted because of it
 }
 
 // placing is the result of starting and moving a job, and what delays the next attempt.
 type placing struct {
-	blocked   elastic.Blocked // why it cannot start although it is held and GPUs are free
-	Refused   elastic.Refused // what Slurm refused lately
-	asked     eligible.Asked  // what the user asked of Slurm when it was refused
-	holders   []slurm.JobID   // jobs that had the license or limit that it lacked
-	Fell      int             // failed moves in a row after which it did not run
-	Hold      bool            // the last hold through Slurm was sluice's own
-	unheard   time.Time       // until then Slurm may carry out a stop or a hold that timed out
-	rest      time.Time       // not started again before; see mourn
-	PassAsked time.Time       // when Slurm was last asked for another scheduling pass for it
-	saving    time.Time       // when it was last asked to save before its time limit
-	took      time.Duration   // how long its last such save took; 0 = unknown
+	blocked        elastic.Blocked // why it cannot start although it is held and GPUs are free
+	Refused        elastic.Refused // what Slurm refused lately
+	asked          eligible.Asked  // what the user asked of Slurm when it was refused
+	holders        []slurm.JobID   // jobs that had the license or limit that it lacked
+	Fell           int             // failed moves in a row after which it did not run
+	Hold           bool            // the last hold through Slurm was sluice's own
+	uncertainUntil time.Time       // until then Slurm may carry out a stop or a hold that timed out
+	rest           time.Time       // not started again before; see delayUnexplained
+	PassAsked      time.Time       // when Slurm was last asked for another scheduling pass for it
+	saving         time.Time       // when it was last asked to save before its time limit
+	took           time.Duration   // how long its last such save took; 0 = unknown
 }
 
 // rescue counts how often sluice requeued a job after a failure.
@@ -98,14 +98,14 @@ type runs struct {
 
 // learnt is what is known of a job's speed from its runs.
 type learnt struct {
-	Gauged    gauged
-	ailing    bool // it reports a GPU of its own as unfit, and the node is excluded
-	Lazy      lazyCurve
-	witness   witness        // checks the present run's reported speed against the clock
-	fresh     []speed.Sample // speeds not yet in the store
-	paces     []speed.Sample // step times not yet in the store
-	stored    int            // value of Speeds.stores when they were stored last
-	unlearned bool           // it has ended, and its samples are no longer in memory
+	Gauged     gauged
+	onUnfitGPU bool // it reports a GPU of its own as unfit, and the node is excluded
+	Lazy       lazyCurve
+	witness    witness        // checks the present run's reported speed against the clock
+	fresh      []speed.Sample // speeds not yet in the store
+	paces      []speed.Sample // step times not yet in the store
+	stored     int            // value of Speeds.stores when they were stored last
+	unlearned  bool           // it has ended, and its samples are no longer in memory
 }
 
 // tells is what users are shown about a job.

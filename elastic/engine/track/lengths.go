@@ -20,9 +20,9 @@ func (h histories) Note(r journal.JobRecord) {
 	}
 }
 
-// tookInAll records how many GPU-seconds an ended job used, and how many at its declared total.
+// noteLength records how many GPU-seconds an ended job used, and how many at its declared total.
 // A job that was stopped before its total is not counted.
-func (js *Job) tookInAll(now time.Time) {
+func (js *Job) noteLength(now time.Time) {
 	had, spec := js.Runs.attained(now), js.Rec.Tag.Spec
 	switch {
 	case spec.Total <= 0 || had <= 0 || !js.Runs.counted:

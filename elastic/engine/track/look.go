@@ -15,7 +15,7 @@ import (
 // daemon's load. A move is never opened on reused nodes (see engine.freshly).
 func (st *State) SawJobs(jobs []slurm.Job) (serves bool) {
 	same := slices.EqualFunc(jobs, st.Seen.Jobs, alike)
-	st.Seen.Jobs, st.Seen.around = jobs, nil
+	st.Seen.Jobs, st.Seen.neighbours = jobs, nil
 	if same && len(st.Open) == 0 && len(st.Seen.Nodes) > 0 && !st.Seen.Old {
 		st.Seen.Old = true
 		return true
@@ -25,7 +25,7 @@ func (st *State) SawJobs(jobs []slurm.Job) (serves bool) {
 
 // SawNodes stores the nodes.
 func (cl *Cluster) SawNodes(fresh []slurm.Node) {
-	cl.Seen.Nodes, cl.Seen.Old, cl.Seen.around = fresh, false, nil
+	cl.Seen.Nodes, cl.Seen.Old, cl.Seen.neighbours = fresh, false, nil
 }
 
 // alike reports whether two observations of a job are the same apart from elapsed time.
@@ -56,7 +56,7 @@ func (st *State) Match(jobs []slurm.Job, owners map[observe.Box]error, now time.
 	for _, js := range st.Jobs {
 		js.Shown.Seen = false
 	}
-	st.strange.before, st.strange.now = st.strange.now, map[slurm.JobID]string{}
+	st.unmanaged.before, st.unmanaged.now = st.unmanaged.now, map[slurm.JobID]string{}
 	for _, sj := range jobs {
 		if !st.Mine(sj) || sj.Array || sj.Het {
 			continue

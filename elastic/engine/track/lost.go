@@ -38,10 +38,10 @@ func (l lostNodes) Note(seen []slurm.Node, now time.Time) {
 	}
 }
 
-// mourn delays the next start of a job whose run ended without an exit status from its runner
+// delayUnexplained delays the next start of a job whose run ended without an exit status from its runner
 // and not because of sluice. Most likely its node was lost, perhaps for less time than lies
 // between two cycles.
-func (open Moves) mourn(js *Job, now time.Time) {
+func (open Moves) delayUnexplained(js *Job, now time.Time) {
 	if js.Runs.Seg == nil || !js.Runs.Seg.Ended.IsZero() || open.stopped(js.Rec.ID) {
 		return
 	}

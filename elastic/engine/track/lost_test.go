@@ -56,7 +56,7 @@ func TestMourn(t *testing.T) {
 	} {
 		js := killedJob()
 		js.Runs.Seg = &journal.Segment{Restarts: 1, Started: noon.Add(-time.Minute)}
-		c.change(js).mourn(js, noon)
+		c.change(js).delayUnexplained(js, noon)
 		if rests := js.Placing.rest.Equal(noon.Add(settling)); rests != c.rests {
 			t.Errorf("%s: rests until %v", c.name, js.Placing.rest)
 		}

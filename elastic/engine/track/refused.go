@@ -106,11 +106,11 @@ func (st *State) Reconsider(seen observe.Look) {
 		}
 	}
 	if len(refused) == 0 {
-		st.ground = nil
+		st.refusedUnder = nil
 		return
 	}
-	was, is := st.ground, eligible.GroundOf(seen.Nodes, st.Site.Partitions)
-	if st.ground = is; was == nil || was.Equal(is) {
+	was, is := st.refusedUnder, eligible.GroundOf(seen.Nodes, st.Site.Partitions)
+	if st.refusedUnder = is; was == nil || was.Equal(is) {
 		return
 	}
 	for _, js := range refused {

@@ -10,10 +10,10 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// wronged reports whether a failed run is requeued because the job is most likely not to blame:
+// mayRequeue reports whether a failed run is requeued because the job is most likely not to blame:
 // the kill request for an earlier run reached it (see owed), as it was killed soon after the job or
 // its node was lost, or its runner was killed. Each run is requeued at most once.
-func (cl *Cluster) wronged(js *Job, now time.Time) bool {
+func (cl *Cluster) mayRequeue(js *Job, now time.Time) bool {
 	if js.Shown.Slurm.State != slurm.Failed || js.Shown.Slurm.Completing || js.Shown.Disown || js.rescue.revived > js.Shown.Slurm.Restarts || !js.Mail.killed() {
 		return false
 	}
@@ -58,11 +58,11 @@ func (js *Job) killedRunner() bool {
 	return js.Rec.Speaks && js.Rec.Tag.Spec.Again && (js.rescue.struck.from != word.Resumed || js.rescue.struck.times < mostStruck)
 }
 
-// revivals returns the moves that requeue the jobs for which wronged is true.
+// revivals returns the moves that requeue the jobs for which mayRequeue is true.
 func (st *State) revivals(now time.Time) []elastic.Intent {
 	var out []elastic.Intent
 	for _, js := range st.Ordered() {
-		if !js.Shown.Seen || !js.Rec.Ended.IsZero() || st.Open.has(js.Rec.ID) || !st.wronged(js, now) {
+		if !js.Shown.Seen || !js.Rec.Ended.IsZero() || st.Open.has(js.Rec.ID) || !st.mayRequeue(js, now) {
 			continue
 		}
 		var why reason.Reason = reason.OwedToLost

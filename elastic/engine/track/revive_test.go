@@ -58,7 +58,7 @@ func TestWronged(t *testing.T) {
 		for _, f := range c.change {
 			f(st, js)
 		}
-		if got := st.wronged(js, noon); got != c.want {
+		if got := st.mayRequeue(js, noon); got != c.want {
 			t.Errorf("%s: brought back: %v", c.name, got)
 		}
 	}

@@ -13,10 +13,10 @@ const moment = 30 * time.Second
 // settleBefore is how long before maintenance a job's move away should be complete.
 const settleBefore = time.Minute
 
-// savings returns the moves that save running jobs before their time limit, or the end of their
+// savesDue returns the moves that save running jobs before their time limit, or the end of their
 // reservation, ends them. Slurm does not requeue such a job, and the work since its last
 // checkpoint would be lost.
-func (st *State) savings(now time.Time) []elastic.Intent {
+func (st *State) savesDue(now time.Time) []elastic.Intent {
 	var out []elastic.Intent
 	for _, js := range st.Ordered() {
 		if !js.Shown.Seen || js.Shown.Disown || !js.Rec.Ended.IsZero() || !js.placeKnown() || st.Rules.mute(js) {

@@ -67,7 +67,7 @@ func TestSavings(t *testing.T) {
 	} {
 		st, js := ending()
 		c.change(st, js)
-		got := st.savings(noon)
+		got := st.savesDue(noon)
 		if len(got) == 0 && c.want == "" {
 			continue
 		}

@@ -20,7 +20,7 @@ func (js *Job) begins() bool {
 // restart of the daemon.
 func (open Moves) beginSegment(js *Job, old observe.History, now time.Time) {
 	js.Runs.end(js.Runs.changed(js.Shown.Slurm.Start, now))
-	js.Runs.putBy()
+	js.Runs.archive()
 	js.Rec.Deaf = 0
 	for _, seg := range old.Segments {
 		if seg.Restarts == js.Restarts() {
@@ -85,8 +85,8 @@ func (r *runs) changed(next, now time.Time) time.Time {
 	return now
 }
 
-// putBy adds the last run to had, queues its row for the journal if unsaved, and clears Seg.
-func (r *runs) putBy() {
+// archive adds the last run to had, queues its row for the journal if unsaved, and clears Seg.
+func (r *runs) archive() {
 	if r.Seg == nil {
 		return
 	}

@@ -65,7 +65,7 @@ func (st *State) build(v observe.Look, now time.Time) (s elastic.Snapshot, doubt
 	}
 	s.Intents = slices.Clone(st.Open)
 	s = s.Lent()
-	s.Due = slices.Concat(st.revivals(now), st.clearings(now), st.savings(now))
+	s.Due = slices.Concat(st.revivals(now), st.clearings(now), st.savesDue(now))
 	eligible.Ordinary(&s, ordinary(st.ByID, v.Jobs), v.Nodes, &st.Last)
 	eligible.PerNode(st.Site.Limits, s.Nodes)
 	look := st.LookFor(&s, v)
@@ -176,7 +176,7 @@ func (st *State) JobOf(js *Job, now time.Time) elastic.Job {
 		Phase: PhaseOf(sj), State: string(sj.State), Reason: sj.Reason, Restarts: sj.Restarts, Eligible: sj.Eligible, PassAsked: js.Placing.PassAsked,
 		Submitted: r.Submitted, Begun: r.FirstRun, Started: sj.Start, TimeLeft: sj.TimeLeft, TimeLimit: sj.TimeLimit,
 		Speaks: r.Speaks || r.Tag.Spec.Signal != "", Deaf: r.Deaf, Done: r.Done,
-		Curve: st.Learnt.Curve(st.KeysOf(r)), MIG: js.Learnt.Gauged.mig, OnUnfitGPU: js.Learnt.ailing, Price: r.Price, Moved: r.Moved, Rest: Later(js.Placing.rest, js.Placing.unheard),
+		Curve: st.Learnt.Curve(st.KeysOf(r)), MIG: js.Learnt.Gauged.mig, OnUnfitGPU: js.Learnt.onUnfitGPU, Price: r.Price, Moved: r.Moved, Rest: Later(js.Placing.rest, js.Placing.uncertainUntil),
 		Asked: cmp.Or(r.Tag.Directive.Pin, r.Tag.Spec.Min), Attained: js.Runs.attained(now), Reached: js.Runs.course.reached, Stretch: st.Lengths.stretchOf(r, now),
 	}
 	j.Billing = sj.Billing

@@ -49,9 +49,9 @@ type State struct {
 	Users
 	Cluster
 	Moments
-	accounts accounts
-	Last     elastic.Snapshot // the snapshot of the last decision
-	strange  strange
+	accounts  accounts
+	Last      elastic.Snapshot // the snapshot of the last decision
+	unmanaged unmanaged
 	event.Log
 }
 
@@ -79,21 +79,21 @@ type Users struct {
 
 // Cluster is what is known of nodes and of the site's limits.
 type Cluster struct {
-	Seen       seen
-	Site       eligible.Site
-	Health     elastic.Health
-	Kept       elastic.Health // Health as it is in the journal
-	Lost       lostNodes
-	ground     *eligible.Ground // the configuration at the time of the current refusals; nil = there are none
-	HasLimiter bool             // the site's limits can be queried
+	Seen         seen
+	Site         eligible.Site
+	Health       elastic.Health
+	Kept         elastic.Health // Health as it is in the journal
+	Lost         lostNodes
+	refusedUnder *eligible.Ground // the configuration at the time of the current refusals; nil = there are none
+	HasLimiter   bool             // the site's limits can be queried
 }
 
 // seen is the last observation.
 type seen struct {
-	Jobs   []slurm.Job
-	Nodes  []slurm.Node
-	Old    bool    // the nodes were reused, or may have changed since
-	around *around // index of both for samples; nil = not built yet
+	Jobs       []slurm.Job
+	Nodes      []slurm.Node
+	Old        bool        // the nodes were reused, or may have changed since
+	neighbours *neighbours // index of both for samples; nil = not built yet
 }
 
 // Moments are times that later cycles need.
@@ -103,8 +103,8 @@ type Moments struct {
 	ahead time.Time // the latest time that the clock has shown
 }
 
-// strange has the reasons why tagged jobs are not managed, in the last cycle and in this one.
-type strange struct {
+// unmanaged has the reasons why tagged jobs are not managed, in the last cycle and in this one.
+type unmanaged struct {
 	before, now map[slurm.JobID]string
 }
 

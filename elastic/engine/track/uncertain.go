@@ -19,7 +19,7 @@ func (of Known) Unanswered(a elastic.Action, err error, now time.Time) {
 		return
 	}
 	if _, hold := a.(elastic.HoldPending); hold || StopsRun(a) {
-		js.Placing.unheard = now.Add(late)
+		js.Placing.uncertainUntil = now.Add(late)
 	}
 }
 
@@ -46,7 +46,7 @@ func PerhapsDone(in elastic.Intent, a elastic.Action, err error, now time.Time) 
 // held.
 func (of Known) Unsure(in elastic.Intent, now time.Time) bool {
 	js := of[in.Job]
-	return js != nil && in.Step == elastic.Requeued && now.Before(js.Placing.unheard)
+	return js != nil && in.Step == elastic.Requeued && now.Before(js.Placing.uncertainUntil)
 }
 
 // PerhapsAsked is PerhapsDone for stops that the previous daemon may have sent right before it
@@ -64,7 +64,7 @@ func PerhapsAsked(open []elastic.Intent, now time.Time) {
 func (st *State) PerhapsHolding(now time.Time) {
 	for _, js := range st.Jobs {
 		if js.Rec.Ended.IsZero() && !st.Open.has(js.Rec.ID) {
-			js.Placing.unheard = now.Add(late)
+			js.Placing.uncertainUntil = now.Add(late)
 		}
 	}
 }

@@ -34,7 +34,7 @@ func TestUnanswered(t *testing.T) {
 		of.Unanswered(c.a, c.err, noon)
 		stopped := elastic.Intent{Job: 7, Step: elastic.Requeued}
 		if of.Unsure(stopped, noon) != c.waits || of.Unsure(stopped, noon.Add(late)) {
-			t.Errorf("%s, %v: waits until %v", c.a, c.err, js.Placing.unheard)
+			t.Errorf("%s, %v: waits until %v", c.a, c.err, js.Placing.uncertainUntil)
 		}
 		if written := (elastic.Intent{Job: 7, Step: elastic.Written}); of.Unsure(written, noon) {
 			t.Errorf("%s, %v: a move that is past its stop waits", c.a, c.err)
@@ -82,7 +82,7 @@ func TestPerhapsHolding(t *testing.T) {
 	st.Open = Moves{{Job: 2}}
 	st.PerhapsHolding(noon)
 	for id, want := range map[elastic.JobID]bool{1: false, 2: false, 3: true} {
-		if got := st.ByID[id].Placing.unheard.Equal(noon.Add(late)); got != want {
+		if got := st.ByID[id].Placing.uncertainUntil.Equal(noon.Add(late)); got != want {
 			t.Errorf("job %d waits: %v", id, got)
 		}
 	}
