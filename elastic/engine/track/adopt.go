@@ -136,7 +136,7 @@ func (st *State) unreadable(sj slurm.Job, err error, now time.Time) {
 		return
 	}
 	js.Shown.Seen, js.Shown.Disown, js.Shown.Slurm = true, false, sj
-	js.Tells.Problem["comment"] = "the job's comment cannot be read (" + err.Error() + "); its last good one stands"
+	js.Tells.Problem["comment"] = "the job's comment cannot be parsed (" + err.Error() + "); the last valid comment is used"
 }
 
 // atLeast raises the recorded incarnation to the one in the job's comment. A record restored

@@ -65,10 +65,10 @@ func (js *Job) is(sj slurm.Job) bool {
 func (st *State) rewritten(js *Job, sj slurm.Job, now time.Time) {
 	st.livesAgain(js, sj, now)
 	if !js.Shown.rewrote && js.Rec.Ended.IsZero() {
-		st.Tell(now, js.Rec.ID, "problem", "the id in its comment was changed; its last good comment stands")
+		st.Tell(now, js.Rec.ID, "problem", "the id in its comment was changed; the last valid comment is used")
 	}
 	js.Shown.Seen, js.Shown.Disown, js.Shown.Slurm, js.Shown.rewrote = true, false, sj, true
-	js.Tells.Problem["comment"] = "the id in the job's comment was changed; its last good comment stands"
+	js.Tells.Problem["comment"] = "the id in the job's comment was changed; the last valid comment is used"
 }
 
 // Another reports whether sj is not the recorded job but a later one with the same number.

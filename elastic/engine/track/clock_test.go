@@ -7,7 +7,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic"
 )
 
-// A clock that was years ahead when something happened holds nothing up once it is right.
+// A clock that was years ahead when something happened delays nothing once it is right.
 func TestClockSetBack(t *testing.T) {
 	now := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	ahead := now.AddDate(10, 0, 0)
