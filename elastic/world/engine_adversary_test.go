@@ -144,7 +144,7 @@ func liars(t *testing.T, usual int) int {
 	return usual
 }
 
-func allHonest(int) bool    { return false }
+func allHonest(int) bool { return false }
 func everybody(int) bool { return true }
 
 // gains is the effect of false reports, over seeds.

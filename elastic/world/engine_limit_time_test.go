@@ -65,7 +65,7 @@ func TestAShortLimitGoesOn(t *testing.T) {
 }
 
 // TestGoesOnAfterItsTimeLimit: a job that makes progress is requeued with a new time limit and loses
-// nothing. A job that its user holds, or without --on-timeout, is ended by Slurm.
+// nothing. A job that its user holds, or with --on-timeout=end, is ended by Slurm.
 func TestGoesOnAfterItsTimeLimit(t *testing.T) {
 	const limit = 20 * time.Minute
 	for name, want := range map[string]struct {

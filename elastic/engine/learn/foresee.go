@@ -122,10 +122,10 @@ func (f *foresight) outgrown(where []string, now time.Time) bool {
 }
 
 // answer implements speed.Prediction.
-func (f *foresight) answer(kind string, s speed.Shape) (seconds float64, believed bool) {
+func (f *foresight) answer(kind string, s speed.Shape) (seconds float64, used bool) {
 	q := f.question(kind, s.Even())
 	seconds, err := f.choice.Seconds(q)
-	return seconds, err == nil && f.choice.Believed(q) > 0
+	return seconds, err == nil && f.choice.FormOf(q) > 0
 }
 
 // question returns the configuration to predict: kind "" is the kind with most samples, and the

@@ -98,7 +98,7 @@ func (s *Speeds) Ask(split []int, kind string) Asked {
 	case s.Choice == nil:
 		out.By = foreseers[0].Name
 	default:
-		out.By = s.Choice.Forms[s.Choice.Believed(f.question(kind, shape.Even()))].Name
+		out.By = s.Choice.Forms[s.Choice.FormOf(f.question(kind, shape.Even()))].Name
 	}
 	return out
 }
