@@ -184,8 +184,8 @@ func TestFaultsOfTheStore(t *testing.T) {
 		}
 		happened, said = happened+len(l.told), said+l.said
 	}
-	t.Logf("reliability: store-misfortunes %d", happened)
-	t.Logf("reliability: store-misfortunes-said-aloud %d", said)
+	t.Logf("reliability: store-faults %d", happened)
+	t.Logf("reliability: store-faults-reported %d", said)
 	if happened < seeds || said == 0 {
 		t.Errorf("%d faults in %d seeds, %d notices", happened, seeds, said)
 	}
