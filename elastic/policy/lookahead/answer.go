@@ -13,7 +13,8 @@ import (
 )
 
 // answer returns the plan as an Allocation with each job's reason. Moves that cannot be carried
-// out, because jobs would wait for each other in a circle, are left out.
+// out, because jobs would wait for each other in a circle, are left out: plan.Arrange is run on
+// the jobs that move, and its targets replace the plan's.
 func (o *round) answer(chosen joint.Plan) elastic.Allocation {
 	a := make(elastic.Allocation, len(o.jobs))
 	few := o.snap
