@@ -126,7 +126,9 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// meet serves one connection: one letter, one answer.
+// meet serves one connection: one letter, one answer. In this ORDER, the cheap steps first: the
+// line is read, its form is checked, munged is asked, the letter is checked against the nonce,
+// and only then the request is handled.
 func (r *remote) meet(c *connection, handler http.Handler) {
 	ctx, conn, s, nonce := c.ctx, c.Conn, c.seat, wire.NewNonce()
 	credential, err := hear(conn, nonce)

@@ -62,7 +62,7 @@ type Server struct {
 	names   names
 	seen    seen // the last report, encoded
 
-	orders  buckets[uint32] // expensive requests: orders, plans
+	orders  buckets[uint32] // expensive requests: orders, plans, speeds, searches for unknown jobs
 	reads   buckets[uint32] // all others
 	wakes   buckets[uint32] // for events
 	later   delayed         // for events beyond that
@@ -216,8 +216,9 @@ func (s *Server) onJob(v verb, costly bool, answer func(request, *publish.Report
 	})
 }
 
-// handle identifies the caller, checks its permission and its rate, and sends the answer or the
-// error as JSON.
+// handle identifies the caller, checks its rate and whether it may use this daemon, and sends
+// the answer or the error as JSON. Whether the caller may use the verb is checked by general and
+// onJob; routes MUST NOT register a verb without one of them unless its answer checks.
 func (s *Server) handle(v verb, costly bool, answer func(request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		who := r.Context().Value(visitKey{}).(*visit)

@@ -88,7 +88,7 @@ func typed(r *publish.Report, jr publish.JobReport) string {
 }
 
 // fewest returns the smallest number of nodes that hold this many GPUs of a type when empty; 0
-// if all nodes together do not.
+// if all nodes together do not. The largest nodes first is optimal.
 func fewest(all []nodes.Node, gpus int, kind string) int {
 	sizes := make([]int, len(all))
 	for i, n := range all {

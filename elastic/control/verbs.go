@@ -152,6 +152,8 @@ func (s *Server) direct(q request, r *publish.Report, jr publish.JobReport) (any
 	if err := q.read(&change); err != nil {
 		return nil, err
 	}
+	// Validate looks at the change alone, fits at the change for this job as of the last report.
+	// The report may be old: the engine checks again before it writes.
 	if err := change.Validate(); err != nil {
 		return nil, wire.Fail(wire.BadRequest, "", "%v", err)
 	}

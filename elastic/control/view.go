@@ -154,6 +154,7 @@ func viewJob(r *publish.Report, jr publish.JobReport) wire.Job {
 		out.Place = placement(rec.Place)
 	}
 	out.GPUs = out.Place.GPUs()
+	// A job without a bound, or with a higher one, can have at most all GPUs of its partitions.
 	limit := capacity(r.Nodes, rec.Partition)
 	if limit > 0 && (out.Max == 0 || out.Max > limit) {
 		out.Max = max(limit, spec.Min)
