@@ -173,7 +173,7 @@ func TestFaultsOfTheStore(t *testing.T) {
 		bad := slices.DeleteFunc(w.Check(), endedUnseen)
 		for _, job := range w.Trainers() {
 			if !job.Ended() || job.Done() < job.Job.Spec.Total {
-				bad = append(bad, fmt.Sprintf("job %d stands at %g of %g units", job.ID(), job.Done(), job.Job.Spec.Total))
+				bad = append(bad, fmt.Sprintf("job %d has done %g of %g units", job.ID(), job.Done(), job.Job.Spec.Total))
 			}
 		}
 		if len(bad) > 0 {

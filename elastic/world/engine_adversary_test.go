@@ -145,7 +145,7 @@ func liars(t *testing.T, usual int) int {
 }
 
 func allHonest(int) bool { return false }
-func everybody(int) bool { return true }
+func allLie(int) bool    { return true }
 
 // gains is the effect of false reports, over seeds.
 type gains struct {
@@ -258,7 +258,7 @@ func oneLies(s scene) func(int) bool { return func(k int) bool { return k == s.t
 // TestFalseSpeedsMoveNoJob: F18, sluice does not move jobs more often although all programs have bad
 // clocks. The effect of deliberate false reports by all programs is printed.
 func TestFalseSpeedsMoveNoJob(t *testing.T) {
-	all := func(scene) func(int) bool { return everybody }
+	all := func(scene) func(int) bool { return allLie }
 	gallery(t, drawScene, all, func(t *testing.T, a adversary, s []scene, honest, lying []outcome) {
 		plan, beyond := 0.0, make([]float64, len(s))
 		for n := range s {

@@ -66,11 +66,11 @@ func TestAUsersDaemonBesideTheClusters(t *testing.T) {
 				t.Errorf("%s: job %d of %s never ended", policy, j.ID(), j.Job.User)
 			}
 			word := " job " + fmt.Sprint(j.ID()) + " "
-			his, other := cluster, hers
+			expected, other := cluster, hers
 			if j.Job.Own {
-				his, other = hers, cluster
+				expected, other = hers, cluster
 			}
-			if !strings.Contains(his.log.String(), word) || strings.Contains(other.log.String(), word) {
+			if !strings.Contains(expected.log.String(), word) || strings.Contains(other.log.String(), word) {
 				t.Errorf("%s: job %d (the %d.) is looked after by the wrong sluiced", policy, j.ID(), i+1)
 			}
 		}
