@@ -77,6 +77,8 @@ func (r *remote) serve(ctx context.Context, handler http.Handler) error {
 	return err
 }
 
+// accept serves every connection in a goroutine of its own, counted by all, until the listener
+// fails or is closed.
 func (r *remote) accept(ctx context.Context, handler http.Handler, all *sync.WaitGroup) error {
 	short := shortage{log: r.server.log}
 	for {

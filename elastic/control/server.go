@@ -138,6 +138,8 @@ func (s *Server) Serve(ctx context.Context) error {
 	return errors.Join(err, <-far)
 }
 
+// serveSocket answers on the socket until ctx ends. It returns AFTER the shutdown: when the
+// requests under way have ended or were cut off.
 func (s *Server) serveSocket(ctx context.Context, handler http.Handler) error {
 	h := &http.Server{
 		Handler:           handler,
@@ -245,6 +247,8 @@ func (s *Server) handle(v verb, costly bool, answer func(request) (any, error)) 
 	}
 }
 
+// admit returns why the request is not served. The rate is checked BEFORE the permission,
+// because denials are logged.
 func (s *Server) admit(q request, who *visit, v verb, costly bool) error {
 	if who.full != nil {
 		return who.full
