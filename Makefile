@@ -117,9 +117,9 @@ conform: packages build
 	$(GO) test -race -c -o bin/conform.test ./slurm/conform
 	@SLUICE_LAB_ROOTS="$$(etc/slurm-trees --roots)" etc/campaign conform bin/conform.test -test.timeout 90m -test.run 'TestFake$$|TestRealSlurm'
 
-# Random stories in the simulated world, SEEDS of them; a failure prints a line that
+# Random scenarios in the simulated world, SEEDS of them; a failure prints a line that
 # tells it again, shortened. Stores lie in memory where there is such a folder: what the
-# disks of stories lose is simulated.
+# disks of scenarios lose is simulated.
 SEEDS ?= 10000
 FROM ?= 0
 seeds:
@@ -172,7 +172,7 @@ nfs: packages
 # what it brings them, and what it costs in resizes.
 LIARS ?= 20
 liars:
-	@SLUICE_LIARS=$(LIARS) etc/campaign liars $(GO) test -count=1 -v -timeout 0 -run 'TestLiarsGainNothing|TestFalseSpeedsMoveNobody|TestEqualUsers' ./elastic/world
+	@SLUICE_LIARS=$(LIARS) etc/campaign liars $(GO) test -count=1 -v -timeout 0 -run 'TestLiarsGainNothing|TestFalseSpeedsMoveNoJob|TestEqualUsers' ./elastic/world
 
 # Deliberate faults, each laid over the source when a test is built, and the tests that
 # must notice it: one line a fault. ONLY=store/ tries some.

@@ -13,8 +13,8 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/lab"
 )
 
-// Jobs end while sluiced is down, and Slurm forgets them before it is back. With slurmdbd
-// 'sluice show' tells how each ended, and when.
+// Jobs end while sluiced is down, and Slurm purges them before sluiced starts again. With slurmdbd
+// 'sluice show' still says how and when each ended.
 func TestEndedDuringAnOutage(t *testing.T) {
 	if err := lab.MissingAccounting(""); err != nil {
 		if os.Getenv("SLUICE_REQUIRE_LAB") == "1" {

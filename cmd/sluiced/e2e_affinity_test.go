@@ -9,9 +9,9 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
-// Jobs grow onto nodes that their constraints accept and that they do not exclude, and
-// onto no others, however idle; alternatives in brackets are not mixed; a job whose
-// constraint no node satisfies says so, until its user changes it.
+// Jobs grow only onto nodes that their constraints accept and that they do not exclude, whatever is
+// idle. Alternatives in brackets are not mixed. A job whose constraint no node satisfies says so,
+// until its user changes it.
 func TestConstraints(t *testing.T) {
 	t.Parallel()
 	s := play(t, withNodes(4, 2))

@@ -17,9 +17,9 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
-// Of six tasks at most two run at once, through a resize and a sluiced that is killed and
-// starts anew without its database. Each has its own output, checkpoints and environment,
-// the same in each of its runs, though the job gets nothing of its user's (--export=NONE).
+// At most two of six tasks run at once, through a resize and a kill of sluiced, which restarts
+// without its database. Each task has its own output, checkpoints and environment, the same in
+// each of its runs, although the job inherits no environment (--export=NONE).
 func TestArray(t *testing.T) {
 	t.Parallel()
 	s := play(t, withNodes(2, 4))

@@ -13,8 +13,8 @@ import (
 	"github.com/sluice-hpc/sluice/cmd/site"
 )
 
-// failovers is how often TestBackupTakesOver kills the primary slurmctld: once in everyday
-// runs, and what SLUICE_FAILOVERS says in a campaign. Each takes a minute or two.
+// failovers is how often TestBackupTakesOver kills the primary slurmctld: once by default, or
+// SLUICE_FAILOVERS times. Each takes 1 to 2 min.
 func failovers(t *testing.T) int {
 	text := os.Getenv("SLUICE_FAILOVERS")
 	if text == "" {
@@ -27,9 +27,9 @@ func failovers(t *testing.T) int {
 	return n
 }
 
-// TestBackupTakesOver: while two jobs are resized back and forth, the primary slurmctld is
-// killed at one step of a move after the other. The backup takes over, the primary returns,
-// and every move ends where it was meant to; no work is lost, and the audit is clean.
+// TestBackupTakesOver: while two jobs are resized back and forth, the primary slurmctld is killed at
+// each step of a move in turn. The backup takes over, the primary returns, and every move ends on
+// its target; no work is lost, and the audit is clean.
 func TestBackupTakesOver(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
@@ -50,7 +50,7 @@ func TestBackupTakesOver(t *testing.T) {
 	for _, j := range jobs {
 		j.runsOn(size)
 	}
-	time.Sleep(10 * time.Second) // a slurmctld that is killed loses jobs it has not saved yet, for good
+	time.Sleep(10 * time.Second) // a killed slurmctld loses jobs that it has not saved yet
 	rng := rand.New(rand.NewPCG(1, uint64(kills)))
 	steps := map[int]int{}
 	for n := range kills {
@@ -64,7 +64,7 @@ func TestBackupTakesOver(t *testing.T) {
 		time.Sleep(time.Duration(rng.IntN(300)) * time.Millisecond)
 		s.must(s.Lab.KillController(s.ctx))
 		steps[at]++
-		if n%3 == 0 { // a daemon that starts while nobody is in control
+		if n%3 == 0 { // a daemon that starts while no slurmctld is in control
 			s.Kill()
 			s.must(s.Start(s.ctx))
 		}

@@ -64,8 +64,8 @@ func TestMisbehavingPrograms(t *testing.T) {
 	})
 }
 
-// A node is drained, a slurmd dies, slurmctld goes away in the middle of a
-// resize: the job comes back and trains every step.
+// A node is drained, a slurmd dies, and slurmctld goes down during a resize: the job resumes and
+// trains every step.
 func TestNodeDrainedDuringResize(t *testing.T) {
 	t.Parallel()
 	s := play(t, withNodes(2, 4))
@@ -107,9 +107,9 @@ func TestSlurmdKilledDuringResize(t *testing.T) {
 	}
 }
 
-// A node is lost while a job on it is cleaned away. Slurm 20.11 and 22.05 then go on
-// counting the job there: started so, it would get no GPUs, and Slurm would take those
-// meant for it as used until slurmctld restarts.
+// A node is lost while a job on it is completing. Slurm 20.11 and 22.05 then continue to count the job
+// there: if it were started like that, it would get no GPUs, and Slurm would count its GPUs as used
+// until slurmctld restarts.
 func TestNodeLostWhileCleanedAway(t *testing.T) {
 	t.Parallel()
 	s := play(t, withNodes(2, 4))
@@ -118,7 +118,7 @@ func TestNodeLostWhileCleanedAway(t *testing.T) {
 	at := j.runsOn(2).Place[0].Node
 	s.must(s.Lab.KillSlurmd(s.ctx, at)) // so that Slurm waits for the node
 	stops := func() int { return strings.Count(s.logFrom(0), "stopped for its move") }
-	before := stops() // one, where the first size was not the first that it had
+	before := stops() // 1 if its first size was not the present one
 	s.as("", "sluice", "resize", fmt.Sprint(j.id), "--gpus", "4")
 	j.until("to be stopped", func(wire.Job) bool { return stops() == before+1 })
 	s.must(s.Lab.CrashNode(s.ctx, at))
@@ -145,9 +145,8 @@ func TestControllerRestartedDuringResize(t *testing.T) {
 	j.completes()
 }
 
-// Killed, slurmctld forgets what it had not saved, and may itself run the job
-// again from an older state: then steps after the last commit are trained twice,
-// but none is missing, and nothing is run at once.
+// A killed slurmctld loses unsaved state, and may itself run the job again from an older state. Then
+// steps after the last commit are trained twice, but none is missing, and no two runs overlap.
 func TestControllerKilledDuringResize(t *testing.T) {
 	t.Parallel()
 	j := restarted(t, (*lab.Lab).KillController)
@@ -161,21 +160,21 @@ func TestControllerKilledDuringResize(t *testing.T) {
 	}
 }
 
-// restarted takes slurmctld away in the middle of a resize and brings it back.
+// restarted stops slurmctld during a resize and starts it again.
 func restarted(t *testing.T, away func(*lab.Lab, context.Context) error) *job {
 	s := play(t)
 	j := s.submit("ctld", "", 40, []string{"--max-gpus=4"}, "--save-seconds", "1")
 	j.firstSize(1)
 	j.pin(4, 2)
 	s.must(away(s.Lab, s.ctx))
-	time.Sleep(3 * time.Second) // sluiced must meet a controller that is away
+	time.Sleep(3 * time.Second) // so that sluiced finds slurmctld down
 	s.must(s.Lab.StartController(s.ctx))
 	j.runsOn(4)
 	return j
 }
 
-// sluiced is killed right before and right after every step is recorded, and
-// started again: the move is finished, or given up, and nothing is lost.
+// sluiced is killed right before and right after every step is recorded, and restarted: the move is
+// completed or abandoned, and nothing is lost.
 func TestKilledAtEveryStep(t *testing.T) {
 	t.Parallel()
 	s := play(t)
@@ -198,7 +197,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 	j.completes()
 }
 
-// A second daemon on the same store refuses and says who has it.
+// A second daemon on the same store fails with the pid of the first one.
 func TestSecondDaemon(t *testing.T) {
 	t.Parallel()
 	s := play(t, withNodes(1, 1))
@@ -213,8 +212,7 @@ func TestSecondDaemon(t *testing.T) {
 	}
 }
 
-// Everything sluiced remembers is deleted while it is stopped: it finds its jobs
-// again in Slurm and goes on with them.
+// sluiced's store is deleted while it is stopped: it finds its jobs in Slurm and continues with them.
 func TestDatabaseDeleted(t *testing.T) {
 	t.Parallel()
 	s := play(t)
@@ -240,8 +238,8 @@ func TestDatabaseDeleted(t *testing.T) {
 	j.completes()
 }
 
-// The job directory's file system is full: no checkpoint, so no move; the job
-// trains on, and moves once there is room again.
+// The file system of the jobs' folders is full: there is no checkpoint and so no move. The job
+// continues, and moves once there is space again.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
@@ -250,7 +248,7 @@ func TestDiskFull(t *testing.T) {
 	s := play(t, withConfig(strings.Replace(quick, `"20s"`, `"5s"`, 1)))
 	j := s.submit("full", "", 60, []string{"--max-gpus=4"})
 	v := j.firstSize(1)
-	// The mount hides the checkpoint it came here with: it must have read that.
+	// The mount hides the checkpoint from which the job resumed: it must have read it.
 	j.until("to train again", func(now wire.Job) bool { return now.Done > v.Done })
 	dir := filepath.Join(s.Jobs, v.Token, "checkpoints")
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=64k,mode=0700"); err != nil {
@@ -284,8 +282,8 @@ func fill(dir string) {
 	}
 }
 
-// Garbage in the job's own files is reported and skipped: a progress file with
-// nonsense in it, and a newer checkpoint whose manifest lies.
+// Invalid contents of the job's own files are reported and skipped: invalid lines in a progress file,
+// and a newer checkpoint with a false manifest.
 func TestGarbageInTheJobDirectory(t *testing.T) {
 	t.Parallel()
 	s := play(t, withNodes(1, 4))
@@ -304,8 +302,8 @@ func TestGarbageInTheJobDirectory(t *testing.T) {
 	j.completes()
 }
 
-// TestEndings: how a job ended is said by sluice queue, explain and history, that of a
-// script that fails at once and of one that Slurm cannot start for its output file.
+// TestEndings: sluice queue, explain and history say how a job ended, also for a script that fails at
+// once and for one that Slurm cannot start because of its output file.
 func TestEndings(t *testing.T) {
 	t.Parallel()
 	s := play(t, withNodes(1, 4))

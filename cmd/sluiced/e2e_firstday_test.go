@@ -51,7 +51,7 @@ func freshSite(t *testing.T, user string) (*scene, string) {
 	base := s.Path("fresh")
 	s.Jobs, s.Outbox, s.State = base+"/shared/jobs", base+"/shared/outbox", base+"/var/sluice"
 	s.Socket, s.Log = base+"/run/sluiced.sock", s.Path("sluiced.log")
-	text := strings.NewReplacer(`"debug"`, `"info"`, `"json"`, `"text"`).Replace(quick) // as an administrator reads it
+	text := strings.NewReplacer(`"debug"`, `"info"`, `"json"`, `"text"`).Replace(quick) // the log of a real site
 	s.must(site.Put(s.Conf, fmt.Appendf(nil, "[paths]\nstate = %q\njobs = %q\noutbox = %q\nsocket = %q\n[slurm]\nconf = %q\n[remote]\nuser = %q\n%s",
 		s.State, s.Jobs, s.Outbox, s.Socket, s.Lab.Conf(), daemon, text), 0o644))
 	s.must(s.PutLibrary())
@@ -61,7 +61,7 @@ func freshSite(t *testing.T, user string) (*scene, string) {
 	return s, daemon
 }
 
-// advice is what doctor says is to be typed, in order.
+// advice returns the commands that doctor says to type, in order.
 func (s *scene) advice() (commands []string, failed int) {
 	s.t.Helper()
 	cmd, err := s.Command(s.ctx, "", "sluice", "doctor", "--json")
@@ -80,7 +80,7 @@ func (s *scene) advice() (commands []string, failed int) {
 		failed++
 		s.t.Logf("%s: %s\n    -> %s", f.About, f.Text, f.Type)
 		if f.Type == "" && f.About == "daemon" {
-			continue // what was just mended, and it has not yet looked
+			continue // just repaired, and not checked again yet
 		}
 		if f.Type == "" {
 			s.t.Fatalf("%s: %s: nothing to type", f.About, f.Text)
@@ -90,8 +90,7 @@ func (s *scene) advice() (commands []string, failed int) {
 	return commands, failed
 }
 
-// types runs a command line as root does who reads it; what it leaves behind in the
-// background writes to sluiced's log.
+// types runs a command line as root. Programs that it starts in the background write to sluiced's log.
 func (s *scene) types(line string) {
 	s.t.Helper()
 	cmd, err := s.Command(s.ctx, "", "/bin/sh", "-c", line)
@@ -105,7 +104,7 @@ func (s *scene) types(line string) {
 	}
 }
 
-// endDaemon ends whatever sluiced was started by hand.
+// endDaemon ends a sluiced that was started by hand.
 func (s *scene) endDaemon() {
 	status, err := s.Control().Status(context.Background())
 	if err == nil {
@@ -152,8 +151,8 @@ func TestDoctorLeadsToARunningJob(t *testing.T) {
 	}
 }
 
-// A sluiced that may not direct jobs, or cannot write its requests, says so once, as an
-// error, with what to do, and goes on as soon as it may.
+// A sluiced without rights over jobs, or that cannot write requests, logs that once as an error, with
+// what to do, and continues as soon as it can.
 func TestTroublesAreToldOnce(t *testing.T) {
 	const user = "sluice-test-n"
 	s, daemon := freshSite(t, user)

@@ -43,7 +43,7 @@ func TestGangResized(t *testing.T) {
 		"loader 0/2, loader 1/2, ps 0/2, ps 1/2, worker 0/3, worker 1/3, worker 2/3")
 }
 
-// submitGang hands in a job whose workers are beside others.
+// submitGang submits a job with workers and other tasks.
 func (s *scene) submitGang(name, worker, others string, args ...string) int64 {
 	s.t.Helper()
 	script := filepath.Join(s.Home(""), name+".sh")
@@ -53,7 +53,7 @@ func (s *scene) submitGang(name, worker, others string, args ...string) int64 {
 	return id
 }
 
-// gangWithoutAProgram: of a gang one of whose commands is on no node nothing starts.
+// gangWithoutAProgram: if one command of a gang does not exist on the nodes, nothing starts.
 func (s *scene) gangWithoutAProgram() {
 	s.t.Helper()
 	started := filepath.Join(s.Home(""), "started")
@@ -76,14 +76,13 @@ func (s *scene) gangWithoutAProgram() {
 	}))
 }
 
-// tasks checks what the gang's tasks wrote of themselves: that GPUs and ranks are the
-// workers' alone, that nothing of them is left, and that there was a run with each of the
-// numbers of loaders, parameter servers and workers.
+// tasks checks what the gang's tasks recorded: only workers have GPUs and ranks, no task is left, and
+// there was a run with each of the numbers of loaders, parameter servers and workers.
 func (j *job) tasks(want ...string) {
 	j.s.t.Helper()
 	b, err := os.ReadFile(j.stepsLog() + ".tasks")
 	j.s.must(err)
-	runs := map[string][]string{} // who was in each
+	runs := map[string][]string{} // the tasks of each
 	for line := range strings.Lines(string(b)) {
 		f := strings.Fields(line)
 		pid, run, kind := f[0], f[1], f[2]

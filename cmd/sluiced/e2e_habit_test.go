@@ -27,13 +27,12 @@ func frameworks(t *testing.T, module string) string {
 	return python
 }
 
-// steps the script trains, and after how many it saves: of a program that saves every
-// second, and keeps two, no checkpoint stays long enough to be adopted.
+// steps the script trains, and the number of steps between saves. If the program saved every second
+// and kept two checkpoints, none would exist long enough to be adopted.
 const habitSteps, habitSaves = 320, 32
 
-// sft is the job script around TRL's own trl/scripts/sft.py, of which no line is
-// changed: sluice is in the two #SLUICE lines, and in what the script is told of
-// the size it has and where to resume.
+// sft is the job script around TRL's unchanged trl/scripts/sft.py. It uses sluice only in the two
+// #SLUICE lines and in the options for its size and the checkpoint to resume from.
 const sft = `#!/bin/bash
 #SLUICE --steps=%[1]d --max-gpus=2 --checkpoint-glob='out/checkpoint-*' --checkpoint-marker=trainer_state.json
 #SLUICE --progress-regex='^\s*[0-9]+%%\|.*\| (?P<step>[0-9]+)/(?P<total>[0-9]+) \[.*?(?:(?P<speed>[0-9.]+)it/s|(?P<seconds>[0-9.]+)s/it)'
@@ -102,9 +101,9 @@ func TestUnmodifiedHuggingFace(t *testing.T) {
 	}
 }
 
-// hangsAtItsEnd reports whether the program is still there a minute after it said its
-// last word. Under torchrun alone it hangs there, too, now and then: the thread that joins
-// Gloo's holds the interpreter's lock, for which Gloo's waits.
+// hangsAtItsEnd reports whether the program still exists a minute after its last output. It sometimes
+// hangs there under torchrun alone too: the thread that joins Gloo's thread holds the interpreter's
+// lock, for which Gloo's thread waits.
 func hangsAtItsEnd(j *job, out string) bool {
 	var said time.Time
 	for end := time.Now().Add(8 * time.Minute); time.Now().Before(end) && j.field("JobState") == "RUNNING"; time.Sleep(time.Second) {

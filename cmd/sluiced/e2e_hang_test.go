@@ -15,9 +15,9 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
-// TestJobFolderHangs: the file system below one job's folder stops answering. The other job
-// starts, grows, shrinks and ends as ever, and people are answered; the job itself keeps its
-// size, is named, and follows its order once the file system is back.
+// TestJobFolderHangs: the file system of one job's folder stops answering. The other job starts, grows,
+// shrinks and ends as usual, and users' requests are answered. The job itself keeps its size, the
+// status names it, and it follows its user's order once the file system answers.
 func TestJobFolderHangs(t *testing.T) {
 	t.Parallel()
 	s := play(t, withNodes(2, 4))

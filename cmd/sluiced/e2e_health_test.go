@@ -12,8 +12,8 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
-// pretended stands in for sluice-nvml: the lab's GPUs are none, so what a driver
-// would show of them comes from files named after the node.
+// pretended replaces sluice-nvml: the lab has no GPUs, so the driver's data comes from files named
+// after the node.
 const pretended = `#!/bin/bash
 into=${1#--into=} node=${2#--node=}
 mkdir -p "$into/gauge"
@@ -50,9 +50,8 @@ func withGPUs(t *testing.T) (folder string, set setting) {
 	return folder, func(c *site.Config) { c.Bin = folder }
 }
 
-// TestUnfitGPUs: what the GPUs of both nodes of a job look like comes through its
-// runner to sluiced; a node whose GPUs are unfit gets nothing new until the
-// operator says so, and what runs there runs on.
+// TestUnfitGPUs: the state of the GPUs on both nodes of a job reaches sluiced through its runner.
+// Nothing new is placed on a node with unfit GPUs until the operator trusts it; running jobs stay.
 func TestUnfitGPUs(t *testing.T) {
 	t.Parallel()
 	folder, gpus := withGPUs(t)
@@ -72,7 +71,7 @@ func TestUnfitGPUs(t *testing.T) {
 		return n.Name == sick && !n.Usable && n.Health != nil && n.Health.Excluded && strings.Contains(n.Health.Why, "XID 79")
 	})
 	if out := s.as("", "sluice", "explain", fmt.Sprint(id)); !strings.Contains(out, "on "+sick+" is unfit: XID 79") {
-		t.Errorf("the job is told\n%s", out)
+		t.Errorf("shown of the job:\n%s", out)
 	}
 	if state := both.field("JobState"); state != "RUNNING" {
 		t.Errorf("the job on it is %s", state)

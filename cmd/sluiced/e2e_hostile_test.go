@@ -42,8 +42,8 @@ func (s *siege) figure(format string, args ...any) {
 	s.figures = append(s.figures, fmt.Sprintf(format, args...))
 }
 
-// hostileFor is how long the attackers exchange files: 20 s in everyday runs, 5 under
-// -short, and what SLUICE_HOSTILE_FOR says in a campaign.
+// hostileFor is for how long the attackers exchange files: 20 s by default, 5 s with -short, or
+// SLUICE_HOSTILE_FOR.
 func hostileFor(t *testing.T) time.Duration {
 	if text := os.Getenv("SLUICE_HOSTILE_FOR"); text != "" {
 		d, err := time.ParseDuration(text)
@@ -58,14 +58,14 @@ func hostileFor(t *testing.T) time.Duration {
 	return 20 * time.Second
 }
 
-// Two accounts attack a third one's training and the daemon with everything an account
-// has: orders, break-ins, forged jobs, and files exchanged as fast as the kernel can.
-// The training is whole, nothing of others' was read or changed, the daemon lives, and
-// no table speaks to a terminal.
+// Two accounts attack a third one's training and the daemon with everything that an account can do:
+// requests, break-ins, forged jobs, and files exchanged as fast as possible. The training is
+// complete, no file of another user was read or changed, the daemon is alive, and no output
+// contains terminal control characters.
 func TestHostileUsers(t *testing.T) {
 	t.Parallel()
 	last := hostileFor(t)
-	// It looks often: every look is a chance for whoever exchanges what is looked at.
+	// A short period: every read is a chance for an attacker that exchanges files.
 	s := &siege{scene: play(t, withUsers(evils), withConfig(strings.Replace(quick, `period = "2s"`, `period = "1s"`, 1))), last: last}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute+2*last)
 	defer cancel()
@@ -143,7 +143,7 @@ func (s *siege) attack(name, token string) attack {
 	return a
 }
 
-// send runs the attacker's process to its end and reads what he has to say.
+// send runs the attacker's process to its end and reads its report.
 func (s *siege) send(name string, a attack, result any) {
 	s.t.Helper()
 	text, err := json.Marshal(a)
@@ -265,12 +265,12 @@ func (s *siege) forgedJobs() {
 		try(append(append([]string{"sluice", "submit", "--gpus=1"}, args...), "--wrap=sleep 1")...)
 	}
 	if _, err := os.Stat(pwned); err == nil {
-		s.t.Errorf("somebody ran a command out of a name: %s is there", pwned)
+		s.t.Errorf("a command in a name was executed: %s exists", pwned)
 	}
 	s.figure("%d forged jobs, %d of them taken by Slurm", count, taken)
 }
 
-// pwned appears when a word of a user's reaches a shell.
+// pwned is a file that appears if a user's text reaches a shell.
 const pwned = "/tmp/pwned"
 
 // tables runs every verb as three users and looks for bytes that a terminal acts upon.
@@ -305,7 +305,7 @@ func (s *siege) tables() {
 	}
 	s.figure("%d tables of %d jobs, hostile words in %d of them, none raw", n, len(r.Jobs), seen)
 	if seen < 3 {
-		s.t.Errorf("the hostile words stood in %d tables only: is anything tested?", seen)
+		s.t.Errorf("the hostile texts were in %d tables only: is anything tested?", seen)
 	}
 }
 
@@ -329,7 +329,7 @@ func (s *siege) logs() {
 			out, _ := io.ReadAll(master) // ends with EIO
 			_ = cmd.Wait()
 			if ctx.Err() != nil {
-				s.t.Errorf("sluice logs %d hangs in what the attacker made of his files", j.JobID)
+				s.t.Errorf("sluice logs %d hangs in the attacker's files", j.JobID)
 			}
 			cancel()
 			if e := evil(strings.ReplaceAll(string(out), "\r\n", "\n")); e != "" {
@@ -344,7 +344,7 @@ func (s *siege) logs() {
 	s.figure("%d logs of attackers' jobs on a terminal", n)
 }
 
-// checkDaemon demands that it lives and has not grown.
+// checkDaemon fails the test if the daemon is dead or has grown.
 func (s *siege) checkDaemon(before, after vitals, pid int) {
 	now, err := s.Control().Status(s.ctx)
 	if err != nil || now.PID != pid || !s.Alive() {
@@ -368,7 +368,7 @@ func (s *siege) checkDaemon(before, after vitals, pid int) {
 	}
 }
 
-// checkLog demands every denial and no raw byte.
+// checkLog fails the test if a denial is missing or the log has a raw control character.
 func (s *siege) checkLog(denials int) {
 	log, err := os.ReadFile(s.Log)
 	s.must(err)

@@ -20,7 +20,7 @@ import (
 // strangers are the accounts of TestHostileRemote: one trains, one attacks.
 var strangers = []string{"sluice-test-j", "sluice-test-k"}
 
-// honestTimes is how many honest requests are sent in peace, and in each siege.
+// honestTimes is the number of honest requests that are sent without an attack, and during each attack.
 const honestTimes = 100
 
 // outpost is TestHostileRemote's site, with sluiced's account and address.
@@ -59,7 +59,7 @@ func TestHostileRemote(t *testing.T) {
 		stop, made := s.besiege(1000, siege.bear)
 		here, elsewhere := s.ask(ann, honestTimes), s.askFrom("127.0.0.3", ann, 20)
 		stop()
-		t.Logf("%s: %d connections; honest requests here p50 %v, p99 %v, from another node p99 %v; in peace p50 %v, p99 %v",
+		t.Logf("%s: %d connections; honest requests here p50 %v, p99 %v, from another node p99 %v; without an attack p50 %v, p99 %v",
 			siege.name, made(), middle(here), worst(here), worst(elsewhere), middle(quiet), worst(quiet))
 	}
 	s.fresh()
@@ -69,8 +69,8 @@ func TestHostileRemote(t *testing.T) {
 	s.cancel(s.victim)
 }
 
-// ask sends honest requests over TCP one after the other, and demands an answer to each: on a
-// node that an attacker shares, and a busy machine, perhaps to the second try.
+// ask sends honest requests over TCP one after the other, and fails the test if one is not answered. On
+// a busy node that an attacker shares the second try may be needed.
 func (s *outpost) ask(who string, times int) []time.Duration {
 	s.t.Helper()
 	var took []time.Duration
@@ -114,8 +114,7 @@ func middle(took []time.Duration) time.Duration { return took[len(took)/2].Round
 
 func worst(took []time.Duration) time.Duration { return took[len(took)*99/100].Round(time.Millisecond) }
 
-// letters sends single credentials, each wrong in its own way, and demands that each is
-// refused.
+// letters sends single credentials, each invalid in another way, and fails the test if one is accepted.
 func (s *outpost) letters(ann, bob string) {
 	s.t.Helper()
 	order := func(nonce string) string {
@@ -157,14 +156,14 @@ func (s *outpost) letters(ann, bob string) {
 		c, nonce := s.connect()
 		out := talk(c, make(nonce))
 		if name == "bob's order about ann's job" {
-			if !strings.HasPrefix(out, "sealed\n") { // the denial is for bob's eyes
+			if !strings.HasPrefix(out, "sealed\n") { // the denial is sealed for bob
 				s.t.Errorf("%s: %.200q", name, out)
 			}
 		} else if strings.HasPrefix(out, "sealed") || out != "" && !strings.Contains(out, `"code":"denied"`) {
 			s.t.Errorf("%s: answered with %.200q", name, out)
 		}
 	}
-	// A munged that was restarted has forgotten what it decoded.
+	// A restarted munged has lost the list of credentials that it decoded.
 	s.must(s.Lab.KillMunge(s.ctx))
 	s.must(s.Lab.StartMunge(s.ctx))
 	c, _ = s.connect()
@@ -173,7 +172,7 @@ func (s *outpost) letters(ann, bob string) {
 	}
 	s.fresh()
 	if v := s.victim.view(); v.OnHold {
-		s.t.Error("the victim's job is held by order of who may not")
+		s.t.Error("the victim's job is held by an unauthorised request")
 	}
 }
 
@@ -188,7 +187,7 @@ func flipped(credential string) string {
 	return string(b)
 }
 
-// munge has the lab's munged seal a text as the user.
+// munge returns a text sealed by the lab's munged as the user.
 func (s *outpost) munge(who, text string, args ...string) string {
 	s.t.Helper()
 	cmd, err := s.Command(s.ctx, who, "munge", append([]string{"--socket=" + s.Path("run", "munge.sock")}, args...)...)

@@ -11,10 +11,10 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
-// TestLateWord: a node is lost and comes back, the job trains again, and Slurm's late
-// kill request for the lost run ends this one: its runner is killed, which Slurm calls
-// FAILED. sluice requeues the job, and every step is trained. Long after the node's loss,
-// or without one, a job that is killed stays FAILED (TestMisbehavingPrograms).
+// TestLateWord: a node is lost and returns, the job runs again, and Slurm's late kill request for the
+// lost run ends this one: its runner is killed, and Slurm marks the job FAILED. sluice requeues it,
+// and every step is trained. Long after a node's loss, or without one, a killed job stays FAILED
+// (TestMisbehavingPrograms).
 func TestLateWord(t *testing.T) {
 	t.Parallel()
 	s := play(t, withNodes(1, 2))
@@ -34,7 +34,7 @@ func TestLateWord(t *testing.T) {
 		}
 		return true, syscall.Kill(word.PID, syscall.SIGKILL)
 	}))
-	// For a moment Slurm calls it FAILED.
+	// For a short time Slurm shows it as FAILED.
 	if err := site.Until(s.ctx, 5*time.Minute, "the job to complete", func() (bool, error) { return j.field("JobState") == "COMPLETED", nil }); err != nil {
 		t.Errorf("%v:\n%s", err, s.as("", "sluice", "explain", fmt.Sprint(j.id)))
 	}

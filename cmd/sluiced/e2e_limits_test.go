@@ -11,10 +11,10 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/lab"
 )
 
-// An operator's account may write any size on a job; Slurm then leaves it pending for
-// good if its user may not have so much. So sluice keeps within the limits itself: a
-// user with 2 of a node's 4 GPUs has his job grow to 2, whatever is idle, and further
-// once that is allowed; and its user is told why.
+// An operator's account can write any size to a job; if that exceeds its user's limits, Slurm leaves
+// the job pending forever. sluice therefore observes the limits itself: the job of a user with a
+// limit of 2 GPUs grows to 2 on a node with 4, whatever is idle, and further once that is allowed.
+// Its reason says so.
 func TestLimitsOfAnAccount(t *testing.T) {
 	if err := lab.MissingAccounting(""); err != nil {
 		if os.Getenv("SLUICE_REQUIRE_LAB") == "1" {
@@ -44,7 +44,7 @@ func TestLimitsOfAnAccount(t *testing.T) {
 
 	s.limit("user", user, "GrpTRES=gres/gpu=4")
 	a.runsOn(4)
-	s.limit("user", user, "GrpTRES=gres/gpu=1") // lowered below what it has: it runs on
+	s.limit("user", user, "GrpTRES=gres/gpu=1") // lowered below what it has: it keeps running
 	a.until("to be known beyond its limit", func(v wire.Job) bool { return strings.Contains(v.Reason, "GrpTRES=gres/gpu=1") })
 	before := a.field("Restarts")
 	c := s.submit("c", user, 5, nil)
@@ -54,7 +54,7 @@ func TestLimitsOfAnAccount(t *testing.T) {
 	}
 	s.cancel(a, c)
 
-	// Memory grows with the GPUs, and Slurm counts it whoever wrote the size.
+	// Memory grows with the GPUs, and Slurm counts it also for sizes that sluice wrote.
 	s.limit("user", user, "GrpTRES=gres/gpu=-1,mem=2500")
 	m := s.submit("m", user, 1000, []string{"--max-gpus=4", "--mem-per-gpu=1000M"}, "--seconds", "0.4")
 	m.runsOn(2)
@@ -74,7 +74,7 @@ func TestLimitsOfAnAccount(t *testing.T) {
 	if why := s.as(user, "sluice", "explain", fmt.Sprint(m.id)); !strings.Contains(why, "no more within GrpTRES=billing=6 of user "+user) {
 		t.Errorf("explain says:\n%s", why)
 	}
-	// Minutes that are used up start nothing, and what runs is left alone.
+	// If the minutes are used up nothing starts, and running jobs are not changed.
 	s.limit("user", user, "GrpTRES=billing=-1 GrpTRESMins=gres/gpu=0")
 	n := s.submit("n", user, 5, nil)
 	n.until("to wait for minutes", func(v wire.Job) bool {

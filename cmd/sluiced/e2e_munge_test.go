@@ -14,8 +14,7 @@ import (
 // mungers are the accounts of TestMungeAway.
 var mungers = []string{"sluice-test-i"}
 
-// mungeAway is for how long munged is gone: 8 s in everyday runs, and what
-// SLUICE_MUNGE_AWAY says in a campaign.
+// mungeAway is for how long munged is down: 8 s by default, or SLUICE_MUNGE_AWAY.
 func mungeAway(t *testing.T) time.Duration {
 	text := os.Getenv("SLUICE_MUNGE_AWAY")
 	if text == "" {
@@ -38,10 +37,9 @@ func (s *scene) farConf() string {
 	return far
 }
 
-// TestMungeAway: munged is killed in the middle of a resize and away for a while, and then
-// killed and started again under a stream of orders over TCP. sluiced lives and decides
-// nothing meanwhile, who asks is told what to look at, no order that failed is carried out
-// later, and all is well afterwards.
+// TestMungeAway: munged is killed during a resize and down for a while, and then killed and restarted
+// during a stream of requests over TCP. sluiced stays alive and decides nothing meanwhile, errors
+// say what to check, no failed request is carried out later, and afterwards everything works.
 func TestMungeAway(t *testing.T) {
 	t.Parallel()
 	s := play(t, withUsers(mungers), withNodes(1, 4), withRemote(t))
@@ -115,8 +113,7 @@ func TestMungeAway(t *testing.T) {
 	}
 }
 
-// fresh waits until sluiced has looked at Slurm once more: what its report says of orders is
-// what they came to.
+// fresh waits for one more cycle of sluiced, after which its report has the effects of all requests.
 func (s *scene) fresh() {
 	s.t.Helper()
 	asked := time.Now()

@@ -11,8 +11,8 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/lab"
 )
 
-// A time limit beyond the MaxTime of all partitions of a job is refused at submit, where
-// Slurm would take the job and never start it; unless a QOS lifts that.
+// A time limit beyond the MaxTime of all of a job's partitions is refused at submit, unless a QOS
+// overrides MaxTime. Slurm would accept the job and never start it.
 func TestBeyondMaxTime(t *testing.T) {
 	if err := lab.MissingAccounting(""); err != nil {
 		if os.Getenv("SLUICE_REQUIRE_LAB") == "1" {

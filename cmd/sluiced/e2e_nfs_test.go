@@ -28,8 +28,8 @@ func onlyOnNFS(t *testing.T) {
 	}
 }
 
-// TestNFSServerRestarts: the server is killed while a job saves for a resize, and while it is
-// between two sizes, and starts again with its grace period. Nothing is lost.
+// TestNFSServerRestarts: the server is killed while a job saves for a resize, and again during the
+// resize, and restarts with its grace period. Nothing is lost.
 func TestNFSServerRestarts(t *testing.T) {
 	onlyOnNFS(t)
 	s := play(t, withNodes(2, 4))
@@ -103,8 +103,8 @@ func killsAt(t *testing.T, step int) {
 	t.Logf("%d steps trained again after %d kills", tr.Repeated, len(victims))
 }
 
-// broughtBack requeues the job as its user would, should Slurm have ended it: nothing tells
-// Slurm a killed run from one that failed.
+// broughtBack requeues the job as its user would if Slurm has ended it: Slurm cannot distinguish a
+// killed run from a failed one.
 func (j *job) broughtBack() {
 	j.s.t.Helper()
 	j.s.must(site.Until(j.s.ctx, 2*time.Minute, "the job to run, or to have failed", func() (bool, error) {
@@ -117,15 +117,16 @@ func (j *job) broughtBack() {
 	}))
 }
 
-// trains waits until the job is seen to have trained on.
+// trains waits until the job has made progress.
 func (j *job) trains() {
 	j.s.t.Helper()
 	before := j.view().Done
 	j.until("to train", func(v wire.Job) bool { return v.Done > before })
 }
 
-// TestNFSServerHangs: for a minute the server does not answer. Cycles go on and people are
-// answered, jobs keep their sizes, and what has nothing to do with it starts; then all goes on.
+// TestNFSServerHangs: the server does not answer for a minute. Cycles continue, users' requests are
+// answered, jobs keep their sizes, and jobs that do not use the server start. Afterwards all jobs
+// continue.
 func TestNFSServerHangs(t *testing.T) {
 	onlyOnNFS(t)
 	s := play(t, withNodes(1, 6)) // one node: neither has a reason to move
@@ -176,7 +177,8 @@ func TestNFSServerHangs(t *testing.T) {
 	}
 }
 
-// TestNFSFull: no room on the server is no checkpoint, so no move; with room the job moves.
+// TestNFSFull: without space on the server there is no checkpoint and so no move; with space the job
+// moves.
 func TestNFSFull(t *testing.T) {
 	onlyOnNFS(t)
 	s := play(t, withNodes(2, 4), withConfig(strings.Replace(quick, `"20s"`, `"8s"`, 1)))

@@ -9,9 +9,9 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
-// A job that Slurm does not start for a license in use gives its GPUs back within seconds,
-// to the job that has the license as to any other; it says so, and starts when the license
-// is given back. Nobody between two sizes loses the license meanwhile.
+// A job that Slurm does not start because of a license in use releases its GPUs within seconds, also to
+// the job that has the license. Its reason says so, and it starts when the license is free. A job
+// with an open move does not lose its license meanwhile.
 func TestALicenseInUse(t *testing.T) {
 	t.Parallel()
 	s := play(t, withNodes(1, 4), func(c *site.Config) { c.Lab.ExtraConf = "Licenses=lic:1\n" })

@@ -271,8 +271,8 @@ func TestEveryOption(t *testing.T) {
 	s.as("", "scancel", "--user=root")
 }
 
-// neverDepends hands in two jobs that wait for what cannot happen, and are to be cancelled
-// for that; the second one is elastic.
+// neverDepends submits two jobs with impossible dependencies that Slurm is to cancel for that; the second
+// one is elastic.
 func (s *scene) neverDepends() []*job {
 	s.t.Helper()
 	failed, err := s.limited(nil, "sbatch", "--parsable", "--wrap=exit 1")
@@ -285,8 +285,8 @@ func (s *scene) neverDepends() []*job {
 	return []*job{{s: s, id: ordinary}, {s: s, id: elastic}}
 }
 
-// refusesAll hands in a job with each option that is refused: none is left in Slurm, and
-// the user is told what to type.
+// refusesAll submits a job with each option that is refused: no job is left in Slurm, and the error says
+// what to type.
 func (s *scene) refusesAll() {
 	s.t.Helper()
 	script := s.surroundings("refused", "")

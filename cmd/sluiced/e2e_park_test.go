@@ -11,8 +11,8 @@ import (
 	"github.com/sluice-hpc/sluice/etc"
 )
 
-// A started job is stopped for a shorter one where the site allows it: it saves,
-// waits like a new one, and goes on from there when its turn comes.
+// A started job is parked for a shorter one if the site allows it: it saves, waits, and resumes from
+// its checkpoint later.
 func TestParkedJobComesBack(t *testing.T) {
 	t.Parallel()
 	s := play(t, withNodes(1, 4), withConfig("[policy]\nname = \"lookahead\"\npreempt = true\noverload = 0.0\nwait = \"5s\"\n"+quick))

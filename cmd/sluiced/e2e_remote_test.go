@@ -22,8 +22,8 @@ func withRemote(t *testing.T) setting {
 	}
 }
 
-// A login node without the socket: the same configuration file, nothing at its
-// [paths] socket. Everything users do works from there, as themselves.
+// A login node without the socket: the same configuration file, but its [paths] socket does not exist.
+// Everything that users do works from there, under their own accounts.
 func TestRemoteLoginNode(t *testing.T) {
 	t.Parallel()
 	s := play(t, withUsers(remotes), withRemote(t))

@@ -10,8 +10,8 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
-// A job grows onto idle GPUs, shrinks for an arrival, grows back when that ends,
-// on one node and across nodes, under one id, and trains every step once.
+// A job grows onto idle GPUs, shrinks for an arriving job, and grows again when that ends, on one node
+// and across nodes, under the same job id, and trains every step once.
 func TestGrowAndShrink(t *testing.T) {
 	t.Parallel()
 	s := play(t)
@@ -73,7 +73,7 @@ func TestUnevenSplit(t *testing.T) {
 	a.completes()
 }
 
-// Ordinary jobs run undisturbed, and are yielded to when they wait.
+// Ordinary jobs run undisturbed, and elastic jobs shrink for them when they wait.
 func TestOrdinaryJobs(t *testing.T) {
 	t.Parallel()
 	s := play(t)

@@ -12,9 +12,9 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
-// What the unit forbids sluiced does not need: under its filter of system calls, a
-// job is started, resized and completed. The filter is the kernel's own, made from
-// the unit's lines; what systemd does with mounts is not tried here.
+// sluiced does not need what its unit file forbids: under the unit's system call filter a job is
+// started, resized and completed. The kernel's own filter is used, made from the unit's lines; the
+// mount options of systemd are not tested here.
 func TestSandbox(t *testing.T) {
 	t.Parallel()
 	unit, err := filepath.Abs("../../etc/sluiced.service")

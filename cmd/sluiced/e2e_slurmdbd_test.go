@@ -16,8 +16,7 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/lab"
 )
 
-// dbdJobs is how many jobs run while slurmdbd is away: 4 in everyday runs, and what
-// SLUICE_DBD_JOBS says in a campaign.
+// dbdJobs is how many jobs run while slurmdbd is down: 4 by default, or SLUICE_DBD_JOBS.
 func dbdJobs(t *testing.T) int {
 	text := os.Getenv("SLUICE_DBD_JOBS")
 	if text == "" {
@@ -30,10 +29,9 @@ func dbdJobs(t *testing.T) int {
 	return n
 }
 
-// TestSlurmdbdAway: slurmdbd is killed while jobs run under the limits of an account. Jobs
-// are submitted, resized and end meanwhile, within the limits known; a sluiced that starts
-// in that time knows none, and gives every job its minimum. All is as before once slurmdbd
-// is back.
+// TestSlurmdbdAway: slurmdbd is killed while jobs run under the limits of an account. Meanwhile jobs are
+// submitted, resized and end within the known limits. A sluiced that starts in that time knows no
+// limits and gives every job its minimum. Afterwards everything works as before.
 func TestSlurmdbdAway(t *testing.T) {
 	if err := lab.MissingAccounting(""); err != nil {
 		t.Skipf("SKIPPED, not tested on a real Slurm: %v", err)
@@ -57,7 +55,7 @@ func TestSlurmdbdAway(t *testing.T) {
 	s.as(user, "sluice", "resize", fmt.Sprint(a.id), "--gpus", "auto")
 	a.runsOn(3)
 	if v := a.view(); !strings.Contains(v.Reason, "GrpTRES=gres/gpu=3") {
-		t.Errorf("of the limit that stands is said: %q", v.Reason)
+		t.Errorf("the reason does not name the limit: %q", v.Reason)
 	}
 
 	s.Kill()
@@ -76,9 +74,9 @@ func TestSlurmdbdAway(t *testing.T) {
 	s.cancel(a)
 }
 
-// TestSlurmdbdHangs: slurmdbd takes connections and answers nothing (SIGSTOP). The cycles go
-// on while Slurm is asked for the limits, and once that has failed a job is resized by those
-// known; without an answer none was opened, which is said.
+// TestSlurmdbdHangs: slurmdbd accepts connections and does not answer (SIGSTOP). Cycles continue while
+// the query for limits is under way; no move is opened meanwhile, which is logged. Once the query has
+// failed a job is resized by the known limits.
 func TestSlurmdbdHangs(t *testing.T) {
 	if err := lab.MissingAccounting(""); err != nil {
 		t.Skipf("SKIPPED, not tested on a real Slurm: %v", err)
@@ -113,7 +111,7 @@ func TestSlurmdbdHangs(t *testing.T) {
 	s.cancel(a)
 }
 
-// stopsSlurmdbd stops the lab's slurmdbd in its tracks, until goesOn.
+// stopsSlurmdbd stops the lab's slurmdbd (SIGSTOP) until goesOn is called.
 func (s *scene) stopsSlurmdbd() (goesOn func()) {
 	s.t.Helper()
 	status, err := s.Lab.Status(s.ctx)

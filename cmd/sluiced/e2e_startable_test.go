@@ -10,8 +10,8 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
-// Jobs that Slurm itself would not start hold no GPUs: they wait for their begin time or for
-// what they depend on, are told so, keep nobody waiting, and start when it is there.
+// Jobs that Slurm itself would not start hold no GPUs: they wait for their begin time or their
+// dependency, their reason says so, they delay no other job, and they start in time.
 func TestWhatSlurmWouldNotStart(t *testing.T) {
 	t.Parallel()
 	s := play(t, withNodes(1, 4))
@@ -39,7 +39,7 @@ func TestWhatSlurmWouldNotStart(t *testing.T) {
 	}
 	s.as("", "scontrol", "update", fmt.Sprintf("JobId=%d", later.id), "StartTime=now")
 	later.completes()
-	// Slurm by now shows it as held by an administrator, and goes on doing so.
+	// Slurm now shows it as held by an administrator, and keeps doing so.
 	s.must(site.Until(s.ctx, 2*time.Minute, "Slurm to hold the job that can never start", func() (bool, error) {
 		return never.field("Reason") == "JobHeldAdmin", nil
 	}))

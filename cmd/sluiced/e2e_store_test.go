@@ -12,9 +12,9 @@ import (
 	"github.com/sluice-hpc/sluice/cmd/site"
 )
 
-// What sluiced remembers is damaged while it is stopped, and again while it runs:
-// it keeps the file under a name that says why, says so, and finds its jobs again
-// in Slurm, at their size and with their user's order.
+// sluiced's store is damaged while it is stopped, and again while it runs: it sets the file aside under
+// a name that says why, logs that, and finds its jobs in Slurm, with their size and their user's
+// directive.
 func TestDatabaseDamaged(t *testing.T) {
 	t.Parallel()
 	s := play(t)

@@ -10,9 +10,9 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/lab"
 )
 
-// TestPolicyPerPartition: on one real Slurm simulated annealing decides about one partition,
-// welfare about another with two types of GPU, and the default about the third; jobs of each
-// grow, give back, and end well, and each decision explains itself.
+// TestPolicyPerPartition: on one real Slurm the policy of one partition is annealing, of another with two
+// types of GPU welfare, and of the third the default. Jobs in each grow, shrink and complete, and
+// each decision has a reason.
 func TestPolicyPerPartition(t *testing.T) {
 	t.Parallel()
 	s := play(t, func(c *site.Config) {

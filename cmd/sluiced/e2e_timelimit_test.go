@@ -10,8 +10,8 @@ import (
 	"github.com/sluice-hpc/sluice/cmd/site"
 )
 
-// TestSavesBeforeItsTimeLimit: a training that saves only when it is asked is ended by its
-// time limit. It saved shortly before, without being stopped for it, and trained on.
+// TestSavesBeforeItsTimeLimit: a training that saves only on request is ended by its time limit. It
+// saved shortly before, without being stopped for that, and continued.
 func TestSavesBeforeItsTimeLimit(t *testing.T) {
 	t.Parallel()
 	s := play(t, withNodes(1, 2))

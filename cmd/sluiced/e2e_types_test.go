@@ -48,9 +48,9 @@ func TestTypesOfGPU(t *testing.T) {
 	}
 }
 
-// Under the policy welfare a program three times as fast on one of two types of GPU comes
-// to run there, wherever it was started, and never runs on both: that would teach nothing
-// of either. The slower type is emulated.
+// With policy welfare a program that is three times as fast on one of two types of GPU is moved there,
+// wherever it was started, and never runs on both types at once, since that gives no speed of either
+// type. The slower type is emulated.
 func TestWelfareFindsTheFasterType(t *testing.T) {
 	t.Parallel()
 	s := play(t, withNodes(4, 1), func(c *site.Config) {

@@ -11,11 +11,10 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
-// A script that says nothing does not take the cluster. One with sbatch's own count has
-// that size for good, on one node where it counts by node; one without any is refused with
-// what to type; an elastic one that never answers stays at its minimum while others start
-// at once; one that answers grows upon its first checkpoint, and the same script starts
-// larger the next time.
+// A script without #SLUICE lines does not take the cluster. With sbatch's own GPU count it keeps that
+// size, on one node if the count is per node; without any count it is refused with what to type. An
+// elastic job that never answers stays at its minimum while others start at once. A job that answers
+// grows after its first checkpoint, and the same script starts larger the next time.
 func TestUnproven(t *testing.T) {
 	t.Parallel()
 	s := play(t)

@@ -31,8 +31,8 @@ func (j *job) pin(gpus, step int) {
 	j.moving(step)
 }
 
-// The user may control the job through Slurm during a resize: the user's action takes
-// precedence, and the job loses no work other than by it.
+// The user may control the job through Slurm during a resize: the user's action takes precedence, and
+// the job loses work only because of that action.
 func TestUserActsDuringResize(t *testing.T) {
 	t.Parallel()
 	s := play(t)
@@ -131,8 +131,8 @@ func TestTwoUsers(t *testing.T) {
 	a.completes()
 }
 
-// An ordinary user runs sluiced for himself and does all of a resize without any
-// privilege; nobody else's jobs are his business.
+// An ordinary user runs a personal sluiced, which resizes that user's jobs without any privilege and
+// does not touch jobs of other users.
 func TestUserMode(t *testing.T) {
 	t.Parallel()
 	s := play(t, withUsers(modes), func(c *site.Config) { c.User = modes[0] })

@@ -9,9 +9,9 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
-// TestUserModeVerbs: a sluiced of one's own serves checkpoint, requeue, hold and release
-// without privileges; draining a node needs Slurm's rights, and is refused in plain words
-// before it announces anything.
+// TestUserModeVerbs: a personal sluiced serves checkpoint, requeue, hold and release without privileges.
+// Draining a node needs rights in Slurm, and is refused with a clear error before anything is
+// announced.
 func TestUserModeVerbs(t *testing.T) {
 	t.Parallel()
 	s := play(t, withNodes(2, 2), withUsers(verbs), func(c *site.Config) { c.User = verbs[0] })

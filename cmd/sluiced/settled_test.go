@@ -9,7 +9,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/learn/predict"
 )
 
-// TestSettledOnce: who is believed of a model is found out once for the same samples, and
+// TestSettledOnce: the predictor of a model is chosen once for the same samples, and
 // again for more; what is remembered is bounded.
 func TestSettledOnce(t *testing.T) {
 	var s settled

@@ -16,7 +16,7 @@ type story struct {
 	alone  bool  // the user removed the tag
 }
 
-// nothingForgotten: I2. sluiced notices every end that stands, does not take a job for ended
+// nothingForgotten: I2. sluiced notices every end that is final, does not treat a job as ended
 // that Slurm runs, leaves no move open, and adopts every tagged job.
 func (c *check) nothingForgotten() {
 	until := c.horizon()

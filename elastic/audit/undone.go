@@ -2,15 +2,14 @@ package audit
 
 import "time"
 
-// saved is how long slurmctld works on, at most, before a change of a job is in its saved
-// state: it saves SAVE_MAX_WAIT (5 s, src/slurmctld/state_save.c) after it began to save the
-// last time, which 22.05 counts in whole seconds and looks at once a second, and writing
-// takes its time.
+// saved is the longest time until a change of a job is in slurmctld's saved state: it saves
+// SAVE_MAX_WAIT (5 s, src/slurmctld/state_save.c) after the start of the last save. 22.05 counts
+// that in whole seconds and checks it once a second; writing takes additional time.
 const saved = 10 * time.Second
 
-// undone reports whether slurmctld forgot that end: it was killed before it saved it, the
-// one that started next found the job running, and nothing has ended it since. sluiced hears
-// of such an end by chance only. An end that slurmctld outlived by more than a save binds.
+// undone reports whether slurmctld lost that end: it was killed before it saved the end, the next
+// slurmctld found the job running, and the job has not ended since. sluiced may have missed such
+// an end. If slurmctld ran for longer than saved after the end, the end counts.
 func (c *check) undone(f Completion) bool {
 	last := f.End // that a slurmctld did which knew of the end
 	booted, back := false, false

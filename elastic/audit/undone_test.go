@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// TestAnEndThatSlurmForgot: testdata/undone is what a soak left of job 72. It completed at
-// 05:07:18.160, slurmctld was killed before 05:07:19 and found it running at 05:07:28; sluiced
-// had seen no end, and never could. Where slurmctld had saved the end, or the job ended once
-// more, sluiced has to have heard of it.
+// TestAnEndThatSlurmForgot: testdata/undone has the logs of job 72 from a soak. It completed at
+// 05:07:18.160, slurmctld was killed before 05:07:19 and its successor found the job running at
+// 05:07:28; sluiced saw no end and could not. If slurmctld has saved the end, or the job ends once
+// more, sluiced must notice it.
 func TestAnEndThatSlurmForgot(t *testing.T) {
 	now := func(at, text string) string { return "[2026-11-25T" + at + "] " + text }
 	const boot = "[2026-11-25T05:07:28.667] slurmctld version"

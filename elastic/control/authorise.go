@@ -40,7 +40,8 @@ const (
 )
 
 // rights is the single table of permissions. Report and plan show a job's row to the callers
-// that may explain the job.
+// that may explain the job. A role's rights MUST include those of every later role, since a
+// caller has only its first one: an operator's own jobs are judged by the operator's rights.
 var rights = map[verb][4]answer{
 	//           root    operator owner   other
 	verbStatus:  {always, always, always, always},
@@ -63,7 +64,8 @@ func may(v verb, r role, private bool) bool {
 	return row[r] == always || row[r] == public && !private
 }
 
-// role returns the caller's relation to a job of the user uid.
+// role returns the caller's relation to a job of the user uid. c.Name MUST be set: operators are
+// listed by name.
 func (o Options) role(c Caller, uid uint32) role {
 	if r := o.standing(c); r != other {
 		return r

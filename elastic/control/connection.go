@@ -20,7 +20,9 @@ type connection struct {
 	state  atomic.Int32 // stateWaiting until its letter is read or it is refused
 }
 
-// States of a connection.
+// States of a connection. It leaves stateWaiting at most once, by CompareAndSwap: so it is not both
+// served and refused, although the goroutine that serves it and the one that needs its seat run
+// at the same time. A client that is told "not read" can rely on it.
 const (
 	stateWaiting = iota
 	stateHeard
@@ -47,7 +49,7 @@ func (c *connection) Close() error {
 	return c.hangUp()
 }
 
-// hangUp closes it without an answer.
+// hangUp closes it without an answer. It ends ctx too, and with it the request's work.
 func (c *connection) hangUp() error {
 	c.cancel()
 	return c.Conn.Close()

@@ -44,6 +44,9 @@ func newGate(l *net.UnixListener, now func() time.Time, log func(error)) *gate {
 
 // Accept returns the next connection that there is a seat for. If the process has no file
 // descriptor left it waits for one; net/http would too, but with a log line each second.
+//
+// Connections over a bound are closed here, BEFORE net/http starts a goroutine and allocates
+// buffers for them. A user between perUser and perUserHard gets an error that says so instead.
 func (g *gate) Accept() (net.Conn, error) {
 	for {
 		conn, err := g.AcceptUnix()

@@ -7,7 +7,8 @@ import (
 )
 
 // buckets are token buckets, one per key. A caller may send a burst of requests and then one
-// per interval. Full buckets are dropped.
+// per interval. Full buckets are dropped: a key without a bucket is treated as one with a full
+// bucket, so nothing is lost.
 type buckets[K comparable] struct {
 	burst int
 	every time.Duration
@@ -41,7 +42,7 @@ func (b *buckets[K]) take(key K, now time.Time) bool {
 }
 
 // dropFull drops the buckets that are full again, once there are twice as many as were left the
-// last time.
+// last time. So the time per call is constant on average.
 func (b *buckets[K]) dropFull(now time.Time) {
 	if b.of == nil {
 		b.of, b.forget = map[K]bucket{}, 1000

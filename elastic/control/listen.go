@@ -76,6 +76,8 @@ func lockSocket(path string) (*os.File, error) {
 	return lock, nil
 }
 
+// bind makes the socket. The lock MUST be held: between the removal of a stale socket and
+// ListenUnix, another daemon could make its own.
 func bind(ctx context.Context, path string, mode fs.FileMode) (*net.UnixListener, error) {
 	if err := clear(ctx, path); err != nil {
 		return nil, err

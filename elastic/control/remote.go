@@ -77,6 +77,8 @@ func (r *remote) serve(ctx context.Context, handler http.Handler) error {
 	return err
 }
 
+// accept serves every connection in a goroutine of its own, counted by all, until the listener
+// fails or is closed.
 func (r *remote) accept(ctx context.Context, handler http.Handler, all *sync.WaitGroup) error {
 	short := shortage{log: r.server.log}
 	for {
@@ -126,7 +128,9 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// meet serves one connection: one letter, one answer.
+// meet serves one connection: one letter, one answer. In this ORDER, the cheap steps first: the
+// line is read, its form is checked, munged is asked, the letter is checked against the nonce,
+// and only then the request is handled.
 func (r *remote) meet(c *connection, handler http.Handler) {
 	ctx, conn, s, nonce := c.ctx, c.Conn, c.seat, wire.NewNonce()
 	credential, err := hear(conn, nonce)

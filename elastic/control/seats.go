@@ -6,7 +6,8 @@ import (
 )
 
 // Bounds on open connections: of one user on the socket, of one node over TCP, and in all. The
-// client opens one per request.
+// client opens one per request. Over perUser a user's requests are answered with TooMany; at
+// perUserHard a new connection is closed, or closes an idle one of the same user.
 const (
 	perUser, perUserHard = 16, 32
 	perNode              = 512
@@ -21,8 +22,8 @@ type seats[K comparable] struct {
 	each, all int // bounds
 
 	mu    sync.Mutex
-	of    map[K][]*seat[K] // oldest first
-	total int
+	of    map[K][]*seat[K] // oldest first; no key has an empty list
+	total int              // number of seats in all lists
 	came  uint64
 }
 
@@ -53,7 +54,7 @@ func (c *seats[K]) enter(key K, conn io.Closer) *seat[K] {
 	c.of[key] = append(c.of[key], s)
 	c.total++
 	c.mu.Unlock()
-	if out != nil {
+	if out != nil { // without the lock: Close may write a refusal first
 		out.conn.Close()
 	}
 	return s

@@ -17,8 +17,8 @@ type ready []byte
 // memory of one.
 type seen struct {
 	mu           sync.Mutex
-	of           *publish.Report
-	all, present ready // with the jobs that have ended and without; nil = not asked for yet
+	of           *publish.Report // compared as a pointer: a report is never changed, only replaced
+	all, present ready           // with the jobs that have ended and without; nil = not asked for yet
 }
 
 // report returns the caller's view of a report, with the jobs that have ended or without.

@@ -62,7 +62,7 @@ type Server struct {
 	names   names
 	seen    seen // the last report, encoded
 
-	orders  buckets[uint32] // expensive requests: orders, plans
+	orders  buckets[uint32] // expensive requests: orders, plans, speeds, searches for unknown jobs
 	reads   buckets[uint32] // all others
 	wakes   buckets[uint32] // for events
 	later   delayed         // for events beyond that
@@ -138,6 +138,8 @@ func (s *Server) Serve(ctx context.Context) error {
 	return errors.Join(err, <-far)
 }
 
+// serveSocket answers on the socket until ctx ends. It returns AFTER the shutdown: when the
+// requests under way have ended or were cut off.
 func (s *Server) serveSocket(ctx context.Context, handler http.Handler) error {
 	h := &http.Server{
 		Handler:           handler,
@@ -216,8 +218,9 @@ func (s *Server) onJob(v verb, costly bool, answer func(request, *publish.Report
 	})
 }
 
-// handle identifies the caller, checks its permission and its rate, and sends the answer or the
-// error as JSON.
+// handle identifies the caller, checks its rate and whether it may use this daemon, and sends
+// the answer or the error as JSON. Whether the caller may use the verb is checked by general and
+// onJob; routes MUST NOT register a verb without one of them unless its answer checks.
 func (s *Server) handle(v verb, costly bool, answer func(request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		who := r.Context().Value(visitKey{}).(*visit)
@@ -244,6 +247,8 @@ func (s *Server) handle(v verb, costly bool, answer func(request) (any, error)) 
 	}
 }
 
+// admit returns why the request is not served. The rate is checked BEFORE the permission,
+// because denials are logged.
 func (s *Server) admit(q request, who *visit, v verb, costly bool) error {
 	if who.full != nil {
 		return who.full

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// acceptAgain is how long a listener waits if no connection can be accepted.
+// acceptAgain is how long a listener waits if no connection can be accepted. Without the pause
+// it would loop at full speed, since the connection stays in the kernel's queue.
 const acceptAgain = 50 * time.Millisecond
 
 // shortage logs once that connections cannot be accepted, usually for lack of file descriptors,

@@ -18,6 +18,8 @@ import (
 // manySizes bounds the sizes that an explanation lists.
 const manySizes = 64
 
+// viewExplanation lists the sizes that the job accepts and could have on the cluster as built,
+// whatever is free now, and its present size.
 func viewExplanation(r *publish.Report, jr publish.JobReport) wire.Explanation {
 	decider := cmp.Or(jr.Policy, r.Policy)
 	out := wire.Explanation{Version: wire.Version, At: r.At, Policy: decider, Promises: promises(decider), Blind: r.Blind, BlindFor: r.BlindFor.Seconds(), Job: viewJob(r, jr), Type: typed(r, jr), Sizes: []wire.Size{}}
@@ -40,6 +42,10 @@ func viewExplanation(r *publish.Report, jr publish.JobReport) wire.Explanation {
 	return out
 }
 
+// viewSize returns the speed at a size on the fewest nodes, or at the present size on its own
+// nodes. With the remaining work in units and the seconds per unit s,
+//
+//	Left = remaining * s + Dead
 func viewSize(r *publish.Report, jr publish.JobReport, gpus int) wire.Size {
 	now := jr.Job.Place.GPUs() == gpus
 	out := wire.Size{GPUs: gpus, Nodes: fewest(in(r.Nodes, jr.Record.Partition), gpus, jr.Record.Tag.Spec.Type()), Now: now}
@@ -88,7 +94,7 @@ func typed(r *publish.Report, jr publish.JobReport) string {
 }
 
 // fewest returns the smallest number of nodes that hold this many GPUs of a type when empty; 0
-// if all nodes together do not.
+// if all nodes together do not. The largest nodes first is optimal.
 func fewest(all []nodes.Node, gpus int, kind string) int {
 	sizes := make([]int, len(all))
 	for i, n := range all {

@@ -8,7 +8,8 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
-// How many may wait for their turn: of one node, and in all.
+// How many may wait for their turn: of one node, and in all. A waiter costs a connection and up
+// to munge.MaxCredential bytes.
 const (
 	mostOfNode = 32
 	mostInAll  = 512
@@ -19,6 +20,10 @@ const (
 // queue is full the oldest is refused. So in a flood a caller waits briefly or is told at once
 // to try again; with a first-in-first-out queue all would wait for the whole flood. No caller
 // of a flood gets more places than another.
+//
+// Invariants: while a place is free there are no waiters. order contains exactly the keys that
+// have waiters, each once. A place that is given back goes to a waiter directly and is not
+// counted as free in between, so no newcomer can take it first.
 type turns struct {
 	mu    sync.Mutex
 	free  int
@@ -119,7 +124,7 @@ func (t *turns) give() {
 		t.free++
 		return
 	}
-	key := t.order[0]
+	key := t.order[0] // to the end of the order BEFORE remove, which deletes a key without waiters
 	t.order = append(t.order[1:], key)
 	t.remove(key, len(t.lines[key])-1, true)
 }

@@ -80,6 +80,8 @@ func (s *Server) report(q request) (any, error) {
 	return s.seen.report(r, q, ended), nil
 }
 
+// plan observes Slurm, which may take long, so it is refused BEFORE that if there is no report
+// yet. The report is read again afterwards: a cycle may have ended meanwhile.
 func (s *Server) plan(q request) (any, error) {
 	if _, err := s.published(); err != nil {
 		return nil, err
@@ -95,6 +97,7 @@ func (s *Server) plan(q request) (any, error) {
 	return viewPlan(r, p, q.sees), nil
 }
 
+// explain answers with the job's sizes, and with the work that its runs repeated.
 func (s *Server) explain(q request, r *publish.Report, jr publish.JobReport) (any, error) {
 	r, jr = s.afresh(q, r, jr)
 	out := viewExplanation(r, jr)
@@ -134,6 +137,8 @@ func withPresent(segments []journal.Segment, jr publish.JobReport) []journal.Seg
 	return segments
 }
 
+// history answers with the job's runs. For a live job its time is now, since the last run goes
+// on, unless Slurm cannot be seen: then, as for an ended job, that of the report.
 func (s *Server) history(q request, r *publish.Report, jr publish.JobReport) (any, error) {
 	r, jr = s.afresh(q, r, jr)
 	segments, err := s.service.Segments(q.Context(), jr.Record.Token)
@@ -152,6 +157,8 @@ func (s *Server) direct(q request, r *publish.Report, jr publish.JobReport) (any
 	if err := q.read(&change); err != nil {
 		return nil, err
 	}
+	// Validate looks at the change alone, fits at the change for this job as of the last report.
+	// The report may be old: the engine checks again before it writes.
 	if err := change.Validate(); err != nil {
 		return nil, wire.Fail(wire.BadRequest, "", "%v", err)
 	}

@@ -50,6 +50,8 @@ func (s *Server) speed(q request) (any, error) {
 	return out, nil
 }
 
+// viewSpeeds lists measured shapes, then predictions for shapes that the cluster could give. A
+// shape that was measured is not predicted.
 func viewSpeeds(r *publish.Report, s *engine.Speeds) wire.Speeds {
 	out := wire.Speeds{Version: wire.Version, At: r.At, Shared: s.Shared, Unit: string(s.Unit), Samples: s.Count, Shapes: s.Shapes, Enough: s.Enough,
 		Forms: []wire.SpeedForm{}, Measured: []wire.SpeedShape{}, Predicted: []wire.SpeedShape{}}

@@ -61,6 +61,8 @@ type holding struct {
 	jobs []int64 // jobs that the caller may see
 }
 
+// holdings sums up the GPUs of elastic jobs by node: of all jobs, but with the ids only of those
+// that the caller may see.
 func holdings(r *publish.Report, sees func(publish.JobReport) bool) map[string]holding {
 	out := map[string]holding{}
 	for _, jr := range r.Jobs {
@@ -113,6 +115,8 @@ func stateOf(jr publish.JobReport) string {
 	return cmp.Or(jr.Job.State, jr.Record.State)
 }
 
+// viewJob returns a job as clients see it. Numbers come from the job's own programs, hence
+// finite. For an ended job the reason is its ending, and the place its last one.
 func viewJob(r *publish.Report, jr publish.JobReport) wire.Job {
 	rec, spec := jr.Record, jr.Record.Tag.Spec
 	out := wire.Job{
@@ -154,6 +158,7 @@ func viewJob(r *publish.Report, jr publish.JobReport) wire.Job {
 		out.Place = placement(rec.Place)
 	}
 	out.GPUs = out.Place.GPUs()
+	// A job without a bound, or with a higher one, can have at most all GPUs of its partitions.
 	limit := capacity(r.Nodes, rec.Partition)
 	if limit > 0 && (out.Max == 0 || out.Max > limit) {
 		out.Max = max(limit, spec.Min)
@@ -231,6 +236,8 @@ func placement(p nodes.Placement) nodes.Placement {
 // overdueAfter is how late a cycle must be to be reported; a cycle may take seconds.
 const overdueAfter = 30 * time.Second
 
+// fillStatus adds what the last report says. While Slurm cannot be seen no cycle is overdue:
+// status shows Blind instead.
 func fillStatus(out *wire.Status, r *publish.Report, now time.Time) {
 	out.Promises = promises(r.Policy)
 	out.Policy, out.Cycled, out.Took, out.Next = r.Policy, r.At, r.Took.Seconds(), r.Next

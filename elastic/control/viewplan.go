@@ -12,6 +12,8 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/say"
 )
 
+// viewHistory returns the runs, which MUST be oldest first: what a run repeats is the work
+// between where it began and where the run before had ended.
 func viewHistory(r *publish.Report, jr publish.JobReport, segments []journal.Segment) wire.History {
 	out := wire.History{Version: wire.Version, At: r.At, Job: viewJob(r, jr), Segments: []wire.Segment{}}
 	for i, g := range segments {
@@ -27,6 +29,8 @@ func viewHistory(r *publish.Report, jr publish.JobReport, segments []journal.Seg
 	return out
 }
 
+// viewPlan sorts the live jobs that the caller may see into moves, moves that wait for a cooldown,
+// and jobs that stay.
 func viewPlan(r *publish.Report, f engine.Forecast, sees func(publish.JobReport) bool) wire.Plan {
 	out := wire.Plan{Version: wire.Version, At: r.At, Next: f.At, Policy: r.Policy, Moves: []wire.Planned{}, Later: []wire.Planned{}, Stays: []wire.Planned{}}
 	moves, rests := map[elastic.JobID]elastic.Intent{}, map[elastic.JobID]engine.Postponed{}

@@ -9,16 +9,15 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/engine/track"
 )
 
-// What an order may be answered with: no sluice job has that number, or the one that had
-// it is over, perhaps since its user last looked.
+// Errors of a request about a job: no sluice job has that number, or that job has ended.
 var (
 	ErrNoJob = errors.New("no such sluice job")
 	ErrEnded = errors.New("has ended")
 )
 
-// Direct changes a user's standing order about one job, durably, for the next
-// cycle to act on. The caller has been authorised. Errors are for people:
-// ErrNoJob, ErrEnded, a pin the job's own options exclude, or the journal's.
+// Direct changes a user's directive for one job. It is durable when Direct returns; the next
+// cycle acts on it. The caller MUST have authorised the user. Errors: ErrNoJob, ErrEnded, a pin
+// that the job's options exclude, or the journal's error.
 func (e *Engine) Direct(ctx context.Context, id elastic.JobID, change func(elastic.Directive) elastic.Directive) error {
 	js := e.ByID[id]
 	switch {
@@ -49,9 +48,9 @@ func pinnable(s elastic.Spec, gpus, cluster int) error {
 	return fmt.Errorf("cannot be pinned to %d GPUs; it accepts %v", gpus, s.Options(max(cluster, s.Min)))
 }
 
-// Stirred reports whether a job that was asked for a checkpoint has answered
-// since the last cycle. It reads one small file for each such job and asks Slurm
-// nothing, so it may be called several times a second.
+// Stirred reports whether a job has answered a checkpoint request since the last cycle. It reads
+// one small file for each requested job and does not query Slurm, so that it may be called
+// several times a second.
 func (e *Engine) Stirred() bool {
 	for _, in := range e.Open {
 		js := e.ByID[in.Job]

@@ -1,6 +1,6 @@
-// Package engine is the cycle of sluiced: it looks at the cluster, decides which job has which
-// GPUs, and carries out the moves that follow. It has no timer and no goroutine of its own, and
-// reads no clock: callers pass the time and are told when to come again.
+// Package engine is the cycle of sluiced: it observes the cluster, decides the allocation of each
+// job, and carries out the resulting moves. It has no timer and no goroutine, and reads no
+// clock: callers pass the time, and Cycle returns when to call it again.
 //
 // # Use
 //
@@ -24,31 +24,32 @@
 //
 // Each step MUST come AFTER the one above it.
 //
-//	0 load     the journal is read, once, before anything is observed           watch, observe
-//	1 observe  jobs, then nodes, then the small files of the jobs that run       watch, observe
-//	2 fold     what was seen becomes what is known                               track, learn
-//	3 act      by a snapshot of that open moves go on                            track, eligible, execute
-//	4 decide   a snapshot of what they left decides alone: policy, places, moves policy, plan
-//	5 record   new moves are in the journal BEFORE their first effect            execute
-//	6 act      their first steps, then what is due outside of moves              execute
-//	7 confirm  what was learnt is durable, and the report is replaced            execute, publish
+//	0 load     read the journal, once, before anything is observed               watch, observe
+//	1 observe  read jobs, then nodes, then the files of running jobs             watch, observe
+//	2 fold     update the state from the observation                             track, learn
+//	3 act      make a snapshot; advance the open moves by it                     track, eligible, execute
+//	4 decide   from a snapshot after that: sizes, placements, moves              policy, plan
+//	5 record   write new moves to the journal BEFORE their first effect          execute
+//	6 act      their first steps, then actions that belong to no move            execute
+//	7 confirm  save what changed, and replace the report                         execute, publish
 //
-// A move is opened on nodes that were read in this cycle, and on limits that are at most a second old.
-// Where either is older it is read, and the decision is made again by one more snapshot. So a cycle in
-// peace makes one, and one that moves jobs two; a third is made only where the site's limits changed
-// between moves that went on and new ones.
+// A move is opened only on nodes that were read in this cycle, and on limits that are at most 1 s
+// old. If either is older it is read again, and the decision is repeated on a new snapshot if
+// nodes were read or the limits changed. A cycle makes one snapshot, and a second one if open moves
+// advanced or the decision is repeated. Nodes are always read while a move is open, so that a
+// third is made only if the limits changed.
 //
 // # Rooms
 //
 // Each room is a package below this one, and imports only those above it in this list:
 //
-//	event     what happened, for the log
-//	eligible  which jobs and GPUs a policy may see; pure
-//	learn     samples become curves and predictors; reads samples from their store, once
-//	journal   what survives the daemon, and its interfaces
-//	observe   every read of Slurm, of the journal and of jobs' folders
-//	track     what is known between two looks, and how a look changes it; no effects
-//	execute   every effect: Slurm, the journal, jobs' folders
-//	watch     one look: what track wants to know, in order, read by observe
-//	publish   the report that readers get
+//	event     events for the log
+//	eligible  which jobs and GPUs a policy may use; pure
+//	learn     fits curves and predictors to samples; reads each series of samples once
+//	journal   the data that survives the daemon, and its interfaces
+//	observe   all reads of Slurm, the journal and jobs' folders
+//	track     the state between two cycles and its updates; no I/O
+//	execute   all effects on Slurm, the journal and jobs' folders
+//	watch     one observation: what track asks for, in order, read by observe
+//	publish   the report for readers
 package engine

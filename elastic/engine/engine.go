@@ -23,48 +23,48 @@ type Config struct {
 	Seams
 	track.Rules
 	Policy policy.Policy
-	// Between, when set, is called before every effect of a cycle and between its queries:
-	// there Direct and Meet may be called.
+	// Between, when set, is called before every effect of a cycle and between its queries.
+	// It may call Direct and Meet.
 	Between func()
-	// Events receives what happened, in order; nil drops it. It must not block.
+	// Events receives the events in order; nil = they are dropped. It MUST NOT block.
 	Events func(event.Event)
 }
 
-// Seams are the world outside. Those without a note on nil are required.
+// Seams are the interfaces to everything outside the engine. All are required unless noted.
 type Seams struct {
 	Slurm   slurm.Client
 	Journal journal.Journal
 	Samples journal.Samples
 	Mailbox observe.Mailbox
-	// Limiter tells the site's limits, which every plan keeps; nil = there are none. It must
-	// not block for long: see ErrAsking.
+	// Limiter returns the site's limits, which no plan exceeds; nil = there are none. It MUST
+	// NOT block for long: see observe.ErrAsking.
 	Limiter slurm.Limiter
-	// Accountant tells how jobs ended that Slurm has forgotten; nil = that stays unknown. It must
-	// not block for long: see ErrAsking.
+	// Accountant returns how jobs ended that Slurm has purged; nil = that stays unknown. It
+	// MUST NOT block for long: see observe.ErrAsking.
 	Accountant slurm.Accountant
 }
 
-// Engine runs cycles. Its methods are called from one goroutine, except Report,
-// which any may call.
+// Engine runs cycles. It is not safe for concurrent use, except Report, which any goroutine may
+// call.
 type Engine struct {
 	cfg Config
 	*watch.Watch
 	blind  blindness
 	report publish.Board
-	sealed bool      // Last holds a snapshot
+	sealed bool      // Last has a snapshot
 	next   time.Time // when the next cycle is due
 
-	foretold foretold // the last forecast that was asked for
+	foretold foretold // the last forecast
 }
 
-// blindness is that Slurm cannot be seen.
+// blindness is the state of an outage: Slurm's answers fail or are suspicious.
 type blindness struct {
 	since time.Time
-	why   string // "" = it can
+	why   string // "" = Slurm answers
 	wait  time.Duration
 }
 
-// New returns an engine that has looked at nothing yet.
+// New returns an engine that has observed nothing yet.
 func New(cfg Config) *Engine {
 	if cfg.Events == nil {
 		cfg.Events = func(event.Event) {}
@@ -74,7 +74,7 @@ func New(cfg Config) *Engine {
 	return e
 }
 
-// wire hands the seams to those who use them.
+// wire passes the seams to the packages that use them.
 func (e *Engine) wire() {
 	c := &e.cfg
 	e.Observer.Slurm, e.Observer.Mail, e.Observer.Journal = c.Slurm, c.Mailbox, c.Journal
@@ -84,25 +84,26 @@ func (e *Engine) wire() {
 	e.report.State, e.report.Policy = e.State, c.Policy
 }
 
-// Reconfigure changes policy, limits and pace between two cycles.
+// Reconfigure changes the configuration. It MUST be called between two cycles.
 func (e *Engine) Reconfigure(change func(*Config)) {
 	change(&e.cfg)
 	e.foretold, e.Learnt.Store, e.State.Rules = foretold{}, e.cfg.Samples, e.cfg.Rules
 	e.wire()
 	if e.Site.Known {
-		e.Site = eligible.Read(e.Site.Limits, e.cfg.Edge) // which partitions are edge pools may be others
+		e.Site = eligible.Read(e.Site.Limits, e.cfg.Edge) // the edge pools may have changed
 	}
 }
 
-// Report returns what the last cycle saw and decided; nil before the first.
+// Report returns what the last cycle observed and decided; nil before the first.
 func (e *Engine) Report() *publish.Report { return e.report.Last() }
 
-// Cycle looks at the world once, moves what has to move and returns when to come
-// again. An error means that nothing was decided in this cycle; running jobs
-// keep their size, and the next cycle starts from what it sees.
+// Cycle observes the cluster once, decides, carries out moves and returns when to call it again.
+// If observing or recording fails, no move is opened, and the next cycle starts from what it
+// observes. An error of the save at the end comes after moves were carried out; the next cycle
+// saves again.
 func (e *Engine) Cycle(ctx context.Context, now time.Time) (wake time.Time, err error) {
 	defer func() { e.due(wake) }()
-	// 0. Remember: journal to memory, once.
+	// 0. Load the journal, once.
 	if err := e.Load(ctx, now); err != nil {
 		return now.Add(e.cfg.Period), err
 	}
@@ -115,21 +116,21 @@ func (e *Engine) Cycle(ctx context.Context, now time.Time) (wake time.Time, err 
 		return e.blinded(now, err), err
 	}
 	e.sighted(now)
-	// 2. Fold: what was seen becomes what is known.
+	// 2. Fold: update the state from the observation.
 	e.Fold(ctx, seen, now)
-	// 3. Go on with the moves under way: as many steps as need no new look.
+	// 3. Advance the open moves by as many steps as need no new observation.
 	snap := e.Snapshot(seen, now)
 	acted, stirred := e.Executor.Act(ctx, e.Open, snap, now)
 	if stirred {
 		snap = e.Snapshot(seen, now)
 	}
-	// 4. Decide: pure, from the snapshot alone, and once more where that was not fresh enough.
+	// 4. Decide from the snapshot alone, and again if nodes or limits were too old.
 	plan := decide(e.cfg.Policy, snap)
 	snap, plan, waits, err := e.freshly(ctx, seen, snap, plan, now)
 	if err != nil {
 		return e.blinded(now, err), err
 	}
-	// 5. Record: every new move stands in the journal before its first effect.
+	// 5. Record: every new move is in the journal BEFORE its first effect.
 	opened, err := e.Executor.Record(ctx, plan, now)
 	if err != nil {
 		e.publish(snap, plan, now)
@@ -138,14 +139,14 @@ func (e *Engine) Cycle(ctx context.Context, now time.Time) (wake time.Time, err 
 	// 6. Act on the new moves.
 	snap.Intents = e.Open
 	more, _ := e.Executor.Act(ctx, opened, snap, now)
-	acted = e.Executor.Tidy(ctx, now) || more || acted
-	// 7. Confirm: what became of it is durable, published, and looked at again.
+	acted = e.Executor.DoChores(ctx, now) || more || acted
+	// 7. Confirm: save what changed and publish the report.
 	err = e.Executor.Save(ctx)
 	e.publish(snap, plan, now)
 	return e.wake(now, acted, waits || e.cfg.Policy.Measures(snap)), err
 }
 
-// publish hands the cycle's result to readers, and keeps it for the next cycle.
+// publish replaces the report, and keeps the snapshot for the next cycle.
 func (e *Engine) publish(snap elastic.Snapshot, plan elastic.Plan, now time.Time) {
 	snap.Intents = slices.Clone(e.Open)
 	e.Last, e.sealed = snap.Lent(), true
@@ -153,8 +154,9 @@ func (e *Engine) publish(snap elastic.Snapshot, plan elastic.Plan, now time.Time
 	e.ForgetOld(now)
 }
 
-// wake returns when to look again: soon while anything is between two sizes, and before
-// long while a job is measured, which waits at a size until it is known, or moves wait.
+// wake returns when the next cycle is due: after Transition while a move is open, half of that
+// while a stopped job has to be released, and at most measurePeriod while a job's speed is being
+// measured or moves wait for the site's limits.
 func (e *Engine) wake(now time.Time, acted, waits bool) time.Time {
 	switch {
 	case slices.ContainsFunc(e.Open, stopped):
@@ -167,10 +169,11 @@ func (e *Engine) wake(now time.Time, acted, waits bool) time.Time {
 	return e.NextTry(now, now.Add(e.cfg.Period))
 }
 
-// measurePeriod is the longest time between two looks while a job is measured.
+// measurePeriod is the longest time between two cycles while a job's speed is being measured.
 const measurePeriod = 5 * time.Second
 
-// blinded notes that Slurm cannot be seen; nothing is changed meanwhile.
+// blinded records that the observation failed with err, and returns when to try again. The wait
+// doubles up to Backoff.
 func (e *Engine) blinded(now time.Time, err error) time.Time {
 	if e.blind.why == "" {
 		e.blind.since, e.blind.wait = now, e.cfg.Transition
@@ -193,6 +196,6 @@ func (e *Engine) sighted(now time.Time) {
 	e.blind.why = ""
 }
 
-// Happened says that something did, in Slurm perhaps: the next look asks for the nodes, too.
-// It is called between two cycles.
+// Happened makes the next cycle query the nodes too, because something may have changed in Slurm.
+// It MUST be called between two cycles.
 func (e *Engine) Happened() { e.Seen.Old = true }

@@ -1,8 +1,8 @@
 package engine
 
-// Exited reports whether a runner has said since the last cycle that its run is over. It
-// reads one small file for each running job and asks Slurm nothing. Always false unless
-// Config.Listen is set.
+// Exited reports whether a runner has reported since the last cycle that its run is over. It
+// reads one small file for each running job and does not query Slurm. It is always false
+// unless Config.Listen is set.
 func (e *Engine) Exited() bool {
 	if !e.cfg.Listen {
 		return false

@@ -12,22 +12,22 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// Forecast is what the next cycle would do about the world as last seen.
+// Forecast is what the next cycle would do if nothing changed until then.
 type Forecast struct {
-	At    time.Time // when the next cycle is due, and what it was judged at
+	At    time.Time // when the next cycle is due, or now if later; the plan was made for this time
 	Plan  elastic.Plan
-	Later []Postponed // moves that only wait for a cooldown to end, in the order of jobs
+	Later []Postponed // moves that wait only for the end of a cooldown
 }
 
-// Postponed is a move that would be opened were the job not resting after its last one.
+// Postponed is a move that would be opened if the job's cooldown were over.
 type Postponed struct {
 	Intent elastic.Intent
 	From   nodes.Placement
 	Until  time.Time // the end of the job's cooldown
 }
 
-// Plan returns the last snapshot, and what the next cycle would do about it. Nothing is
-// recorded or touched. It is false before the first good look.
+// Plan returns the last snapshot, and what the next cycle would do with it. It has no effects. It
+// returns false before the first complete cycle.
 func (e *Engine) Plan(now time.Time) (elastic.Snapshot, Forecast, bool) {
 	if !e.sealed {
 		return elastic.Snapshot{}, Forecast{}, false
@@ -37,26 +37,26 @@ func (e *Engine) Plan(now time.Time) (elastic.Snapshot, Forecast, bool) {
 		return e.Last, f.Forecast, true
 	}
 	s.Jobs = slices.Clone(s.Jobs)
-	e.LookFor(&s, observe.Look{Jobs: e.Seen.Jobs, Nodes: e.Seen.Nodes}).Bar(&s) // a begin time may have come
+	e.LookFor(&s, observe.Look{Jobs: e.Seen.Jobs, Nodes: e.Seen.Nodes}).Bar(&s) // a begin time may be past by then
 	f := Forecast{At: s.Now, Plan: decide(e.cfg.Policy, s)}
 	f.Later = postponed(e.cfg.Policy, s, f.Plan)
 	e.foretold = foretold{f, e.report.Report.Load()}
 	return e.Last, f, true
 }
 
-// planFresh is for how long a forecast serves all who ask: it is as dear as a decision, and
-// any user may ask.
+// planFresh is for how long a forecast is reused. It costs as much as a decision, and any user may
+// request one.
 const planFresh = time.Second
 
-// foretold is a forecast and the report on which it was made: each look, order and change of
-// the next cycle's time makes another.
+// foretold is a forecast and the report it belongs to. Every cycle and every change of the report
+// replaces the report, and so invalidates the forecast.
 type foretold struct {
 	Forecast
 	by *publish.Report
 }
 
-// postponed lists what waits for a cooldown only: what a decision without cooldowns opens
-// for jobs that rest.
+// postponed returns the moves that a decision without cooldowns would open, for running jobs in
+// their cooldown.
 func postponed(p policy.Policy, s elastic.Snapshot, plan elastic.Plan) (out []Postponed) {
 	until := map[elastic.JobID]Postponed{}
 	for i := range s.Jobs {
@@ -80,7 +80,7 @@ func postponed(p policy.Policy, s elastic.Snapshot, plan elastic.Plan) (out []Po
 	return out
 }
 
-// due notes when the next cycle is.
+// due records when the next cycle is due.
 func (e *Engine) due(wake time.Time) {
 	e.next = wake
 	e.report.Change(func(r *publish.Report) { r.Next = wake })

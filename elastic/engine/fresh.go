@@ -8,11 +8,11 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/engine/observe"
 )
 
-// freshly makes sure that a plan that opens moves was made by nodes of this cycle and by fresh
-// limits. Where either was older, both are read; where that changed anything, one more snapshot is
-// made and decided by. waits: Slurm was asked for the limits and has not answered yet, so nothing
-// is opened in this cycle. Once it has failed to answer, the known ones stand. An error is that of
-// the nodes.
+// freshly ensures that a plan that opens moves is based on nodes read in this cycle and on limits at
+// most limitsFresh old. If either is older it is read, and the decision is repeated on a new
+// snapshot if nodes were read or the limits changed. waits: Slurm has not answered the query for
+// limits yet, so that nothing is opened in this cycle; if that query fails, the known limits
+// apply. err is the error of reading the nodes.
 func (e *Engine) freshly(ctx context.Context, seen observe.Look, snap elastic.Snapshot, plan elastic.Plan, now time.Time) (_ elastic.Snapshot, _ elastic.Plan, waits bool, err error) {
 	if len(plan.Open) == 0 {
 		return snap, plan, false, nil
@@ -43,5 +43,5 @@ func (e *Engine) freshly(ctx context.Context, seen observe.Look, snap elastic.Sn
 	return snap, plan, true, nil
 }
 
-// limitsFresh is how old the site's limits may be when a move is opened.
+// limitsFresh is the maximum age of the site's limits when a move is opened.
 const limitsFresh = time.Second

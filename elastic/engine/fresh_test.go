@@ -21,7 +21,7 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// scripted answers as it is told to, and counts.
+// scripted returns the answers that the test sets, and counts queries.
 type scripted struct {
 	limits slurm.Limits
 	err    error
@@ -33,9 +33,9 @@ func (s *scripted) Limits(context.Context) (slurm.Limits, error) {
 	return s.limits, s.err
 }
 
-// TestMovesWaitForLimits: limits that come late hold up the moves of their cycle and those
-// until they are there, which is said once; the cycle that takes them in opens moves however
-// long they took, unless that was as long as a failure. After a failure those known stand.
+// TestMovesWaitForLimits: while limits are late no moves are opened, which is logged once. The cycle
+// that gets them opens moves, unless the query has failed by then. After a failure the known
+// limits apply.
 func TestMovesWaitForLimits(t *testing.T) {
 	start := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	down := errors.New("slurmdbd is down")
@@ -94,8 +94,8 @@ type cluster struct {
 
 func (c *cluster) Nodes(context.Context) ([]slurm.Node, error) { c.asked++; return c.nodes, nil }
 
-// TestOldNodesAndLimitsAreOneMoreSnapshot: a plan that opens moves is made again where nodes or limits were
-// old, once for both, and not where they were fresh.
+// TestOldNodesAndLimitsAreOneMoreSnapshot: a plan that opens moves is made again if nodes or limits were
+// old, once for both, and not if they were fresh.
 func TestOldNodesAndLimitsAreOneMoreSnapshot(t *testing.T) {
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	opens := elastic.Plan{Open: []elastic.Intent{{Job: 7}}}
@@ -135,8 +135,8 @@ func TestOldNodesAndLimitsAreOneMoreSnapshot(t *testing.T) {
 	}
 }
 
-// TestWhereSnapshotsAreMade: a cycle makes one, one more where moves went on, and in freshly one more
-// where nodes or limits were not fresh enough to open moves by.
+// TestWhereSnapshotsAreMade: a cycle makes one snapshot, one more if open moves advanced, and one more in
+// freshly if nodes or limits were too old.
 func TestWhereSnapshotsAreMade(t *testing.T) {
 	calls := map[string]int{}
 	files, err := filepath.Glob("*.go")

@@ -9,14 +9,14 @@ import (
 	"testing"
 )
 
-// mostMethods bounds the methods of a type of the engine's rooms, those of the types it embeds not
-// counted; mostFields the fields of a struct, an embedded one being one. many are the types with
-// more methods. Whoever takes some out lowers the figure; none is ever raised.
+// mostMethods bounds the methods of a type of the engine's packages, without those of embedded types.
+// mostFields bounds the fields of a struct; an embedded struct counts as one. many has the types
+// with more methods. A figure may be lowered, never raised.
 const mostMethods, mostFields = 20, 12
 
 var many = map[string]int{"track.State": 66, "track.Job": 41, "execute.Executor": 25}
 
-// TestRoomsStaySmall: no type of the engine's rooms gathers all concerns again.
+// TestRoomsStaySmall: no type of the engine's packages exceeds these bounds.
 func TestRoomsStaySmall(t *testing.T) {
 	methods, fields := map[string]int{}, map[string]int{}
 	for _, pattern := range []string{"*.go", "*/*.go"} {
@@ -73,7 +73,7 @@ func measure(t *testing.T, name string, methods, fields map[string]int) {
 	})
 }
 
-// receiver is the type that a function is a method of; "" = none.
+// receiver returns the type of which a function is a method; "" = none.
 func receiver(f *ast.FuncDecl) string {
 	if f.Recv == nil {
 		return ""
@@ -88,7 +88,7 @@ func receiver(f *ast.FuncDecl) string {
 	return ""
 }
 
-// width is how many fields a struct has, an embedded one being one.
+// width returns the number of fields of a struct; an embedded struct counts as one.
 func width(s *ast.StructType) (n int) {
 	for _, f := range s.Fields.List {
 		n += max(1, len(f.Names))

@@ -12,9 +12,9 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// Meet takes up a job that no cycle has seen yet, such as one submitted a moment ago: one
-// query, for that job alone. It reports whether the job is in the report now. Like Direct
-// it may be called between two effects of a cycle.
+// Meet adds a job to the report that no cycle has seen yet, such as one submitted just now, with one
+// query for that job. It reports whether the job is in the report. Like Direct it may be called
+// by Config.Between.
 func (e *Engine) Meet(ctx context.Context, id elastic.JobID, now time.Time) bool {
 	if e.report.Report.Load() == nil || e.blind.why != "" || !e.Loaded {
 		return false
@@ -40,16 +40,15 @@ func (e *Engine) Meet(ctx context.Context, id elastic.JobID, now time.Time) bool
 			e.report.ReportOf(&jr, js, elastic.Plan{})
 			e.Learnt.Fit(e.KeysOf(js.Rec), now)
 			job := e.JobOf(js, now)
-			jr.Job, jr.Why = &job, nil // nothing was decided about it yet: who asks for that waits
+			jr.Job, jr.Why = &job, nil // no decision yet; callers that need one wait for the next cycle
 			r.Jobs = append([]publish.JobReport{jr}, r.Jobs...)
 		}
 	})
 	return true
 }
 
-// Refresh brings the report up to what running jobs have written since the last cycle: one
-// small read for each, of those first that were not heard for longest. Slurm is asked
-// nothing. It is called between two cycles.
+// Refresh updates the report from the progress files of running jobs, at most watch.MostFresh, those
+// read longest ago first. It does not query Slurm. It MUST be called between two cycles.
 func (e *Engine) Refresh(now time.Time) {
 	if r := e.report.Report.Load(); r == nil || r.Blind != "" || !e.Loaded {
 		return
@@ -79,7 +78,7 @@ func (e *Engine) Refresh(now time.Time) {
 			if fresh {
 				js.Learnt.Lazy = lazy
 			}
-			job := *jr.Job // readers of the last report have that one
+			job := *jr.Job // a copy: readers may hold the old report
 			job.Done, job.Speaks, job.Curve = js.Rec.Done, js.Rec.Speaks || js.Rec.Tag.Spec.Signal != "", lazy.Curve
 			jr.Record, jr.Job, jr.ETA = js.Rec, &job, publish.ETA(&job, jr.Kind, now)
 			if js.Runs.Seg != nil {

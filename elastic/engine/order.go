@@ -11,13 +11,13 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/reason"
 )
 
-// ErrBusy: the job is between two sizes, or does not run.
+// ErrBusy: the job has an open move, or does not run.
 var ErrBusy = errors.New("cannot save now")
 
-// Order opens a move that the job's user asked for: a Save, after which it trains on, or a
-// Park, after which it waits again and is placed afresh. The move is durable when Order
-// returns; the next cycle carries it out. The same order again, while it is being carried
-// out, changes nothing. The caller has been authorised.
+// Order opens a move that the job's user requested: a Save, after which the job continues, or a
+// Park, after which it is queued and placed again. The move is durable when Order returns; the next
+// cycle carries it out. Repeating an order while its move is open changes nothing. The caller
+// MUST have authorised the user.
 func (e *Engine) Order(ctx context.Context, id elastic.JobID, kind elastic.Kind, now time.Time) error {
 	js := e.ByID[id]
 	switch {

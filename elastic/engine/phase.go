@@ -6,7 +6,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic"
 )
 
-// lead is what a look and a write take, with some to spare.
+// lead is an upper bound for the time that an observation and an update take.
 const lead = 250 * time.Millisecond
 
 // stopped reports whether the job of a move was stopped and is not released yet.
@@ -14,11 +14,11 @@ func stopped(in elastic.Intent) bool {
 	return in.Step == elastic.Verified && !in.RequeuedAt.IsZero() || in.Step == elastic.Requeued || in.Step == elastic.Written
 }
 
-// beforeSecond returns the first moment, at t or later, that is lead before a full second.
-// A stopped job that is found pending then is written and released at once, and its begin
-// time, the next full second (startAfter), is so near that the scheduling pass which the
-// release asks for does not miss it: slurmctld runs one within a second, and not another
-// for batch_sched_delay (3 s). At any other moment half of the passes come too early.
+// beforeSecond returns the first time, at t or later, that is lead before a full second. If a
+// stopped job is found pending then, it is updated and released at once. Its begin time, the
+// next full second (execute.startAfter), comes before the scheduling pass that the release
+// triggers: slurmctld runs that pass within 1 s, and the next one only after batch_sched_delay
+// (3 s). At other times half of the passes come before the begin time.
 func beforeSecond(t time.Time) time.Time {
 	at := t.Truncate(time.Second).Add(time.Second - lead)
 	if at.Before(t) {

@@ -8,7 +8,8 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/engine/track"
 )
 
-// TestStoppedJobsAreLookedAtBeforeASecond: so that the begin time written for them is near.
+// TestStoppedJobsAreLookedAtBeforeASecond: stopped jobs are observed shortly before a full second, so
+// that the begin time written for them is near.
 func TestStoppedJobsAreLookedAtBeforeASecond(t *testing.T) {
 	noon := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	e := New(Config{Rules: track.Rules{Period: 30 * time.Second, Transition: 500 * time.Millisecond}})

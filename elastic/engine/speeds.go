@@ -11,10 +11,10 @@ import (
 // Speeds is what is known of the speed of a user's jobs of one model.
 type Speeds = learn.Speeds
 
-// Asked is a shape as the samples know it, and what is believed of it.
+// Asked is a configuration and its expected speed.
 type Asked = learn.Asked
 
-// Speeds looks up what is known. Nothing is kept of what is asked.
+// Speeds returns what is known of the speed of a user's jobs of a model. The lookup is not cached.
 func (e *Engine) Speeds(ctx context.Context, uid uint32, model string, now time.Time) (Speeds, error) {
 	out, err := e.Learnt.Speeds(ctx, e.Rules.LearnerOf(uid, model), now)
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// Trust lets a node be used whatever was said of its GPUs, until another job or
-// another reason speaks against it. It is durable when Trust returns nil: ErrNoNode,
-// ErrNoComplaint, or the journal's error.
+// Trust makes an excluded node usable again, until another job or another reason complains about
+// its GPUs. It is durable when Trust returns nil. Errors: ErrNoNode, ErrNoComplaint, or the
+// journal's error.
 func (e *Engine) Trust(ctx context.Context, node string, now time.Time) error {
 	if !slices.ContainsFunc(e.Seen.Nodes, func(n slurm.Node) bool { return n.Name == node }) {
 		return fmt.Errorf("%w: %s", ErrNoNode, node)
@@ -32,6 +32,6 @@ func (e *Engine) Trust(ctx context.Context, node string, now time.Time) error {
 var (
 	// ErrNoNode: Slurm shows no node of that name.
 	ErrNoNode = errors.New("no such node")
-	// ErrNoComplaint: nothing is said against the node.
+	// ErrNoComplaint: no job has complained about the node's GPUs.
 	ErrNoComplaint = errors.New("nothing is said against the GPUs of the node")
 )

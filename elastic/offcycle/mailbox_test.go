@@ -199,7 +199,7 @@ func TestLateAnswerIsReturned(t *testing.T) {
 	asked := now
 	for range 3 {
 		if word, ok, err := m.Runner("a", 1); !ok || err != nil || word.Note != "first" {
-			t.Errorf("while it is late a moment ago stands: %q %v", word.Note, err)
+			t.Errorf("while it is late the last status is returned: %q %v", word.Note, err)
 		}
 		pass(3 * time.Second)
 	}

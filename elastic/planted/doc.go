@@ -14,7 +14,7 @@
 // found by its Go tokens: comments, blanks and the breaking of lines do not count. Nor do the
 // names of what the declaration itself declares: receiver, parameters, results and variables
 // may have other names in the source, each one and always the same, and the new text is
-// written with those. So a plant still fits after a variable has another name, a comment is
+// written with those. So a planted fault still fits after a variable has another name, a comment is
 // changed or a line is broken; where it then fits twice or not at all, it is refused.
 //
 // What the new text names is to be seen in the old text too, or in the address, by position:

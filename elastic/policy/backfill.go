@@ -74,7 +74,7 @@ func backfill(s elastic.Snapshot, a elastic.Allocation) elastic.Allocation {
 	return out
 }
 
-// leastSize returns the size at which a waiting job is started.
+// leastSize returns the size at which a waiting job is started: its pin, or its minimum.
 func leastSize(j *elastic.Job) int {
 	if pin := j.Directive.Pin; pin > 0 && j.Spec.Allows(pin, pin) {
 		return pin

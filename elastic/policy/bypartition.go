@@ -62,8 +62,9 @@ func (b byPartition) policies() []Policy {
 	return out
 }
 
-// only returns the snapshot as one policy sees it. What moves of other jobs are bound to counts
-// as used.
+// only returns the snapshot as one policy sees it. The other policies' jobs are removed, so that
+// their GPUs count as those of ordinary jobs. GPUs that their open moves will take count as used
+// too: the target beyond the present place, since the place itself is counted by Slurm.
 func (b byPartition) only(s elastic.Snapshot, p Policy) elastic.Snapshot {
 	all := s.Jobs
 	s.Jobs = nil

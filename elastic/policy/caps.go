@@ -30,7 +30,8 @@ func capped(s elastic.Snapshot, decide func(elastic.Snapshot) elastic.Allocation
 	}
 }
 
-// bounds is what the limits allow each job.
+// bounds is what the limits allow each job. Invariant: sizes only shrink, out and gives are never
+// reset; capped ends because of that.
 type bounds struct {
 	snap elastic.Snapshot
 	jobs []bound // in order of the snapshot
@@ -76,7 +77,8 @@ func newBounds(s elastic.Snapshot) *bounds {
 	return b
 }
 
-// alone removes the sizes that the limit forbids the job whatever other jobs have.
+// alone removes the sizes that the limit forbids the job whatever other jobs have. For a shared
+// limit that is what ordinary jobs leave of it; a Least limit removes sizes that are too small.
 func (b *bounds) alone(j *bound, c *elastic.Cap) {
 	if !c.Jobs[j.ID] {
 		return
@@ -106,7 +108,9 @@ func (b *bounds) alone(j *bound, c *elastic.Cap) {
 	}
 }
 
-// cost returns how much of the limit the job uses on n GPUs, on as few nodes as possible.
+// cost returns how much of the limit the job uses on n GPUs, on as few nodes as possible, as if
+// all nodes were as large as the largest. On the real nodes it may be more; package plan checks
+// the limits again when it places the job (plan/quota.go).
 func (b *bounds) cost(j *bound, c *elastic.Cap, n int) int {
 	if n < 1 {
 		return 0

@@ -124,7 +124,9 @@ func (e *departing) away(j *elastic.Job, to nodes.Placement) nodes.Placement {
 	return to
 }
 
-// ungrown returns the allocation without the growth of other running jobs; nil if none grows.
+// ungrown returns the allocation without the growth of other running jobs; nil if none grows. With
+// it a job that has to leave gets idle GPUs before other jobs grow onto them. Jobs with an open
+// move are not changed: their GPUs are bound already.
 func (e *departing) ungrown(but elastic.JobID) elastic.Allocation {
 	var next elastic.Allocation
 	for i := range e.s.Jobs {

@@ -55,6 +55,7 @@ func leaves(s elastic.Snapshot, j *elastic.Job, a elastic.Allocation) bool {
 
 // idlePlace returns a place of n idle GPUs for the job, which gives back what it has, beside
 // what the arrangement binds to others and what ordinary jobs wait for; empty if there is none.
+// Targets of other jobs count beyond their present places, which the inventory has as used.
 func idlePlace(s elastic.Snapshot, where plan.Arrangement, j *elastic.Job, n int) nodes.Placement {
 	var promised []nodes.Load
 	for i := range s.Jobs {

@@ -72,7 +72,8 @@ func indices(s elastic.Snapshot) []int {
 }
 
 // moved returns the timetable after the job has moved, and the first of the heads, by index,
-// that would wait longer for it.
+// that would wait longer for it. If there is one, the timetable is the old one. The job's limit
+// begins anew with its next run, which the move delays by its price.
 func (t *timetable) moved(j *elastic.Job, target nodes.Placement, heads []int, a elastic.Allocation) (*timetable, *elastic.Job) {
 	rest, was := t.without(j.ID)
 	is := was

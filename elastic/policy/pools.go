@@ -72,7 +72,7 @@ type pooling struct {
 	snap   elastic.Snapshot
 	decide func(elastic.Snapshot) elastic.Allocation
 	pools  [][]string // by job, lists of partitions; a single one if it cannot, or may not, go elsewhere
-	at     []int      // index into pools: where the job is decided about
+	at     []int      // index into pools: where the job is decided about; MUST be that of best between tries
 	best   elastic.Allocation
 	left   int // attempts that are left
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// timetable is which job has which GPUs until when, according to time limits.
+// timetable is which job has which GPUs until when, according to time limits. floor and held
+// MUST agree: what is added to one or taken from it is added to or taken from the other.
 type timetable struct {
 	s     elastic.Snapshot
 	where plan.Arrangement // of the policy's answer
@@ -141,6 +142,8 @@ func (t *timetable) at(when time.Time) []nodes.Node {
 // assumes that jobs that can be resized give back all above their minimum and move anywhere,
 // and that CPUs, memory and other jobs on several nodes block no job.
 func (t *timetable) shadow(j *elastic.Job, within string) shadow {
+	// Binary search: later moments have more free, so once the request could find its GPUs it still
+	// could later.
 	h := shadow{job: j, ask: t.ask(j, within), now: t.s.Now}
 	moments := t.moments()
 	k, _ := slices.BinarySearchFunc(moments, true, func(when time.Time, _ bool) int {
@@ -182,11 +185,11 @@ func (t *timetable) could(ask nodes.Request, when time.Time) bool {
 			h.credit(inventory)
 		}
 	}
-	if free < ask.GPUs {
+	if free < ask.GPUs { // the cheap test, which usually decides
 		return false
 	}
 	for i := range inventory {
-		inventory[i].CPUs, inventory[i].MemoryMB, inventory[i].Spanning = 0, 0, 0
+		inventory[i].CPUs, inventory[i].MemoryMB, inventory[i].Spanning = 0, 0, 0 // CPUs and memory of 0 are not checked
 	}
 	return fits(inventory, ask)
 }
@@ -219,7 +222,9 @@ func fits(inventory []nodes.Node, ask nodes.Request) bool {
 // which all sets of them are checked.
 const mostOrders = 8
 
-// fitsBeside reports whether the head finds its GPUs as early with the new job beside it.
+// fitsBeside reports whether the head finds its GPUs as early with the new job beside it. For a
+// head without a shadow time it is not known which jobs end first: every set of them is
+// checked, at most 2^mostOrders.
 func (t *timetable) fitsBeside(h *shadow, new holding) bool {
 	if !h.at.IsZero() {
 		then := t.at(h.at)

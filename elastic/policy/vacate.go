@@ -75,8 +75,9 @@ func (v *vacating) node(name string) *nodes.Node {
 	return nil
 }
 
-// makeRoom makes jobs leave, the last started first, until an ordinary job has the GPUs that it
-// waits for, or no job is left in its way.
+// makeRoom makes jobs leave so that an ordinary job has the GPUs that it waits for: the last
+// started job whose leaving is enough, else several, without the earliest started that are not
+// needed. If not even all of them are enough, none leaves.
 func (v *vacating) makeRoom(d elastic.Demand) {
 	var inWay []*elastic.Job
 	for i := range v.s.Jobs {

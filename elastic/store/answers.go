@@ -13,7 +13,8 @@ const (
 	selectAnswers   = `SELECT ` + answerColumns + ` FROM answers ORDER BY uid, key`
 )
 
-// SaveAnswers inserts, replaces or deletes answers by user and key, all or none.
+// SaveAnswers inserts, replaces or deletes answers by user and key, all or none. An answer
+// with the zero time is deleted.
 func (s *Store) SaveAnswers(ctx context.Context, answers []journal.Answer) error {
 	return s.write(ctx, "save answers", func(c *change) error {
 		for _, a := range answers {

@@ -53,7 +53,7 @@ func TestNewFileIsPrivate(t *testing.T) {
 }
 
 // The newest job is the last that was handed in, or that ended; there may be none. The
-// moment is what a clock that is far ahead is told by.
+// moment is a time by which a clock that is far ahead is detected.
 func TestNewest(t *testing.T) {
 	ctx := t.Context()
 	s := must(t, t.TempDir()+"/state/sluice.db")

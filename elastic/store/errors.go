@@ -105,6 +105,7 @@ var kinds = map[sqlite3.ErrNo]error{
 }
 
 // numbers is the table for the system's errors, which say more than SQLite's if both are known.
+// For example, SQLite reports an exceeded quota (EDQUOT) as ErrIoErr, like a broken disk.
 var numbers = []struct {
 	number syscall.Errno
 	kind   error

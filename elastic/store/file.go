@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// beside are the suffixes of the database and of SQLite's files beside it.
+// beside are the suffixes of the database and of SQLite's files beside it. The database MUST be
+// the first: see quarantine.
 var beside = []string{"", "-wal", "-shm", "-journal"}
 
 // prepareFolder makes the state folder, or checks that no other account can put files into the

@@ -109,7 +109,7 @@ func everyWriteFails(t *testing.T, begin func(root string) *story) (total, faile
 // looks only after a failure, and after the last step but one.
 func tell(t *testing.T, y *story, want []string, f *trouble) (stood []string) {
 	steps := y.steps()
-	stands := func(n int, when string) string {
+	compare := func(n int, when string) string {
 		now, err := y.dump()
 		if err != nil || want != nil && y.s != nil && now != want[n] {
 			t.Errorf("%s: %v\n%s\nwant\n%s", when, err, now, want[n])
@@ -129,7 +129,7 @@ func tell(t *testing.T, y *story, want []string, f *trouble) (stood []string) {
 				y.shutdown()
 			}
 			if n > 0 {
-				stands(n-1, fmt.Sprintf("step %d failed, and the store is not as before", n))
+				compare(n-1, fmt.Sprintf("step %d failed, and the store is not as before", n))
 			}
 			if err := step(); err != nil {
 				t.Errorf("step %d, once the trouble is over: %v", n, err)
@@ -137,7 +137,7 @@ func tell(t *testing.T, y *story, want []string, f *trouble) (stood []string) {
 			}
 		}
 		if want == nil || err != nil || n == len(steps)-2 {
-			stood = append(stood, stands(n, fmt.Sprintf("after step %d", n)))
+			stood = append(stood, compare(n, fmt.Sprintf("after step %d", n)))
 		}
 	}
 	if len(y.notes) > 0 {

@@ -22,6 +22,7 @@ const (
 // are not written again: few of many change at a time.
 func (s *Store) SaveHealth(ctx context.Context, h elastic.Health) error {
 	return s.write(ctx, "save the health of GPUs", func(c *change) error {
+		// Begins with all that are stored; those left at the end are no longer in h.
 		gone, err := c.complaints()
 		if err != nil {
 			return err

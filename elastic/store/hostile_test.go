@@ -70,7 +70,7 @@ func TestTextIsNoStatement(t *testing.T) {
 		return a.Token == b.Token && a.Name == b.Name && a.User == b.User && a.Partition == b.Partition && a.State == b.State && a.ID == b.ID
 	})
 	if err != nil || !same {
-		t.Errorf("%d jobs of %d come back, or not as they were: %v\n%+v", len(got), len(jobs), err, got)
+		t.Errorf("%d jobs of %d are returned, or they are changed: %v\n%+v", len(got), len(jobs), err, got)
 	}
 	open, err := s.Open(t.Context())
 	if err != nil || len(open) != len(hostile)/2 {

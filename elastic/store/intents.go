@@ -97,7 +97,7 @@ func (c *change) intent(in elastic.Intent) (there, closed bool, err error) {
 	if err != nil {
 		return false, false, err
 	}
-	outcome := r.raw[len(r.raw)-3]
+	outcome := r.raw[len(r.raw)-3] // the last columns are outcome, why, closed_at; raw is without the sum
 	return true, outcome != nil, nil
 }
 

@@ -13,7 +13,8 @@ const (
 
 	selectJobSum = `SELECT sum FROM jobs WHERE token = ?`
 
-	// An unknown time of submission sorts first, as the zero time does.
+	// Without a time (NULL) all jobs are selected. An unknown time of submission sorts first, as
+	// the zero time does.
 	selectJobs = `SELECT ` + jobColumns + ` FROM jobs WHERE ended IS NULL OR ? IS NULL OR ended > ? ORDER BY submitted, id, token`
 )
 

@@ -94,6 +94,9 @@ func positive(word string) int64 {
 	return n
 }
 
+// write replaces the file's text. Each number ends with a newline, so what a crash leaves of a
+// longer old text does not become part of one. The file is not synced: after a power loss its
+// count may be too low, which can only suppress a notice.
 func (l *lock) write() error {
 	text := fmt.Sprintf("%d\nopened %d\n", os.Getpid(), l.opened)
 	if _, err := l.file.WriteAt([]byte(text), 0); err != nil {

@@ -73,7 +73,7 @@ func TestLogAgainstItsIndex(t *testing.T) {
 		"page 1, its number": {spoilt(at(0, 0)), wrong(1)}, "page 1, its size": {spoilt(at(0, 7)), wrong(1)}, "page 1, its salt": {spoilt(at(0, 8)), wrong(1)}, "page 1, the salt's end": {spoilt(at(0, 15)), wrong(1)},
 		"page 1, its first sum": {spoilt(at(0, 16)), wrong(1)}, "page 1, its second sum": {spoilt(at(0, 20)), wrong(1)}, "page 1, its first byte": {spoilt(at(0, 24)), wrong(1)}, "page 1, its last byte": {spoilt(at(1, -1)), wrong(1)},
 		"page 2, its salt": {spoilt(at(1, 8)), wrong(2)}, "page 2, its second sum": {spoilt(at(1, 20)), wrong(2)}, "page 2, its last byte": {spoilt(at(2, -1)), wrong(2)},
-		"page 3, which nobody claims": {spoilt(at(2, 20)), ""},
+		"page 3, beyond those of the index": {spoilt(at(2, 20)), ""},
 	} {
 		err := index{frames: 2, salt: salt}.holds(bytes.NewReader(c.log))
 		if got := (*Error)(nil); c.want == "" && err != nil || c.want != "" && (!errors.As(err, &got) || !errors.Is(err, ErrCorrupt) || sortOf(err) != sortLog || got.Text != c.want) {

@@ -139,7 +139,8 @@ const (
 	endingsKnown = 6
 )
 
-// before returns the tables as an earlier schema with sums has them.
+// before returns the tables as an earlier schema with sums has them: an old row's sum is over
+// the columns it had then.
 func before(schema int) []table {
 	out := slices.Clone(tables)
 	if schema < answersKnown {

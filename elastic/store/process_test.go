@@ -109,7 +109,7 @@ func another(t *testing.T, program, path string, credential *syscall.Credential)
 	return process{cmd, in}, strings.TrimSpace(line)
 }
 
-// A second daemon is told the first one's pid. A killed one blocks nothing, and its intents are
+// A second daemon's error has the first one's pid. A killed daemon blocks nothing, and its intents are
 // there.
 func TestOneDaemonAStore(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state", "sluice.db")

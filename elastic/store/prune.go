@@ -22,7 +22,7 @@ const (
 // model has its own series, so that every job leaves one.
 func (s *Store) Prune(ctx context.Context, before time.Time) error {
 	return s.write(ctx, "prune", func(c *change) error {
-		for _, p := range []struct{ of, text string }{
+		for _, p := range []struct{ of, text string }{ // segments BEFORE jobs: they are found by their jobs
 			{"segments", pruneSegments}, {"jobs", pruneJobs}, {"intents", pruneIntents}, {"samples", pruneSamples}, {"answers", pruneAnswers},
 		} {
 			if err := c.forget(p.of, p.text, nanos(before)); err != nil {
@@ -36,7 +36,8 @@ func (s *Store) Prune(ctx context.Context, before time.Time) error {
 const newest = `SELECT max(submitted), max(ended) FROM jobs`
 
 // Newest returns when the newest job in the store was submitted or ended, zero if there is
-// none. With it, a clock that is far ahead is distinguished from time that passed.
+// none. With it, a clock that is far ahead is distinguished from time that passed. Prune's
+// caller needs that: with such a clock everything would look old. No sums are checked here.
 func (s *Store) Newest(ctx context.Context) (time.Time, error) {
 	var submitted, ended sql.NullInt64
 	if err := s.db.QueryRowContext(ctx, newest).Scan(&submitted, &ended); err != nil {

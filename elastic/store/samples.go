@@ -13,7 +13,8 @@ import (
 const (
 	insertSample = `INSERT INTO samples (` + sampleColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
-	// Samples beyond the newest ones of the model.
+	// Samples beyond the newest ones of the model. LIMIT -1 is no limit; SQLite has no OFFSET
+	// without LIMIT.
 	forgetSamples = `DELETE FROM samples WHERE id IN
 		(SELECT id FROM samples WHERE model = ? ORDER BY at DESC, id DESC LIMIT -1 OFFSET ?) RETURNING sum`
 
@@ -45,7 +46,7 @@ func (s *Store) AddSamples(ctx context.Context, model string, samples []speed.Sa
 		if err != nil {
 			return err
 		}
-		var known bool
+		var known bool // a new sample of a known model adds no series: nothing to count
 		if err := c.tx.QueryRowContext(ctx, anySample, model).Scan(&known); err != nil {
 			return err
 		}

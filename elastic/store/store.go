@@ -63,7 +63,8 @@ func open(ctx context.Context, path string, now time.Time, busy time.Duration) (
 	return s, notices, nil
 }
 
-// start opens the file, or a new one in its place, and counts the opening.
+// start opens the file, or a new one in its place, and counts the opening. The lock MUST be
+// held: a file that another daemon is writing may look damaged.
 func (s *Store) start(ctx context.Context, now time.Time, busy time.Duration) (notices []string, err error) {
 	known := s.lock.opened > 0
 	fresh := false
@@ -135,7 +136,8 @@ func replace(ctx context.Context, path string, now time.Time, busy time.Duration
 }
 
 // countOpening counts the times the store was opened, in the store and in the lock file. A
-// store with a lower count than the lock file is an older copy.
+// store with a lower count than the lock file is an older copy. The store is written first:
+// a crash between the two leaves it the higher count, which raises no alarm.
 func (s *Store) countOpening(ctx context.Context, fresh bool) (notices []string, err error) {
 	err = s.write(ctx, "open", func(c *change) error {
 		t, err := c.tally(whole)
@@ -156,7 +158,9 @@ func (s *Store) countOpening(ctx context.Context, fresh bool) (notices []string,
 	return notices, s.lock.write()
 }
 
-// openFile opens, checks and migrates one file; fresh: it was empty.
+// openFile opens, checks and migrates one file; fresh: it was empty. The header and the log are
+// checked BEFORE SQLite opens the file: SQLite would rebuild the log's index from the log, and
+// with it forget how long the log has to be.
 func openFile(ctx context.Context, path string, busy time.Duration) (_ *sql.DB, fresh bool, err error) {
 	if err := prepareFile(path); err != nil {
 		return nil, false, err
@@ -181,7 +185,8 @@ func openFile(ctx context.Context, path string, busy time.Duration) (_ *sql.DB, 
 	return db, info.Size() == 0, nil
 }
 
-// checkAll checks the file, migrates it, and checks the result.
+// checkAll checks the file, migrates it, and checks the result. The ORDER matters: a damaged
+// file MUST NOT be written to, and checkRows knows the newest schema only.
 func checkAll(ctx context.Context, db *sql.DB, path string) error {
 	steps, err := scripts()
 	if err != nil {
@@ -203,7 +208,9 @@ func source(path string, busy time.Duration) string {
 		"_journal_mode": {"WAL"},
 		"_synchronous":  {"FULL"},
 		"_busy_timeout": {strconv.FormatInt(busy.Milliseconds(), 10)},
-		"_txlock":       {"immediate"},
+		// A transaction reads tallies first and then writes. One that locked for writing only then
+		// would fail, without waiting busy, if another program wrote in between.
+		"_txlock": {"immediate"},
 		// There are about as many statements; each is parsed once per connection.
 		"_stmt_cache_size": {"32"},
 	}
@@ -240,7 +247,9 @@ func (s *Store) explain(op string, err error) error {
 }
 
 // write runs one change in a transaction. It is on the disk if write returns nil, and undone
-// otherwise.
+// otherwise. do MUST change rows with put and forget only, or the tallies do not match the rows
+// and the next Open takes the file for damaged. do MUST NOT use s.db: its only connection is
+// the transaction's.
 func (s *Store) write(ctx context.Context, op string, do func(*change) error) error {
 	if err := s.same(); err != nil {
 		return s.explain(op, err)

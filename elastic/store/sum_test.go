@@ -11,7 +11,7 @@ import (
 )
 
 // Damage that leaves every row valid by itself, and all of SQLite's structures: rows that
-// vanish, come back or exchange places.
+// vanish, reappear or are exchanged.
 func TestRowsAreCounted(t *testing.T) {
 	m, _ := full(t, false)
 	for _, spoil := range []string{

@@ -32,6 +32,7 @@ type table struct {
 	keys int
 }
 
+// tables are all tables of the newest schema, without that of the tallies.
 var tables = []table{
 	{"intents", `SELECT ` + intentColumns + ` FROM intents ORDER BY id`, true, `UPDATE intents SET sum = ? WHERE id = ?`, 1},
 	{"jobs", `SELECT ` + jobColumns + ` FROM jobs ORDER BY token`, false, `UPDATE jobs SET sum = ? WHERE token = ?`, 1},
@@ -73,7 +74,8 @@ func checked(of string, rows *sql.Rows) (row, error) {
 	return row{rows, raw[:last], sum}, nil
 }
 
-// Scan stores the row's first columns into its arguments.
+// Scan stores the row's first columns into its arguments and ignores the rest. It is valid until
+// the query's next row.
 func (r row) Scan(into ...any) error {
 	rest := make([]any, len(r.raw)+1-len(into))
 	for i := range rest {

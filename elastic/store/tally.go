@@ -12,7 +12,7 @@ import (
 type tally struct {
 	of   string
 	n    int64 // number of rows; of whole: how often the store was opened
-	mix  int64 // XOR of their sums
+	mix  int64 // XOR of their sums: independent of order, and updated from the changed rows alone
 	last int64 // highest id ever given; of whole: the schema
 }
 
@@ -62,7 +62,9 @@ func writeTally(ctx context.Context, q asker, t *tally) error {
 
 func (t *tally) values() []any { return []any{t.of, t.n, t.mix, t.last} }
 
-// change is one transaction with the tallies it touches.
+// change is one transaction with the tallies it touches. They are read once, changed in memory
+// by put and forget, and written by settle at the end, in the same transaction: so on the disk
+// each tally always matches its table.
 type change struct {
 	ctx     context.Context
 	tx      *sql.Tx
@@ -83,7 +85,7 @@ func (c *change) tally(of string) (*tally, error) {
 
 // put runs a statement that inserts or replaces one row of values, in the order of the table's
 // columns, and the row's sum. old is the query for the sum of the replaced row, by key; "" if
-// there can be none.
+// there can be none. It runs BEFORE the statement, which overwrites that sum.
 func (c *change) put(of, statement string, values []any, old string, key ...any) error {
 	t, err := c.tally(of)
 	if err != nil {
@@ -122,7 +124,7 @@ func (c *change) drop(t *tally, query string, key ...any) error {
 	return rows.Err()
 }
 
-// forget runs a statement that deletes rows and returns their sums.
+// forget runs a statement that deletes rows and returns their sums ("RETURNING sum").
 func (c *change) forget(of, statement string, args ...any) error {
 	t, err := c.tally(of)
 	if err != nil {
@@ -131,7 +133,7 @@ func (c *change) forget(of, statement string, args ...any) error {
 	return c.drop(t, statement, args...)
 }
 
-// settle writes the changed tallies.
+// settle writes the changed tallies. It MUST be the last step before the commit.
 func (c *change) settle() error {
 	for _, t := range c.tallies {
 		if err := writeTally(c.ctx, c.tx, t); err != nil {

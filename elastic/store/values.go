@@ -9,7 +9,8 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// nanos returns a time as the schema stores it: NULL if unknown.
+// nanos returns a time as the schema stores it: nanoseconds since 1970, NULL if unknown (the
+// zero time, which has no such number).
 func nanos(t time.Time) sql.NullInt64 {
 	return sql.NullInt64{Int64: t.UnixNano(), Valid: !t.IsZero()}
 }

@@ -32,6 +32,8 @@ func checkHeader(path string) error {
 	case err != nil:
 		return explain("check", path, err)
 	}
+	// See https://www.sqlite.org/fileformat.html#the_database_header. The page size is a power of
+	// two from 512; 1 means 65536.
 	size := binary.BigEndian.Uint16(head[16:])
 	mode := func(b byte) bool { return b == 1 || b == 2 } // with a rollback journal, with a log
 	if string(head[:16]) != "SQLite format 3\x00" || size&(size-1) != 0 || size != 1 && size < 512 || !mode(head[18]) || !mode(head[19]) ||
@@ -61,7 +63,8 @@ func checkPages(ctx context.Context, db *sql.DB, path string) error {
 }
 
 // checkRows compares tables and indexes with the result of the migrations, and every row with
-// its sum.
+// its sum. Without its index for open moves, for example, the store would accept two moves of
+// one job.
 func checkRows(ctx context.Context, db *sql.DB, path string) error {
 	want, err := blueprint()
 	if err != nil {

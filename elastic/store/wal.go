@@ -22,10 +22,11 @@ const (
 	walFormat   = 3007000
 )
 
-// index is the relevant part of the log's index.
+// index is the relevant part of the log's index. Formats: https://www.sqlite.org/walformat.html
+// and https://www.sqlite.org/fileformat.html#the_write_ahead_log.
 type index struct {
-	frames, filled uint32
-	salt           []byte
+	frames, filled uint32 // number of frames in the log, and of those that are in the database already
+	salt           []byte // of the log that the index belongs to: 8 bytes, new whenever the log starts over
 }
 
 // checkLog returns an ErrCorrupt if the log beside the database lacks something that was
@@ -69,7 +70,9 @@ func (x index) check(path string) error {
 	return explain("check", path, x.holds(f))
 }
 
-// readIndex reads the index; ok is false if it makes no valid claim.
+// readIndex reads the index; ok is false if it makes no valid claim. SQLite writes its header
+// twice, so that a reader sees when it is being changed. It is in the processor's byte order,
+// because it is shared memory.
 func readIndex(path string) (x index, ok bool, err error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -100,7 +103,10 @@ func ignoreEOF(err error) error {
 	return err
 }
 
-// holds checks that the log has all frames of the claim, each matching its sum.
+// holds checks that the log has all frames of the claim, each matching its sum. Every sum
+// continues that of the frame before, the first that of the header: so frames cannot have been
+// exchanged either. The last bit of the first number is the byte order of the sums; the numbers
+// themselves are big-endian.
 func (x index) holds(log io.Reader) error {
 	header := make([]byte, logHeader)
 	if _, err := io.ReadFull(log, header); err != nil {

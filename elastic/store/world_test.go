@@ -173,7 +173,7 @@ func TestFaultsOfTheStore(t *testing.T) {
 		bad := slices.DeleteFunc(w.Check(), endedUnseen)
 		for _, job := range w.Trainers() {
 			if !job.Ended() || job.Done() < job.Job.Spec.Total {
-				bad = append(bad, fmt.Sprintf("job %d stands at %g of %g units", job.ID(), job.Done(), job.Job.Spec.Total))
+				bad = append(bad, fmt.Sprintf("job %d has done %g of %g units", job.ID(), job.Done(), job.Job.Spec.Total))
 			}
 		}
 		if len(bad) > 0 {
@@ -184,8 +184,8 @@ func TestFaultsOfTheStore(t *testing.T) {
 		}
 		happened, said = happened+len(l.told), said+l.said
 	}
-	t.Logf("reliability: store-misfortunes %d", happened)
-	t.Logf("reliability: store-misfortunes-said-aloud %d", said)
+	t.Logf("reliability: store-faults %d", happened)
+	t.Logf("reliability: store-faults-reported %d", said)
 	if happened < seeds || said == 0 {
 		t.Errorf("%d faults in %d seeds, %d notices", happened, seeds, said)
 	}

@@ -8,25 +8,25 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/world"
 )
 
-// adversary is a way to report speeds and progress that are not so. The program trains
-// as ever; only its lines of progress are wrong.
+// adversary is a way to report false speeds and progress. The program trains normally; only its
+// progress lines are wrong.
 type adversary struct {
 	name string
-	// noise marks one that means no harm: its clock is bad.
+	// noise: the false reports are not deliberate; the program's clock is bad.
 	noise bool
 	forge func(*rand.Rand, world.Job) func(*checkpoint.Progress)
 }
 
-// reports returns what it does to the lines of one job, drawn from the seed: put it into
-// Behaviour.ForgeLine. The job's Total is the one of its Spec.
+// reports returns a function for Behaviour.ForgeLine that changes the lines of one job, with random
+// numbers from the seed. The job's Total is that of its Spec.
 func (a adversary) reports(seed uint64, j world.Job) func(*checkpoint.Progress) {
 	return a.forge(rand.New(rand.NewPCG(seed, 0xadde)), j)
 }
 
-// few is up to how many GPUs an adversary takes for few.
+// few is the largest number of GPUs that an adversary treats as few.
 const few = 2
 
-// adversaries are all of them, those that mean no harm first.
+// adversaries are all of them, the ones that are not deliberate first.
 var adversaries = []adversary{
 	noisy("log-normal noise", func(rng *rand.Rand) float64 { return math.Exp(0.3 * rng.NormFloat64()) }),
 	noisy("heavy tails", func(rng *rand.Rand) float64 { // Student's t with two degrees of freedom
@@ -72,7 +72,7 @@ var adversaries = []adversary{
 	}),
 }
 
-// swing is what claims that try to make a policy turn are multiplied by.
+// swing is the factor of reports that try to change a policy's decision.
 func swing(n int) float64 {
 	if n%2 == 0 {
 		return 4
@@ -80,14 +80,14 @@ func swing(n int) float64 {
 	return 0.25
 }
 
-// noisy multiplies each time of a unit by a drawn factor.
+// noisy multiplies each time of a unit by a random factor.
 func noisy(name string, draw func(*rand.Rand) float64) adversary {
 	return adversary{name, true, func(rng *rand.Rand, _ world.Job) func(*checkpoint.Progress) {
 		return func(p *checkpoint.Progress) { p.Seconds *= draw(rng) }
 	}}
 }
 
-// lies changes each line, of which the n-th progress it is.
+// lies changes each progress line; n counts them.
 func lies(name string, change func(p *checkpoint.Progress, j world.Job, n int)) adversary {
 	return adversary{name, false, func(_ *rand.Rand, j world.Job) func(*checkpoint.Progress) {
 		n := 0

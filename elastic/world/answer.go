@@ -15,7 +15,7 @@ func (w *World) nudge(token string) {
 	}
 }
 
-// heartbeat makes the word as fresh as a runner that beats every ten seconds.
+// heartbeat sets the status's heartbeat as a runner that writes one every 10 s.
 func (w *World) heartbeat(token string, r *checkpoint.Runner) {
 	t := w.byToken[token]
 	if t == nil || t.run == nil || r.Restarts != t.run.Restarts || t.gone() {
@@ -27,7 +27,7 @@ func (w *World) heartbeat(token string, r *checkpoint.Runner) {
 	}
 }
 
-// gone reports whether the present run is no more, or never was.
+// gone reports whether there is no present run, as after a silent loss of the node.
 func (t *Trainer) gone() bool {
 	if t.Job.NeverSpoke && t.run.Restarts == 0 {
 		return true
@@ -76,9 +76,8 @@ func (t *Trainer) say(event string) {
 	b.lines = append(b.lines, line{Progress: p})
 }
 
-// request is what sluiced asks of this run now; nil when nothing. What an
-// earlier run was asked, or answered, and what was honoured long enough, is
-// nothing.
+// request returns sluiced's request to this run; nil = none. Requests to an earlier run, requests
+// that it answered, and requests given up after their deadline do not count.
 func (t *Trainer) request() *checkpoint.Request {
 	r := t.box().request
 	switch {
@@ -104,11 +103,11 @@ func (t *Trainer) look() {
 	}
 }
 
-// goOn: the request was taken back, or nobody came.
+// goOn continues training after the request was withdrawn or given up.
 func (t *Trainer) goOn() {
 	t.serving, t.word.Answer = "", nil
 	if (t.word.State == checkpoint.Waiting || t.Job.Stuck) && !t.Job.Spec.Habit {
-		t.pause() // what it did until then, where it was on its way to a boundary still
+		t.pause() // book the work so far if it was still on its way to a boundary
 		t.train()
 		return
 	}
@@ -116,8 +115,7 @@ func (t *Trainer) goOn() {
 	t.write()
 }
 
-// honour gives the request up when nobody comes in time: GPUs must not idle
-// while sluiced is gone.
+// honour plans to give the request up at its deadline: GPUs must not be idle while sluiced is down.
 func (t *Trainer) honour(r checkpoint.Request) {
 	t.forget()
 	t.forget = t.run.After(max(0, r.Deadline.Sub(r.Asked))+elastic.Honoured, func() {
@@ -149,7 +147,7 @@ func (t *Trainer) serve(r checkpoint.Request) {
 	t.word.State = checkpoint.Saving
 	t.write()
 	if t.Job.Spec.Habit {
-		return // its next checkpoint answers; it knows of nothing and trains on
+		return // its next checkpoint answers; the program does not know of the request
 	}
 	step := 1 / float64(t.Job.Steps)
 	stop := math.Min(boundary(t.done()-1e-9, step), t.end())
@@ -167,7 +165,7 @@ func (t *Trainer) serve(r checkpoint.Request) {
 	})
 }
 
-// saved commits and answers, then waits to be stopped or told to train on.
+// saved commits and answers, then waits until it is stopped or the request is withdrawn.
 func (t *Trainer) saved(r checkpoint.Request) {
 	if t.word.Stranded {
 		return

@@ -18,20 +18,18 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// seedsEnv raises the number of stories; seedEnv tells one story alone, with
-// the engine's whole log.
+// seedsEnv sets the number of scenarios; seedEnv plays a single scenario, with the engine's whole log.
 const (
 	seedsEnv = "SLUICE_CHAOS_SEEDS"
 	seedEnv  = "SLUICE_CHAOS_SEED"
 )
 
-// habits is the first seed of stories in which every program saves by a habit of
-// its own.
+// habits is the first seed of scenarios in which every program saves on its own.
 const habits = 1 << 20
 
-// TestChaos draws whole stories from seeds: jobs that behave and jobs that do
-// not, users who meddle, nodes that fail, outages, calls that fail in every way.
-// Whatever happens, no promise is broken and every job that can end, ends.
+// TestChaos draws random scenarios from seeds: correct and misbehaving jobs, users who change jobs through
+// Slurm, node failures, outages, failing calls. In all of them no invariant is violated, and every
+// job that can end does.
 func TestChaos(t *testing.T) {
 	if one, err := strconv.ParseUint(os.Getenv(seedEnv), 10, 64); err == nil {
 		c := drawChaos(one)
@@ -62,7 +60,7 @@ func playChaos(t *testing.T, seed uint64) {
 	}
 }
 
-// chaos is one story.
+// chaos is one scenario.
 type chaos struct {
 	rng    *rand.Rand
 	w      *world.World
@@ -70,12 +68,12 @@ type chaos struct {
 	kill   map[int]bool // boundaries at which the daemon dies
 	plan   fake.Plan
 	change []func(*engine.Config)
-	told   []string // what people and machines did, for the reader
-	// cancelled are jobs somebody cancelled, dead those whose program ends early.
-	// holders are those whose user ever held them.
+	told   []string // actions of users and machines, for the failure message
+	// cancelled are jobs that a user cancelled, dead those whose program ends early, holders
+	// those that their user ever held.
 	cancelled, odd, holders map[slurm.JobID]bool
 
-	habits bool // every program saves by a habit of its own
+	habits bool // every program saves on its own
 }
 
 func (c *chaos) String() string {
@@ -128,7 +126,7 @@ func (c *chaos) happens(at time.Duration, what string, do func()) {
 	c.w.At(at, do)
 }
 
-// insist does it now, or as soon as slurmctld answers: people try again.
+// insist does something now, or as soon as slurmctld answers, as a user who tries again.
 func (c *chaos) insist(do func()) {
 	if _, err := c.w.User("root").Jobs(context.Background()); err != nil {
 		c.w.At(c.w.Now().Sub(c.began())+15*time.Second, func() { c.insist(do) })
@@ -137,7 +135,7 @@ func (c *chaos) insist(do func()) {
 	do()
 }
 
-// drawPlan draws faults of the daemon's calls.
+// drawPlan draws injected faults of the daemon's calls.
 func (c *chaos) drawPlan() {
 	reads := []fake.Kind{fake.Garbage, fake.Empty, fake.Half, fake.Stale, fake.LostReply}
 	changes := []fake.Kind{fake.LostReply, fake.LostReply, fake.LostRequest, fake.Refused, fake.Denied, fake.Garbage}
@@ -193,7 +191,7 @@ func (c *chaos) drawJob(cluster int, people []string) {
 	for c.rng.IntN(2) == 0 {
 		c.drawMeddling(at+time.Second+c.within(30*time.Minute), j.User, func() *world.Trainer { return job })
 	}
-	// In the end everybody lets go of what he held.
+	// In the end all users release the jobs that they held.
 	c.tell(2*time.Hour, j.User+" lets go", func() {
 		if job != nil && c.holders[job.ID()] {
 			_ = c.w.User(j.User).Release(context.Background(), job.ID())
@@ -206,7 +204,7 @@ func (c *chaos) drawMeddling(at time.Duration, user string, job func() *world.Tr
 	what := []string{"cancels", "holds", "releases", "requeues", "requeueholds", "resizes"}[c.rng.IntN(6)]
 	c.tell(at, user+" "+what, func() {
 		if job() == nil {
-			return // an outage kept it from being submitted
+			return // not submitted because of an outage
 		}
 		u, id := c.w.User(user), job().ID()
 		switch what {
@@ -239,13 +237,13 @@ func (c *chaos) drawNodeEvent(nodes int) {
 		c.happens(at, name+" is drained", func() { c.w.Slurm.Drain(name, "chaos") })
 	}
 	if nodes > 2 && name != "gpu1" && c.rng.IntN(4) == 0 {
-		return // for good
+		return // it does not return
 	}
 	back := at + time.Second + c.within(20*time.Minute)
 	c.happens(back, name+" returns", func() { c.w.Slurm.NodeReturn(name) })
 }
 
-// play tells the story and returns what is wrong at its end.
+// play plays the scenario and returns what is wrong at its end.
 func (c *chaos) play(t *testing.T) []string {
 	t.Helper()
 	c.d = newMortal(t, c.w, &boundaries{kill: c.kill, after: c.rng.IntN(2) == 0}, c.change...)

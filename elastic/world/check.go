@@ -17,9 +17,8 @@ import (
 // units below this are rounding.
 const rounding = 1e-6
 
-// Check returns every promise broken so far, one line each, in a fixed order;
-// nothing when all were kept. It looks at the record only; where there are Records, they
-// are audited too.
+// Check returns every violation of an invariant so far, one line each, in a fixed order; nil = none.
+// It uses only the world's record; if there are Records, they are audited too.
 func (w *World) Check() []string {
 	var all []string
 	for _, f := range w.Findings() {
@@ -28,14 +27,14 @@ func (w *World) Check() []string {
 	return all
 }
 
-// Finding is a promise that was broken.
+// Finding is a violation of an invariant.
 type Finding struct {
-	Kind string // which it is, of those that a story may forgive; "" = none of them
+	Kind string // its kind, if a scenario may excuse it; "" = it may not
 	Text string
 }
 
-// StoppedUnsaved is the kind of a finding that a story may accept: I3, the daemon requeued a
-// run whose work was not saved. Package records has others.
+// StoppedUnsaved is the kind of a finding that a scenario may excuse: I3, the daemon requeued a run
+// whose work was not saved. Package records has other kinds.
 const StoppedUnsaved = "stopped_unsaved"
 
 // Findings are what Check returns, with their kinds.
@@ -66,26 +65,26 @@ func (w *World) Findings() []Finding {
 	return c.broken
 }
 
-// audited: the same promises by the records alone, derived by a package that
-// shares no code with the engine.
+// audited checks the same invariants from the records alone, with package audit, which shares no code
+// with the engine.
 func (c *checker) audited() {
 	if c.w.Records == nil {
 		return
 	}
 	liars := map[int64]bool{}
 	for _, t := range c.w.trainers {
-		liars[int64(t.id)] = liars[int64(t.id)] || t.Job.Liar // numbers may be given twice
+		liars[int64(t.id)] = liars[int64(t.id)] || t.Job.Liar // numbers may be reused
 	}
 	c.broken = append(c.broken, c.w.Records.Findings(func(job int64) bool { return liars[job] })...)
 }
 
-// forgetful reports whether slurmctld forgets in this world: it may then count restarts,
-// and give numbers, a second time.
+// forgetful reports whether slurmctld loses state in this world: it may then reuse restart counts and
+// job numbers.
 func (w *World) forgetful() bool {
 	return slices.ContainsFunc(w.cfg.Fake.Faults, func(f fake.Fault) bool { return f.Kind == fake.Forget })
 }
 
-// lateStops is how long, at most, slurmctld takes in this world to carry a stop out.
+// lateStops returns the longest time that slurmctld takes in this world to carry out a stop.
 func (w *World) lateStops() (most time.Duration) {
 	for _, f := range w.cfg.Fake.Faults {
 		if f.Kind == fake.Late && f.On == "scontrol requeuehold" {
@@ -121,7 +120,7 @@ func (c *checker) oneAtATime(t *Trainer, runs []RunRecord) {
 	}
 }
 
-// contiguous: each run works on from exactly where it resumed, without a gap.
+// contiguous: each run continues from exactly where it resumed, without a gap.
 func (c *checker) contiguous(t *Trainer, runs []RunRecord) {
 	for _, r := range runs {
 		at := r.Start
@@ -134,12 +133,12 @@ func (c *checker) contiguous(t *Trainer, runs []RunRecord) {
 	}
 }
 
-// moment is how many seconds may pass between an answer and the stop that follows.
+// moment is how many seconds may pass between an answer and the stop.
 const moment = 20
 
-// nothingLost: I3, every run starts from the newest valid checkpoint, and the
-// daemon stops no run whose work is not saved; but a program of a habit of its own
-// trains on for the moment between its answer and the stop, which Slurm may carry out late.
+// nothingLost: I3, every run starts from the newest valid checkpoint, and the daemon stops no run
+// whose work is not saved. A program that saves on its own continues between its answer and the
+// stop, which Slurm may carry out late; that work does not count.
 func (c *checker) nothingLost(t *Trainer, runs []RunRecord) {
 	for _, r := range runs {
 		if r.Start < r.Best-rounding {
@@ -159,7 +158,7 @@ func (c *checker) nothingLost(t *Trainer, runs []RunRecord) {
 	}
 }
 
-// sizes: I4, the daemon aimed each run at a size the job accepts.
+// sizes: I4, the daemon gave each run a size that the job accepts.
 func (c *checker) sizes(t *Trainer, runs []RunRecord) {
 	for _, r := range runs {
 		if gpus := r.Aim.GPUs(); gpus > 0 && !t.Job.Spec.Allows(gpus, 1<<30) {
@@ -168,7 +167,7 @@ func (c *checker) sizes(t *Trainer, runs []RunRecord) {
 	}
 }
 
-// ownJobsOnly: I8, the daemon changes no job but sluice's and cancels none.
+// ownJobsOnly: I8, the daemon changes only sluice's jobs and cancels none.
 func (c *checker) ownJobsOnly() {
 	own := map[slurm.JobID]bool{}
 	for _, t := range c.w.trainers {
@@ -181,8 +180,7 @@ func (c *checker) ownJobsOnly() {
 	}
 }
 
-// visible: I2, a job is known until it ends, and completes only with its work
-// done.
+// visible: I2, a job is known until it ends, and completes only when its work is done.
 func (c *checker) visible(t *Trainer) {
 	d, err := c.w.User("root").Job(context.Background(), t.id)
 	if err != nil || d.State != slurm.Completed {
@@ -190,14 +188,14 @@ func (c *checker) visible(t *Trainer) {
 	}
 	another := d.User != t.Job.User || d.Name != t.Job.Name || elastic.Tagged(d.Comment) && !strings.Contains(d.Comment, t.Token)
 	if another || t.Job.Liar {
-		return // another job of this number, or a word that means nothing
+		return // another job with this number, or a job that reports falsely
 	}
 	if done := t.Done(); done < t.Job.Spec.Total-rounding && t.Job.ExitAt == 0 && !t.Job.OnRequest {
 		c.add("I2", t, "COMPLETED with %.6g of %.6g units", done, t.Job.Spec.Total)
 	}
 }
 
-// noLaunchLost: I2, a job whose launch Slurm refused is brought back, soon.
+// noLaunchLost: I2, a job whose launch Slurm refused is requeued soon.
 func (c *checker) noLaunchLost() {
 	const soon = 5 * time.Minute
 	last := map[slurm.JobID]fake.End{}
@@ -215,7 +213,7 @@ func (c *checker) noLaunchLost() {
 	}
 }
 
-// gpus: I4, no node ever gave more GPUs than it has.
+// gpus: I4, no node's GPUs were ever allocated twice.
 func (c *checker) gpus() {
 	type change struct {
 		at   time.Time
@@ -229,7 +227,7 @@ func (c *checker) gpus() {
 		changes := byNode[n.Name]
 		sort.SliceStable(changes, func(a, b int) bool {
 			if changes[a].at.Equal(changes[b].at) {
-				return changes[a].gpus < changes[b].gpus // given back first
+				return changes[a].gpus < changes[b].gpus // releases first
 			}
 			return changes[a].at.Before(changes[b].at)
 		})

@@ -1,6 +1,6 @@
-// Package world is a world for the real engine to work in: an in-memory Slurm, a
-// mailbox in memory and jobs that train in virtual time, with a record of every
-// piece of work done from which a checker proves what was promised.
+// Package world simulates the surroundings of the real engine: Slurm and jobs' folders in memory, and
+// jobs that train in virtual time. It records all work that jobs do, and Check verifies the
+// invariants from that record.
 //
 //	w := world.New(world.Config{Fake: fake.Config{Seed: 1, Nodes: fake.Grid(3, 4)}})
 //	job := w.Submit(world.Job{User: "alice", Spec: elastic.Spec{Min: 1, Max: 8, Total: 20}, Model: world.Amdahl(60, 0.05)})

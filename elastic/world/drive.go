@@ -12,24 +12,24 @@ type Cycler interface {
 	Cycle(ctx context.Context, now time.Time) (wake time.Time, err error)
 }
 
-// stirrer is an engine that can tell cheaply that a job has answered.
+// stirrer is an engine that reports cheaply whether a job has answered.
 type stirrer interface{ Stirred() bool }
 
-// planned is something a person does at a time.
+// planned is an action of a user or administrator at a time.
 type planned struct {
 	at time.Time
 	do func()
 }
 
-// put adds something to a plan in order of time, behind what is planned for the same time.
+// put adds an action to a plan in order of time, after actions at the same time.
 func put(plan []planned, p planned) []planned {
 	i := sort.Search(len(plan), func(i int) bool { return plan[i].at.After(p.at) })
 	return slices.Insert(plan, i, p)
 }
 
-// Drive runs cycles for a span of virtual time, waking early, as the daemon
-// does, when a job answers. Errors of a cycle are the engine's own to deal with;
-// only ctx ends the drive early.
+// Drive runs cycles for a span of virtual time. Like the daemon it runs one early when a job
+// answers. Errors of a cycle are ignored, as the engine handles them; only the end of ctx
+// stops Drive early.
 func (w *World) Drive(ctx context.Context, e Cycler, span time.Duration) error {
 	return w.DriveUntil(ctx, e, span, func() bool { return false })
 }
@@ -75,7 +75,7 @@ func (w *World) passUntil(t time.Time, e Cycler) {
 	}
 }
 
-// carryOut does what people planned for now or before.
+// carryOut performs the actions planned for now or before.
 func (w *World) carryOut() {
 	for len(w.plan) > 0 && !w.plan[0].at.After(w.Now()) {
 		do := w.plan[0].do
@@ -91,7 +91,7 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// Over reports whether every job handed in has ended.
+// Over reports whether every submitted job has ended.
 func (w *World) Over() bool {
 	for _, t := range w.trainers {
 		if !t.Ended() {

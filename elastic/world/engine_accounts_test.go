@@ -17,12 +17,12 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// ledger is accounting that counts what it is asked, and answers late or not at all.
+// ledger is accounting that counts queries, and answers late or not at all.
 type ledger struct {
 	under slurm.Accountant
 	asked []time.Time // when
-	most  int         // jobs in one question
-	late  int         // questions to come that are not answered yet
+	most  int         // jobs in one query
+	late  int         // number of next queries that are not answered
 	err   error
 	now   func() time.Time
 }
@@ -39,7 +39,7 @@ func (l *ledger) Past(ctx context.Context, ids []slurm.JobID, since time.Time) (
 	return l.under.Past(ctx, ids, since)
 }
 
-// kept is the journal's record of the job, and its last segment.
+// kept returns the journal's record of the job, and its last segment.
 func recordOf(t *testing.T, j *journal.Memory, id slurm.JobID) (journal.JobRecord, journal.Segment) {
 	t.Helper()
 	records, err := j.Jobs(t.Context(), time.Time{})
@@ -63,9 +63,9 @@ func recordOf(t *testing.T, j *journal.Memory, id slurm.JobID) (journal.JobRecor
 	return journal.JobRecord{}, journal.Segment{}
 }
 
-// TestHowTheyEndedDuringAnOutage: jobs that ended while sluiced was down, for longer than
-// Slurm remembers them, ended as Slurm's accounting says and when it says, and so did their
-// last runs. Without accounting they are forgotten.
+// TestHowTheyEndedDuringAnOutage: jobs that ended while sluiced was down, and that Slurm has purged, get
+// the end from Slurm's accounting, and so do their last runs. Without accounting they are
+// forgotten.
 func TestHowTheyEndedDuringAnOutage(t *testing.T) {
 	for _, accounting := range []bool{true, false} {
 		t.Run(fmt.Sprintf("accounting %v", accounting), func(t *testing.T) {
@@ -85,7 +85,7 @@ func TestHowTheyEndedDuringAnOutage(t *testing.T) {
 			jobs[cancelled], jobs[moved], jobs[held] = "cancelled", "cancelled", "cancelled before it started"
 			drive(t, w, d, 20*time.Second)
 
-			alice := w.User("alice") // and sluiced is down
+			alice := w.User("alice") // sluiced is down
 			w.Slurm.Advance(10 * time.Second)
 			must(t, alice.Cancel(t.Context(), cancelled.ID()))
 			must(t, alice.Cancel(t.Context(), held.ID()))
@@ -108,7 +108,7 @@ func TestHowTheyEndedDuringAnOutage(t *testing.T) {
 				end := ends[job.ID()]
 				if !accounting {
 					if r.Ending.How != journal.Forgotten || !r.Ended.Equal(before) {
-						t.Errorf("job %d: %s at %v, and nobody could know", job.ID(), r.Ending, r.Ended)
+						t.Errorf("job %d: %s at %v, which could not be known", job.ID(), r.Ending, r.Ended)
 					}
 					continue
 				}
@@ -131,8 +131,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// ledgerOf are the runs of the jobs that onceThere makes: every third failed, every seventh
-// was cancelled.
+// ledgerOf returns the runs of the jobs that onceThere makes: every third failed, every seventh was
+// cancelled.
 func ledgerOf(many int, now time.Time) (runs []slurm.PastRun) {
 	for i := range many {
 		r := slurm.PastRun{ID: slurm.JobID(1_000_000 + i), UID: 7000, State: slurm.Completed, Nodes: []string{"gpu1"}, GPUs: 1,
@@ -144,7 +144,7 @@ func ledgerOf(many int, now time.Time) (runs []slurm.PastRun) {
 			r.State = slurm.Cancelled
 		}
 		runs = append(runs, r)
-		if i%10 == 0 { // the number was given again
+		if i%10 == 0 { // the number was reused
 			again := r
 			again.State, again.Submit, again.Start, again.End = slurm.Timeout, r.End.Add(time.Minute), r.End.Add(time.Minute), r.End.Add(2*time.Minute)
 			runs = append(runs, again)
@@ -153,7 +153,7 @@ func ledgerOf(many int, now time.Time) (runs []slurm.PastRun) {
 	return runs
 }
 
-// endings counts how the jobs on record ended.
+// endings counts how the recorded jobs ended.
 func endings(t *testing.T, j *journal.Memory) map[journal.How]int {
 	t.Helper()
 	records, err := j.Jobs(t.Context(), time.Time{})
@@ -167,8 +167,8 @@ func endings(t *testing.T, j *journal.Memory) map[journal.How]int {
 	return out
 }
 
-// Ten thousand jobs ended during an outage, and one waits to start. The first cycle decides,
-// whether accounting answers or not; one question is enough for all.
+// Ten thousand jobs ended during an outage, and one waits to start. The first cycle decides whether
+// accounting answers or not; one query is enough for all.
 func TestAccountingIsAskedOnceForAll(t *testing.T) {
 	whole := map[journal.How]int{"": 1, journal.Failed: 3334, journal.Cancelled: 952, journal.Completed: 5714}
 	none := map[journal.How]int{"": 1, journal.Forgotten: 10_000}
@@ -217,8 +217,8 @@ func TestAccountingIsAskedOnceForAll(t *testing.T) {
 	}
 }
 
-// What accounting did not tell it is asked for again: after a minute, then ever more rarely,
-// and by the next daemon at once.
+// What accounting did not answer is queried again: after a minute, then at growing intervals, and by
+// the next daemon at once.
 func TestAccountingIsAskedAgain(t *testing.T) {
 	w := world.New(world.Config{Fake: fake.Config{Seed: 7, Nodes: fake.Grid(1, 4), Accounting: true}})
 	w.Slurm.Keep(ledgerOf(20, w.Now())...)
@@ -246,8 +246,8 @@ func TestAccountingIsAskedAgain(t *testing.T) {
 	}
 }
 
-// TestHistoryOfARunThatEndedUnseen: of a run that ended while sluiced was down, and that
-// Slurm still shows, the history keeps why it began, and gets its true end.
+// TestHistoryOfARunThatEndedUnseen: if a run ended while sluiced was down and Slurm still shows it, its
+// history row keeps its cause and gets its true end.
 func TestHistoryOfARunThatEndedUnseen(t *testing.T) {
 	w := world.New(world.Config{Fake: fake.Config{Seed: 7, Nodes: fake.Grid(1, 4)}})
 	kept := new(journal.Memory)
@@ -268,8 +268,8 @@ func TestHistoryOfARunThatEndedUnseen(t *testing.T) {
 	}
 }
 
-// TestEndedLongAgoIsShown: a job that ended more than a day ago, as is found out now, stays in
-// the report for a day.
+// TestEndedLongAgoIsShown: a job whose end more than a day ago is noticed only now stays in the report
+// for a day.
 func TestEndedLongAgoIsShown(t *testing.T) {
 	w := world.New(world.Config{Fake: fake.Config{Seed: 7, Nodes: fake.Grid(1, 4), Accounting: true}})
 	runs := ledgerOf(2, w.Now())

@@ -19,15 +19,15 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// scene is a workload drawn from a seed, without anybody's lies.
+// scene is a random workload from a seed, without false reports.
 type scene struct {
 	seed  uint64
 	jobs  []world.Job
-	after []time.Duration // when each is handed in
+	after []time.Duration // when each is submitted
 }
 
-// drawScene draws jobs of several users that come over an hour and more: more than the
-// cluster has GPUs for, less than it has minimums for.
+// drawScene draws jobs of several users over an hour and more. Together they want more GPUs than the
+// cluster has, and their minimums fit.
 func drawScene(seed uint64) scene {
 	rng := rand.New(rand.NewPCG(seed, 0xf18))
 	s := scene{seed: seed}
@@ -46,7 +46,7 @@ func drawScene(seed uint64) scene {
 	return s
 }
 
-// equals is two users with a job each that nothing tells apart.
+// equals is two users with one identical job each.
 func equals(seed uint64) scene {
 	s := drawScene(seed)
 	s.jobs, s.after = s.jobs[:1], []time.Duration{0, 0}
@@ -56,7 +56,7 @@ func equals(seed uint64) scene {
 	return s
 }
 
-// outcome is how a scene went.
+// outcome is the result of a scene.
 type outcome struct {
 	jct      []float64 // seconds from submit to end, by job
 	runs     [][]world.RunRecord
@@ -65,14 +65,13 @@ type outcome struct {
 	jobHours float64 // from first run to end, all jobs
 }
 
-// play lets a scene go to its end under a policy. Jobs for which lies is true are the
-// adversary's.
+// play plays a scene to its end with a policy. Jobs for which lies is true report as the adversary does.
 func (s scene) play(t *testing.T, policy string, a adversary, lies func(job int) bool) outcome {
 	t.Helper()
 	return s.playOn(t, new(journal.Memory), policy, a, lies)
 }
 
-// playOn is play on what a journal knows of earlier jobs.
+// playOn is play with a journal of earlier jobs.
 func (s scene) playOn(t *testing.T, kept *journal.Memory, policy string, a adversary, lies func(job int) bool) outcome {
 	t.Helper()
 	w := world.New(world.Config{Fake: fake.Config{Seed: s.seed, Nodes: fake.Grid(4, 4)}})
@@ -110,7 +109,7 @@ func (s scene) outcome(trainers []*world.Trainer) (o outcome) {
 	return o
 }
 
-// had is the GPU-seconds a job had within so many seconds of its coming.
+// had returns the GPU-seconds that a job used within so many seconds of its submission.
 func (o outcome) had(job int, within float64) (sum float64) {
 	until := o.came[job].Add(time.Duration(within * float64(time.Second)))
 	for _, r := range o.runs[job] {
@@ -132,8 +131,7 @@ func gpusOf(r world.RunRecord) (n int) {
 	return n
 }
 
-// liars is how many seeds a campaign takes: few in everyday runs, and as many as
-// SLUICE_LIARS says.
+// liars returns the number of seeds: few by default, or SLUICE_LIARS.
 func liars(t *testing.T, usual int) int {
 	t.Helper()
 	if s := os.Getenv("SLUICE_LIARS"); s != "" {
@@ -146,20 +144,20 @@ func liars(t *testing.T, usual int) int {
 	return usual
 }
 
-func nobody(int) bool    { return false }
-func everybody(int) bool { return true }
+func allHonest(int) bool { return false }
+func allLie(int) bool    { return true }
 
-// gains is what a lie brought, over seeds.
+// gains is the effect of false reports, over seeds.
 type gains struct {
 	n                     int
-	jct                   []float64 // share of its time that the liar's job is spared
+	jct                   []float64 // relative decrease of the liar's completion time
 	honest, lying         []float64 // seconds that it takes
-	had, others, restless float64   // sums of what the means are of
+	had, others, restless float64   // sums, for the means
 }
 
-// about is the mean, and how far it may be off by chance: twice its standard error. Any
-// change turns a schedule round, so that single seeds differ by tens of per cent. Of a
-// few seeds, which are the same every day, nothing is put down to chance.
+// about returns the mean and its random error, twice the standard error. Any change alters a schedule,
+// so that single seeds differ by tens of per cent. With the few default seeds, which are always
+// the same, the error is taken as 0.
 func about(of []float64) (mean, give float64) {
 	n := float64(len(of))
 	for _, x := range of {
@@ -190,9 +188,9 @@ func (g *gains) add(honest, lying outcome, liar int) {
 	g.restless += (float64(lying.moves) - float64(honest.moves)) / lying.jobHours
 }
 
-// spared is the share of its time over all seeds that a lie spares the liar, and how far
-// it may be off by chance: twice the standard error of the ratio. A short job that ends
-// much later does not outweigh long ones here, as it does in the mean of shares.
+// spared returns the relative decrease of the liar's total completion time over all seeds, and its
+// random error, twice the standard error of the ratio. Here a short job that ends much later
+// does not outweigh long ones, as it does in the mean of relative decreases.
 func (g *gains) spared() (share, give float64) {
 	var honest, lying, off float64
 	for n := range g.honest {
@@ -214,7 +212,7 @@ func (g *gains) String() string {
 	return fmt.Sprintf("time %+6.1f %% (+-%.1f, most %+.0f %%), of all time %+.1f %% (+-%.1f), GPU time %+6.1f %%, others take %+6.1f %%, resizes %+.2f per job-hour", 100*mean, 100*give, 100*slices.Max(g.jct), 100*share, 100*off, g.had*k, g.others*k, g.restless/float64(g.n))
 }
 
-// judged are the policies held to it: the default, and in a campaign the plain one too.
+// judged are the tested policies: the default, and in a campaign the plain one too.
 func judged() []string {
 	if os.Getenv("SLUICE_LIARS") == "" {
 		return []string{"lookahead"}
@@ -222,20 +220,20 @@ func judged() []string {
 	return []string{"lookahead", "knapsack"}
 }
 
-// everyday are the adversaries of everyday runs; a campaign has all of them.
+// everyday are the adversaries of default runs; a campaign has all of them.
 var everyday = map[string]bool{
 	"log-normal noise": true, "is fast": true, "scales beyond all measure": true,
 }
 
-// gallery plays adversaries on the scenes of some seeds, and hands their outcomes on:
-// with nobody lying, and with those whom lies names.
+// gallery plays adversaries on the scenes of some seeds, and passes on their outcomes without false
+// reports and with false reports of the jobs that lies selects.
 func gallery(t *testing.T, draw func(uint64) scene, lies func(s scene) func(int) bool, judge func(t *testing.T, a adversary, s []scene, honest, lying []outcome)) {
 	for _, policy := range judged() {
 		var scenes []scene
 		var honest []outcome
 		for n := range liars(t, 2) {
 			s := draw(uint64(n + 1))
-			scenes, honest = append(scenes, s), append(honest, s.play(t, policy, adversary{}, nobody))
+			scenes, honest = append(scenes, s), append(honest, s.play(t, policy, adversary{}, allHonest))
 		}
 		for _, a := range adversaries {
 			if os.Getenv("SLUICE_LIARS") == "" && !everyday[a.name] {
@@ -252,15 +250,15 @@ func gallery(t *testing.T, draw func(uint64) scene, lies func(s scene) func(int)
 	}
 }
 
-// theLiar is the job of a scene that lies where only one does.
+// theLiar selects the one job of a scene that reports falsely.
 func (s scene) theLiar() int { return int(s.seed) % len(s.jobs) }
 
 func oneLies(s scene) func(int) bool { return func(k int) bool { return k == s.theLiar() } }
 
-// TestFalseSpeedsMoveNobody: F18, sluice does not move jobs about though all programs
-// have bad clocks. What it comes to where all of them lie is printed.
-func TestFalseSpeedsMoveNobody(t *testing.T) {
-	all := func(scene) func(int) bool { return everybody }
+// TestFalseSpeedsMoveNoJob: F18, sluice does not move jobs more often although all programs have bad
+// clocks. The effect of deliberate false reports by all programs is printed.
+func TestFalseSpeedsMoveNoJob(t *testing.T) {
+	all := func(scene) func(int) bool { return allLie }
 	gallery(t, drawScene, all, func(t *testing.T, a adversary, s []scene, honest, lying []outcome) {
 		plan, beyond := 0.0, make([]float64, len(s))
 		for n := range s {
@@ -269,30 +267,30 @@ func TestFalseSpeedsMoveNobody(t *testing.T) {
 		}
 		mean, give := about(beyond)
 		t.Logf("%+.2f (+-%.2f) resizes per job-hour beyond the %.2f of honest programs; worst seed %+.2f", mean, give, plan, slices.Max(beyond))
-		if a.noise && mean-give > 1 { // under any policy
+		if a.noise && mean-give > 1 { // with any policy
 			t.Errorf("more than one a job-hour")
 		}
 	})
 }
 
-// undetected are lies that nothing contradicts while they are told: the words agree with
-// each other and with the clock, for the job could be what they say. What the first brings
-// is bounded once it trains on past the end that it declared; the other costs its liar.
+// undetected are false reports that cannot be detected while they are made: they agree with each other
+// and with the clock. The gain of the first is bounded once the job trains beyond its declared
+// total; the other harms the job that makes it.
 var undetected = map[string]bool{steadyHalf: true, "is twice as long as it is": true}
 
-// steadyHalf says in every line alike that it is half as long.
+// steadyHalf claims in every line that the job is half as long.
 const steadyHalf = "is half as long as it is"
 
-// TestLiarsGainNothing: F18, who lies about his speed gains nothing by it under the
-// default policy. The plain one gives more to whoever has longer to go, and so to whoever
-// says so: what that brings is printed.
+// TestLiarsGainNothing: F18, false reports of speed gain nothing with the default policy. The plain
+// policy gives more GPUs to jobs with more remaining work, and so to jobs that claim it: that gain
+// is printed.
 func TestLiarsGainNothing(t *testing.T) {
 	gallery(t, drawScene, oneLies, gained)
 }
 
-// TestEqualUsers prints what comes of it when one of two users with equal jobs lies.
-// The policies let one of two equal jobs go first, and any difference turns round which:
-// what a seed brings either of them says little.
+// TestEqualUsers prints the effect if one of two users with equal jobs reports falsely. Policies serve
+// one of two equal jobs first, and any difference may change which, so that the result of a
+// single seed means little.
 func TestEqualUsers(t *testing.T) {
 	gallery(t, equals, oneLies, func(t *testing.T, _ adversary, s []scene, honest, lying []outcome) { t.Log(sum(s, honest, lying)) })
 }

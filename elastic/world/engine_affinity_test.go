@@ -15,8 +15,7 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// Under every policy jobs run on nodes that they accept alone, to the end, and Slurm gives
-// none up.
+// With every policy jobs run only on nodes that they accept, to the end, and Slurm rejects none.
 func TestConstraintsAreKept(t *testing.T) {
 	asked := []struct {
 		options []string

@@ -16,9 +16,9 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// Under every policy at most so many tasks of an array run at once as its %N says, through
-// resizes, a task that its user requeues and a daemon that starts anew knowing nothing but
-// what Slurm has; so many do run, they may grow, and all come to their end.
+// With every policy at most %N tasks of an array run at once, through resizes, a requeue by the user
+// and a daemon that restarts without its journal. That many tasks do run, they may grow, and all
+// complete.
 func TestAtMostSoManyTasksOfAnArrayRun(t *testing.T) {
 	for _, p := range policy.All {
 		t.Run(p.Name, func(t *testing.T) {
@@ -35,9 +35,9 @@ func TestAtMostSoManyTasksOfAnArrayRun(t *testing.T) {
 				}
 				array = append(array, job)
 			}
-			// Of another user's comment that names the array nothing follows for it.
+			// Another user's comment that names the array has no effect on it.
 			stranger := w.Submit(world.Job{User: "bob", Spec: elastic.Spec{Min: 1, Max: 1, Total: 20, Array: elastic.Array{Job: first, Index: 1, Count: 2, Limit: 1}}})
-			// A task that its user holds keeps no other from its place.
+			// A task that its user holds does not keep another from running.
 			_ = w.User("alice").Hold(t.Context(), slurm.JobID(array[1].ID()))
 			w.At(3*time.Minute, func() {
 				if len(stranger.Runs()) == 0 {
@@ -67,14 +67,14 @@ func TestAtMostSoManyTasksOfAnArrayRun(t *testing.T) {
 					most, grown = max(most, at(array, run.Began)), grown || gpusOf(run) > 1
 				}
 			}
-			if most != limit || !grown && !p.Rigid && p.Name != "srpt" { // which gives the sizes asked for
+			if most != limit || !grown && !p.Rigid && p.Name != "srpt" { // srpt gives jobs the sizes that they requested
 				t.Errorf("%d tasks ran at once at most, of %%%d; grown: %t", most, limit, grown)
 			}
 		})
 	}
 }
 
-// running is a task that runs.
+// running is a running task.
 func running(array []*world.Trainer) slurm.JobID {
 	i := slices.IndexFunc(array, func(a *world.Trainer) bool {
 		runs := a.Runs()
@@ -83,7 +83,7 @@ func running(array []*world.Trainer) slurm.JobID {
 	return slurm.JobID(array[i].ID())
 }
 
-// at is how many tasks ran at a time.
+// at returns how many tasks ran at a time.
 func at(array []*world.Trainer, when time.Time) (n int) {
 	for _, a := range array {
 		for _, run := range a.Runs() {

@@ -22,16 +22,16 @@ func arrives(w *world.World, first *world.Trainer, index, count int) *world.Trai
 	return w.Submit(world.Job{User: "alice", Model: world.Perfect(10), Spec: elastic.Spec{Min: 1, Max: 1, Total: 2, Array: a}})
 }
 
-// TestAnArrayIsStartedWhole: a submit that is killed on the way leaves tasks that hold
-// nothing and say what to type; once all tasks have come, or the submit has said so, they
-// run, whatever becomes of some of them and of sluiced.
+// TestAnArrayIsStartedWhole: if the submission of an array is killed halfway, its tasks hold no GPUs and
+// show what to type. Once all tasks exist, or the submission has marked the array complete, they run,
+// even if some are cancelled or sluiced restarts.
 func TestAnArrayIsStartedWhole(t *testing.T) {
 	const tasks = 3
 	for name, tc := range map[string]struct {
-		come  int  // of the tasks
-		says  bool // the submit says that all are there
-		drop  bool // the last to come is cancelled before sluiced looks
-		anew  bool // sluiced starts again with nothing but what Slurm has
+		come  int  // number of tasks that are submitted
+		says  bool // the submission marks the array complete
+		drop  bool // the last task is cancelled before a cycle
+		anew  bool // sluiced restarts without its journal
 		start bool
 	}{
 		"killed on the way":                   {come: 2},

@@ -14,8 +14,8 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// TestNoJobWaitsForBilling: where billing is limited jobs have what their partition's weights
-// leave them, beside an ordinary job of the same account, and none waits for more.
+// TestNoJobWaitsForBilling: with a limit on billing jobs have the GPUs that their partition's weights
+// allow, beside an ordinary job of the same account, and none waits for more.
 func TestNoJobWaitsForBilling(t *testing.T) {
 	billing := func(n int) []slurm.Amount { return []slurm.Amount{{Of: slurm.OfBilling, N: n}} }
 	w := world.New(world.Config{Fake: fake.Config{Seed: 7, Nodes: fake.Grid(3, 4)}})
@@ -56,8 +56,8 @@ func TestNoJobWaitsForBilling(t *testing.T) {
 	for _, bad := range w.Check() {
 		t.Error(bad)
 	}
-	// A job alone may be billed 8: 5 GPUs are 8.5, cut off. All may be billed 13, of which the
-	// ordinary job's 4 GPUs are 6.8, cut off.
+	// One job may be billed 8: 5 GPUs are 8.5, rounded down. All together may be billed 13, of
+	// which the ordinary job's 4 GPUs are 6.8, rounded down.
 	if alone != 5 || beside != 4 {
 		t.Errorf("they had at most %d GPUs, and %d beside the ordinary job; want 5 and 4", alone, beside)
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// tellStory plays the story of every crash with a daemon whose effects go through b.
-// What meddling a test does is its own; mend, when set, happens after 50 minutes.
+// tellStory plays the crash scenario with a daemon whose effects go through b. mend, when set, is
+// called after 50 min.
 func tellStory(t *testing.T, b *boundaries, meddle func(*mortal, *world.Trainer), mend func(*world.Trainer, *world.World)) (*world.World, []*world.Trainer, *mortal) {
 	t.Helper()
 	w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{Seed: 7, Nodes: fake.Grid(3, 4)}})
@@ -30,9 +30,8 @@ func tellStory(t *testing.T, b *boundaries, meddle func(*mortal, *world.Trainer)
 	return w, *jobs, m
 }
 
-// TestTheUserActsAndTheDaemonDies: a user acts in the midst of a move, and the daemon
-// dies at one of the effects by which it gives way to him. A job that is cancelled
-// before it ever stood in the journal is none that anybody waits to hear of.
+// TestTheUserActsAndTheDaemonDies: a user acts during a move, and the daemon dies at one of the effects
+// that follow. A job that is cancelled before it was recorded in the journal need not be known.
 func TestTheUserActsAndTheDaemonDies(t *testing.T) {
 	const known = 8 // the first effect after the job's record was saved
 	total := crashRun(t, nil, false)
@@ -66,14 +65,14 @@ func TestTheUserActsAndTheDaemonDies(t *testing.T) {
 	}
 }
 
-// TestTheJournalIsLost: the daemon dies and with it all that it remembers. The jobs
-// are found again by their tags, and none waits for a request that nobody knows of.
+// TestTheJournalIsLost: the daemon dies and its journal is lost. The jobs are found by their tags, and
+// none waits for a request without a move.
 func TestTheJournalIsLost(t *testing.T) {
 	total := crashRun(t, nil, false)
 	for k := 1; k <= total; k += sampling() {
 		b := &boundaries{kill: map[int]bool{k: true}, after: k%2 == 0}
 		w, jobs, m := tellStory(t, b, func(m *mortal, _ *world.Trainer) {
-			if b.n == k { // whatever it writes down from now on is gone with it
+			if b.n == k { // what it writes from now on is lost
 				*m.journal = journal.Memory{}
 			}
 		}, nil)
@@ -91,8 +90,8 @@ func TestTheJournalIsLost(t *testing.T) {
 	}
 }
 
-// TestRunsAreWhereTheyWereMeant: where nobody else has a hand in it, Slurm runs every
-// job on the nodes, and with the GPUs on each, that were found free for it.
+// TestRunsAreWhereTheyWereMeant: without interference Slurm runs every job on the target's nodes and with
+// the target's GPUs on each.
 func TestRunsAreWhereTheyWereMeant(t *testing.T) {
 	_, jobs, m := tellStory(t, &boundaries{}, nil, nil)
 	runs := 0

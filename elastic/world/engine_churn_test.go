@@ -16,18 +16,18 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// churn is what became of promised jobs among newcomers.
+// churn is the result for admitted jobs among newcomers.
 type churn struct {
-	moves   int           // of promised jobs
-	early   []string      // moves of promised jobs that rested
+	moves   int           // of admitted jobs
+	early   []string      // moves of admitted jobs within their cooldown
 	most    int           // moves of one job in 90 s
-	minutes float64       // that promised jobs ran
-	late    time.Duration // the worst end after a promised deadline
+	minutes float64       // for which admitted jobs ran
+	late    time.Duration // the largest delay after an admitted job's deadline
 	broken  int
 }
 
-// churned drives a seed's newcomers, some with deadlines, past promised jobs. A decision
-// comes every few seconds, as it does where jobs come and end all the time.
+// churned submits a seed's newcomers, some with deadlines, beside admitted jobs. There is a decision
+// every few seconds, as if jobs arrived and ended all the time.
 func churned(t *testing.T, name string, seed uint64) churn {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 1))
@@ -106,9 +106,9 @@ func churned(t *testing.T, name string, seed uint64) churn {
 
 func began(w *world.World) time.Time { return time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC) }
 
-// TestPromisedJobsAreNotChurned: newcomers, some with deadlines, come every 20 s or so. Under
-// "deadline" no promised job is moved while it rests; under the default policy, which lets
-// a job that comes take GPUs of one that rests too, few are. No promise breaks for that.
+// TestPromisedJobsAreNotChurned: newcomers, some with deadlines, arrive about every 20 s. With policy
+// "deadline" no admitted job is moved within its cooldown. With the default policy, in which a
+// newcomer may take GPUs of such a job, few are. No admitted job misses its deadline.
 func TestPromisedJobsAreNotChurned(t *testing.T) {
 	for name, share := range map[string]float64{"deadline": 0, "lookahead": 0.15} {
 		var all churn
@@ -127,8 +127,8 @@ func TestPromisedJobsAreNotChurned(t *testing.T) {
 	}
 }
 
-// TestFirstDeadlineIsKeptByGrowing: a job whose like was timed, and never seen to save, starts
-// on its minimum, is promised what it meets by growing only, and meets it.
+// TestFirstDeadlineIsKeptByGrowing: a job of a known model that never saved starts on its minimum, is
+// admitted with a deadline that it can meet only by growing, and meets it.
 func TestFirstDeadlineIsKeptByGrowing(t *testing.T) {
 	for _, name := range []string{"deadline", "lookahead"} {
 		w := world.New(world.Config{Fake: fake.Config{Seed: 7, Nodes: fake.Grid(1, 4)}})

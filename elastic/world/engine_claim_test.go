@@ -17,8 +17,8 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// owned is the shared file system as it is: every job's folder is there, with its
-// owner, before the job is.
+// owned is the shared file system as in reality: every job's folder exists, with its owner, before the
+// job does.
 type owned struct {
 	*world.Mailbox
 	uids map[string]uint32
@@ -31,7 +31,7 @@ func (o owned) Runner(token string, uid uint32) (checkpoint.Runner, bool, error)
 	return o.Mailbox.Runner(token, uid)
 }
 
-// tagged hands in a job with any comment.
+// tagged submits a job with a given comment.
 func tagged(t *testing.T, w *world.World, user, comment string, args ...string) slurm.JobID {
 	t.Helper()
 	id, _, err := w.User(user).Submit(context.Background(), slurm.Submission{
@@ -44,8 +44,8 @@ func tagged(t *testing.T, w *world.World, user, comment string, args ...string) 
 	return id
 }
 
-// Eve sees the folder of alice's job appear, and hands in a job with its name in the
-// comment before alice's own is there: alice's job runs all the same.
+// Eve sees the folder of alice's job appear, and submits a job with its name in the comment before
+// alice's job exists. Alice's job runs nevertheless.
 func TestTokenTakenBeforehand(t *testing.T) {
 	ctx := context.Background()
 	const token = "0123456789abcdef0123456789abcdef"
@@ -75,8 +75,8 @@ func TestTokenTakenBeforehand(t *testing.T) {
 	}
 }
 
-// Eve's jobs carry alice's token and orders of their own: not a word of alice's job is
-// written anew for them.
+// Eve's jobs have alice's token and directives of their own. The comment of alice's job is not rewritten
+// because of them.
 func TestTokenOfAnothersJobWithOrders(t *testing.T) {
 	ctx := context.Background()
 	w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{Seed: 7, Nodes: fake.Grid(1, 4)}})
@@ -93,8 +93,8 @@ func TestTokenOfAnothersJobWithOrders(t *testing.T) {
 	}
 }
 
-// Jobs that their user moves out of the partitions that sluice sizes are no gap in
-// Slurm's answer: however many there are, others' jobs go on.
+// Jobs that their user moves out of sluice's partitions do not count as missing from Slurm's answer:
+// however many there are, other users' jobs are not affected.
 func TestMovedOutOfSluicesPartitions(t *testing.T) {
 	ctx := context.Background()
 	w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{Seed: 7, Nodes: fake.Grid(1, 4)}})

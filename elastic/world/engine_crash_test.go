@@ -17,7 +17,7 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// crashed is what a boundary panics with: the process is gone at that point.
+// crashed is the panic value of a boundary: the process ends at that point.
 type crashed struct{ at string }
 
 // boundaries counts the daemon's effects and crashes before or after chosen ones.
@@ -67,8 +67,7 @@ func (c crashJournal) SaveJobs(ctx context.Context, r []journal.JobRecord) error
 	return c.b.cross("savejobs", func() error { return c.Memory.SaveJobs(ctx, r) })
 }
 
-// mortal is a daemon that dies at boundaries and is started again at once, with
-// nothing but its journal.
+// mortal is a daemon that dies at boundaries and is restarted at once, with nothing but its journal.
 type mortal struct {
 	t       *testing.T
 	w       *world.World
@@ -76,7 +75,7 @@ type mortal struct {
 	b       *boundaries
 	change  []func(*engine.Config)
 	now     *daemon
-	lives   []*daemon // all of them, the present one last
+	lives   []*daemon // one per start, the present one last
 	deaths  []string
 }
 
@@ -96,7 +95,7 @@ func (m *mortal) birth() {
 	m.lives = append(m.lives, m.now)
 }
 
-// log is what all its lives logged.
+// log returns the log of all its starts.
 func (m *mortal) log() string {
 	var b strings.Builder
 	for i, d := range m.lives {
@@ -125,8 +124,8 @@ func (m *mortal) Cycle(ctx context.Context, now time.Time) (wake time.Time, err 
 
 func (m *mortal) Stirred() bool { return m.now.Stirred() }
 
-// story is the scenario every crash is tried in: a job takes the cluster, a
-// second and a third arrive, an ordinary job wants GPUs, ends grow the rest.
+// story is the scenario in which every crash is tried: a job takes the cluster, a second and a third
+// arrive, an ordinary job wants GPUs, and ended jobs let the rest grow.
 func story(w *world.World) *[]*world.Trainer {
 	jobs := new([]*world.Trainer)
 	submit := func(user string, max int, total float64) {
@@ -139,8 +138,8 @@ func story(w *world.World) *[]*world.Trainer {
 	return jobs
 }
 
-// TestCrashAtEveryBoundary kills the daemon before and after every single effect
-// of a whole story and starts it again: all work is done, nothing twice.
+// TestCrashAtEveryBoundary kills the daemon before and after every single effect of the scenario and
+// restarts it: all work is done, and nothing twice.
 func TestCrashAtEveryBoundary(t *testing.T) {
 	total := crashRun(t, nil, false)
 	t.Logf("%d boundaries", total)
@@ -151,7 +150,7 @@ func TestCrashAtEveryBoundary(t *testing.T) {
 	}
 }
 
-// TestCrashDuringRecovery kills it again soon after it was started again.
+// TestCrashDuringRecovery kills the daemon again soon after its restart.
 func TestCrashDuringRecovery(t *testing.T) {
 	total := crashRun(t, nil, false)
 	stride := sampling()

@@ -13,12 +13,12 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// TestMemoryOfManyDays: an engine that lives for days, a job every few minutes, holds
-// what ended within the last day and no more: after five days as much as after two, and
-// for each of these jobs no more than perEnded.
+// TestMemoryOfManyDays: an engine that runs for days, with a job every few minutes, holds only jobs that
+// ended within the last day: after five days as much as after two, and for each of these jobs at
+// most perEnded.
 func TestMemoryOfManyDays(t *testing.T) {
 	const every = 8 * time.Minute
-	const perEnded = 12 << 10 // bytes: its record, and its places in the last two reports
+	const perEnded = 12 << 10 // bytes: its record and its entries in the last two reports
 	size := func(days int) (bytes int64, listed int) {
 		w := world.New(world.Config{Fake: fake.Config{Seed: 7, Nodes: fake.Grid(2, 4)}})
 		kept := new(journal.Memory)

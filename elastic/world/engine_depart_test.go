@@ -14,8 +14,8 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// TestDrainedNodeIsLeft: a job that answers requests leaves a drained node, saved, for GPUs
-// that are idle; one that finds none runs on, says why, and leaves when there are some.
+// TestDrainedNodeIsLeft: a job that answers requests saves and leaves a drained node if GPUs are idle
+// elsewhere. If there are none it continues, its reason says so, and it leaves when there are some.
 func TestDrainedNodeIsLeft(t *testing.T) {
 	w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{Seed: 3, Nodes: fake.Grid(2, 4)}})
 	d := boot(t, w, new(journal.Memory), "lookahead", func(c *engine.Config) { c.Period, c.Limiter = 10*time.Second, w.Client })
@@ -45,7 +45,7 @@ func TestDrainedNodeIsLeft(t *testing.T) {
 	if log := d.log.String(); !strings.Contains(log, from+" is draining (kernel update)") {
 		t.Errorf("the log does not say why:\n%s", log)
 	}
-	// Back, full, and drained where it is now.
+	// The node returns and is full; the job's present node is drained.
 	w.Slurm.NodeReturn(from)
 	w.Submit(world.Job{User: "bob", Spec: elastic.Spec{Min: 4, Max: 4, Total: 300}, Model: world.Perfect(10)})
 	d.drive(t, 2*time.Minute)
@@ -60,8 +60,8 @@ func TestDrainedNodeIsLeft(t *testing.T) {
 	}
 }
 
-// TestMaintenanceIsLeft: a job leaves its node before a maintenance reservation begins there,
-// and one that finds no room saves and waits.
+// TestMaintenanceIsLeft: a job leaves its node before a maintenance reservation begins there. If there
+// are no other GPUs it saves and waits.
 func TestMaintenanceIsLeft(t *testing.T) {
 	for _, room := range []bool{true, false} {
 		w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{Seed: 3, Nodes: fake.Grid(2, 4)}})
@@ -93,7 +93,7 @@ func TestMaintenanceIsLeft(t *testing.T) {
 	}
 }
 
-// lostBefore is the work of all runs but the last that no checkpoint has, in units.
+// lostBefore returns the unsaved work, in units, of all runs but the last.
 func lostBefore(j *world.Trainer) (units float64) {
 	runs := j.Runs()
 	for i := range len(runs) - 1 {

@@ -14,8 +14,8 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// enforced are limits that a Slurm enforces: of alice's GPUs together, of the memory of
-// one of bob's jobs, and of the GPU minutes carol's may come to.
+// enforced are limits that Slurm enforces: on alice's GPUs together, on the memory of each of bob's
+// jobs, and on carol's GPU minutes.
 func enforced(gpus int) slurm.Limits {
 	of := func(what string, n int) []slurm.Amount { return []slurm.Amount{{Of: what, N: n}} }
 	return slurm.Limits{Enforced: true, Associations: []slurm.Association{
@@ -26,9 +26,8 @@ func enforced(gpus int) slurm.Limits {
 	}}
 }
 
-// TestNoJobWaitsForALimit: on a Slurm that enforces limits every move of sluice ends on
-// its nodes. A job that a move took beyond a limit would wait with Slurm's reason; none
-// ever does, also when the limits change under way.
+// TestNoJobWaitsForALimit: on a Slurm that enforces limits every move ends on its target. A job that a
+// move took beyond a limit would wait with Slurm's reason. None does, even when limits change.
 func TestNoJobWaitsForALimit(t *testing.T) {
 	w := world.New(world.Config{Fake: fake.Config{Seed: 5, Nodes: fake.Grid(3, 4)}})
 	w.Slurm.SetLimits(enforced(5))

@@ -12,14 +12,14 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// TestOutagesAreAskedAboutSlowly: I7, a slurmctld that does not answer is asked less
-// and less often, however busy sluiced was, and again at once when it is back.
+// TestOutagesAreAskedAboutSlowly: I7, a slurmctld that does not answer is queried at growing intervals,
+// however busy sluiced was, and at the usual intervals once it answers.
 func TestOutagesAreAskedAboutSlowly(t *testing.T) {
 	w := world.New(world.Config{Fake: fake.Config{Seed: 7, Nodes: fake.Grid(3, 4)}})
 	began, asked := w.Now(), 0
 	m := newMortal(t, w, &boundaries{}, func(c *engine.Config) {
 		c.Slurm = dark{c.Slurm, func(query string) (bool, error) {
-			if at := w.Now().Sub(began); at < 124*time.Second || at > 64*time.Minute { // in the midst of a move
+			if at := w.Now().Sub(began); at < 124*time.Second || at > 64*time.Minute { // during a move
 				return false, nil
 			}
 			asked++
@@ -40,8 +40,8 @@ func TestOutagesAreAskedAboutSlowly(t *testing.T) {
 	}
 }
 
-// TestMissingJobsAreFewQuestions: I7, a list that lacks many jobs is not believed, and
-// not followed by a question for each of them.
+// TestMissingJobsAreFewQuestions: I7, a list that lacks many jobs is not used, and does not cause one
+// query for each of them.
 func TestMissingJobsAreFewQuestions(t *testing.T) {
 	w := world.New(world.Config{Fake: fake.Config{Seed: 7, Nodes: fake.Grid(10, 4)}})
 	began, asked, most, short := w.Now(), 0, 0, 0

@@ -12,8 +12,8 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// TestAFixedSizeIsNoMinimum: a script that asks for one number of GPUs is told that it has
-// it, and nothing of checkpoints, which would change nothing.
+// TestAFixedSizeIsNoMinimum: the reason of a job with a fixed size says so, and does not mention
+// checkpoints, which would change nothing.
 func TestAFixedSizeIsNoMinimum(t *testing.T) {
 	w := world.New(world.Config{Fake: fake.Config{Seed: 3, Nodes: fake.Grid(1, 4)}})
 	d := boot(t, w, new(journal.Memory), "lookahead", func(c *engine.Config) { c.Period, c.Proven = time.Second, false })

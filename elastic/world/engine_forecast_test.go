@@ -17,7 +17,7 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// foreseer asks before every cycle what it will do.
+// foreseer requests a forecast before every cycle.
 type foreseer struct {
 	*daemon
 	asked    func(engine.Forecast, time.Time)
@@ -30,27 +30,26 @@ func (f *foreseer) Cycle(ctx context.Context, now time.Time) (time.Time, error) 
 		f.asked(forecast, now)
 	}
 	wake, err := f.daemon.Cycle(ctx, now)
-	if after, _, again := f.Plan(now); ok && again && inPeace(before, after) {
+	if after, _, again := f.Plan(now); ok && again && unchanged(before, after) {
 		f.returned()
 	}
 	return wake, err
 }
 
-// inPeace reports whether two snapshots show the same, but for the passing of time.
-func inPeace(a, b elastic.Snapshot) bool {
+// unchanged reports whether two snapshots are the same apart from elapsed time.
+func unchanged(a, b elastic.Snapshot) bool {
 	return len(a.Demands) == len(b.Demands) && len(a.Tenants) == len(b.Tenants) && slices.EqualFunc(a.Jobs, b.Jobs, func(a, b elastic.Job) bool {
 		return a.ID == b.ID && a.Phase == b.Phase && a.Place.Equal(b.Place)
 	})
 }
 
-// TestPlanIsJudgedAtTheNextCycle: what a cycle in peace opens for a job that ran before, a
-// plan asked for a second earlier has said; and what only waited for a cooldown was named
-// before, with the end of that.
+// TestPlanIsJudgedAtTheNextCycle: a move that an undisturbed cycle opens for a job that ran before was in
+// the forecast 1 s earlier. A move that waited for a cooldown was forecast with the cooldown's end.
 func TestPlanIsJudgedAtTheNextCycle(t *testing.T) {
 	w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{Seed: 7, Nodes: fake.Grid(3, 4)}})
 	var opened, foretold []elastic.Intent
 	var due time.Time
-	later := map[elastic.JobID]time.Time{} // the ends of cooldowns that were named
+	later := map[elastic.JobID]time.Time{} // the ends of cooldowns in forecasts
 	resizes, postponed := 0, 0
 	d := boot(t, w, new(journal.Memory), "knapsack", func(c *engine.Config) {
 		c.Limits.Cooldown = 100 * time.Second
@@ -78,7 +77,7 @@ func TestPlanIsJudgedAtTheNextCycle(t *testing.T) {
 	f.returned = func() {
 		for _, in := range opened {
 			if !strings.HasPrefix(sentence(in.Cause), "resize") || !due.Equal(w.Now()) {
-				continue // a cycle that something woke sees what the plan did not
+				continue // an early cycle sees what the forecast could not
 			}
 			resizes++
 			if until, named := later[in.Job]; named && !until.After(w.Now()) {
@@ -102,15 +101,15 @@ func TestPlanIsJudgedAtTheNextCycle(t *testing.T) {
 	if err := w.Drive(context.Background(), f, time.Hour); err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%d resizes in peace, %d after a cooldown that was named", resizes, postponed)
+	t.Logf("%d resizes in undisturbed cycles, %d after a cooldown that was forecast", resizes, postponed)
 	if resizes == 0 || postponed == 0 {
 		t.Errorf("%d resizes, %d after a cooldown", resizes, postponed)
 	}
 }
 
-// TestPlansAreJudgedOnceALook: a plan costs as much as a decision, and whoever may look may
-// ask for it. So it is made once for each look and change of settings, and no more often than
-// once a second where the next cycle is late.
+// TestPlansAreJudgedOnceALook: a forecast costs as much as a decision, and any user may request it. It is
+// made once for each report and change of the configuration, and at most once a second if the next
+// cycle is late.
 func TestPlansAreJudgedOnceALook(t *testing.T) {
 	w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{Seed: 7, Nodes: fake.Grid(1, 4)}})
 	w.Submit(world.Job{User: "alice", Spec: elastic.Spec{Min: 1, Max: 4, Total: 600}})
@@ -132,7 +131,7 @@ func TestPlansAreJudgedOnceALook(t *testing.T) {
 		}
 		return decisions - was
 	}
-	if n := asks(w.Now()); n < 1 || n > 2 { // 2: one without cooldowns
+	if n := asks(w.Now()); n < 1 || n > 2 { // 2: a second one without cooldowns
 		t.Errorf("50 questions cost %d decisions", n)
 	}
 	if n := asks(w.Now()); n != 0 {

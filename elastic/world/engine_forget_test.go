@@ -16,8 +16,7 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// forgetting is a client whose slurmctld is killed right after the n-th release, which it
-// had not saved.
+// forgetting is a client whose slurmctld is killed right after the n-th release, before it saved it.
 type forgetting struct {
 	slurm.Client
 	world *world.World
@@ -36,7 +35,7 @@ func (f forgetting) Release(ctx context.Context, id slurm.JobID) error {
 	return err
 }
 
-// RequeueHold is forgotten likewise, as if it were the n-th release.
+// RequeueHold is lost in the same way, as if it were the n-th release.
 func (f forgetting) RequeueHold(ctx context.Context, id slurm.JobID) error {
 	if *f.n != stopIsNext {
 		return f.Client.RequeueHold(ctx, id)
@@ -48,14 +47,13 @@ func (f forgetting) RequeueHold(ctx context.Context, id slurm.JobID) error {
 	return err
 }
 
-// stopIsNext says that the next stop is forgotten, and no release.
+// stopIsNext makes the next stop be lost, and no release.
 const stopIsNext = 1000
 
-// waits is the same with commands that wait for slurmctld by themselves, as Slurm's do for
-// a backup to take over.
+// waits is the same with commands that wait for slurmctld, as Slurm's do while a backup takes over.
 type waits struct {
 	forgetting
-	looks *int // the release is forgotten right before so many looks; 0 = at once
+	looks *int // the release is lost right before so many observations; 0 = at once
 }
 
 func (f waits) Release(ctx context.Context, id slurm.JobID) error {
@@ -82,13 +80,12 @@ func (f waits) Jobs(ctx context.Context) ([]slurm.Job, error) {
 	}
 }
 
-// oneDay is a fault that no test lives to see: it tells the checks that this slurmctld may
-// count restarts anew.
+// oneDay is an injected fault after the end of every test. It tells Check that this slurmctld may reuse
+// restart counts.
 var oneDay = fake.MustParse("at 24h0m0s: forget 1s")
 
-// TestReleaseForgotten: slurmctld is killed right after it released a job, and comes back
-// with the job held. Nobody but sluice held it: it is started again, and not left waiting
-// for its user.
+// TestReleaseForgotten: slurmctld is killed right after it released a job, and restarts with the job
+// held. Since only sluice held it, the job is started and does not wait for its user.
 func TestReleaseForgotten(t *testing.T) {
 	for i, what := range []string{"its start", "its resize", "its start, and commands wait", "its resize, and commands wait",
 		"its start, once it was seen, and commands wait", "its resize, once it was seen, and commands wait"} {
@@ -118,9 +115,9 @@ func TestReleaseForgotten(t *testing.T) {
 	}
 }
 
-// TestStopForgotten: slurmctld is killed right after it stopped a job for its move. The job,
-// whose script ended by the stop's signal, is called failed by one that knows of no stop: it
-// is brought back, and trains on from the checkpoint that it made for the move.
+// TestStopForgotten: slurmctld is killed right after it stopped a job for its move. The restarted
+// slurmctld does not know of the stop and marks the job, whose script the stop's signal ended, as
+// failed. The job is requeued and resumes from the checkpoint of the move.
 func TestStopForgotten(t *testing.T) {
 	for _, kind := range []string{"fails", "fails, and commands wait"} {
 		t.Run(kind, func(t *testing.T) {

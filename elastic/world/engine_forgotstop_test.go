@@ -15,8 +15,8 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// amnesic is a client whose slurmctld saved its state right before the next stop, and is
-// killed right after the release that follows.
+// amnesic is a client whose slurmctld saves its state right before the next stop, and is killed right
+// after the following release.
 type amnesic struct {
 	slurm.Client
 	world *world.World
@@ -41,9 +41,9 @@ func (a *amnesic) Release(ctx context.Context, id slurm.JobID) error {
 	return err
 }
 
-// TestStopLongForgotten: slurmctld forgets that it stopped a job which had just begun, shows it
-// running, and does not ask the node for half an hour. It is stopped again, and trains on from
-// the checkpoint that the move had made.
+// TestStopLongForgotten: slurmctld loses the stop of a job that had just begun, shows it running, and
+// does not query the node for half an hour. The job is stopped again, and resumes from the
+// checkpoint of the move.
 func TestStopLongForgotten(t *testing.T) {
 	w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{Seed: 7, Nodes: fake.Grid(2, 4), Faults: oneDay}})
 	armed := false
@@ -57,7 +57,7 @@ func TestStopLongForgotten(t *testing.T) {
 	d.drive(t, 5*time.Minute)
 	got, log := d.of(t, job), d.log.String()
 	if !strings.Contains(log, "Slurm forgot that it was stopped") {
-		t.Fatalf("nobody noticed: %s, %s\n%s", got.Job.Phase, sentence(got.Why), log)
+		t.Fatalf("the lost stop was not noticed: %s, %s\n%s", got.Job.Phase, sentence(got.Why), log)
 	}
 	if runs := job.Runs(); got.Job.Phase != elastic.Running || got.Job.GPUs() != 2 || len(runs) != 2 || got.Job.Resumed == "" {
 		t.Errorf("%s on %d GPUs after %d runs, resumed from %q\n%s", got.Job.Phase, got.Job.GPUs(), len(runs), got.Job.Resumed, log)
@@ -67,8 +67,8 @@ func TestStopLongForgotten(t *testing.T) {
 	}
 }
 
-// TestStopForgottenMeanwhile: slurmctld is killed right after it stopped a job for its move, and
-// sluiced with it. By the time sluiced is back the job has been called failed for minutes.
+// TestStopForgottenMeanwhile: slurmctld is killed right after it stopped a job for its move, and sluiced
+// too. When sluiced restarts the job has been marked failed for minutes.
 func TestStopForgottenMeanwhile(t *testing.T) {
 	n := stopIsNext
 	w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{Seed: 7, Nodes: fake.Grid(2, 4), Faults: oneDay}})

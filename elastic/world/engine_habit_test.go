@@ -11,10 +11,9 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// TestHabitMovesAtItsOwnCheckpoints: a program that saves every ten minutes by its own
-// habit, far more than the site's grace, is not asked before it has shown a
-// checkpoint, is not thought deaf for taking its time, and grows with next to no
-// work done twice: it trains on until its next checkpoint is there.
+// TestHabitMovesAtItsOwnCheckpoints: a program that saves on its own every 10 min, far more than the
+// site's grace period, is not asked before its first checkpoint, does not count as deaf, and grows
+// with almost no work done twice, since it continues until its next checkpoint.
 func TestHabitMovesAtItsOwnCheckpoints(t *testing.T) {
 	w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{Seed: 4, Nodes: fake.Grid(1, 4)}})
 	d := boot(t, w, new(journal.Memory), "lookahead")

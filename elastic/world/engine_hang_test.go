@@ -15,9 +15,8 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// TestReadThatNeverReturns: reads of one user's folders block for ever, as those of a kernel
-// whose NFS server is gone. Every cycle ends soon, and all others' jobs start, grow and give
-// back as ever.
+// TestReadThatNeverReturns: reads of one user's folders block forever, as if the NFS server is down. Every
+// cycle still ends soon, and other users' jobs start, grow and shrink as usual.
 func TestReadThatNeverReturns(t *testing.T) {
 	w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{Seed: 1, Nodes: fake.Grid(4, 4)}})
 	d := boot(t, w, new(journal.Memory), "knapsack", func(c *engine.Config) {

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// nodeAsker counts how often Slurm is asked for the nodes.
+// nodeAsker counts queries for nodes.
 type nodeAsker struct {
 	slurm.Client
 	asked int
@@ -24,8 +24,8 @@ func (n *nodeAsker) Nodes(ctx context.Context) ([]slurm.Node, error) {
 	return n.Client.Nodes(ctx)
 }
 
-// TestWhatHappenedIsLookedAt: in peace every second look does without asking for the nodes,
-// but the one after something happened, as a node that is drained, does not.
+// TestWhatHappenedIsLookedAt: while nothing changes every second cycle does not query the nodes. A cycle
+// after a notification, for example of a drained node, always does.
 func TestWhatHappenedIsLookedAt(t *testing.T) {
 	w := world.New(world.Config{Fake: fake.Config{Seed: 3, Nodes: fake.Grid(2, 4)}})
 	var slurm *nodeAsker
@@ -44,7 +44,7 @@ func TestWhatHappenedIsLookedAt(t *testing.T) {
 		return slurm.asked - before
 	}
 	if first, second := look(), look(); first+second != 1 {
-		t.Errorf("two looks in peace asked for the nodes %d times", first+second)
+		t.Errorf("two undisturbed cycles queried the nodes %d times", first+second)
 	}
 	for range 3 {
 		d.Happened()

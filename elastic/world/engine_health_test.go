@@ -20,7 +20,7 @@ import (
 
 func healthy(c *engine.Config) { c.Health = elastic.HealthRules{Exclude: time.Hour, PerUser: 1} }
 
-// drive lets so much time pass.
+// drive runs the daemon for a time.
 func (d *daemon) drive(t *testing.T, span time.Duration) {
 	t.Helper()
 	if err := d.w.Drive(context.Background(), d, span); err != nil {
@@ -31,7 +31,7 @@ func (d *daemon) drive(t *testing.T, span time.Duration) {
 	}
 }
 
-// node is what the daemon shows of a node.
+// node returns a node from the daemon's report.
 func (d *daemon) node(t *testing.T, name string) (usable bool, why string) {
 	t.Helper()
 	for _, n := range d.Report().Nodes {
@@ -54,10 +54,9 @@ func (d *daemon) of(t *testing.T, j *world.Trainer) publish.JobReport {
 	return publish.JobReport{Job: &elastic.Job{}}
 }
 
-// TestUnfitGPUKeepsItsNodeOut tells the story of a GPU that goes bad under a job while
-// the rest of the cluster is busy: the job stays, nobody else is placed there,
-// everybody is told why, and it ends when the operator says so, or an hour after the
-// last word.
+// TestUnfitGPUKeepsItsNodeOut: a GPU becomes unfit under a job while the rest of the cluster is busy. The
+// job stays, no other job is placed on the node, users see why, and that ends when the operator
+// trusts the node, or an hour after the last complaint.
 func TestUnfitGPUKeepsItsNodeOut(t *testing.T) {
 	w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{Seed: 3, Nodes: fake.Grid(2, 4)}})
 	d := boot(t, w, new(journal.Memory), "lookahead", healthy)
@@ -76,7 +75,7 @@ func TestUnfitGPUKeepsItsNodeOut(t *testing.T) {
 		t.Errorf("%s: usable %v, %q", sick, usable, why)
 	}
 	if p := strings.Join(d.of(t, first).Problems, "\n"); !strings.Contains(p, "GPU 0 (GPU-"+sick+"-0) on "+sick+" is unfit") {
-		t.Errorf("alice is told %q", p)
+		t.Errorf("shown to alice: %q", p)
 	}
 	if why := sentence(d.of(t, first).Why); !strings.Contains(why, "nothing new is started on "+sick+": UNFIT") {
 		t.Errorf("the job on it: %s", why)
@@ -90,7 +89,7 @@ func TestUnfitGPUKeepsItsNodeOut(t *testing.T) {
 	if jr := d.of(t, third); jr.Job.GPUs() > 0 || jr.Why == nil {
 		t.Errorf("the third has %v: %s", jr.Job.Place, sentence(jr.Why))
 	}
-	// The operator looked at it.
+	// The operator trusts the node.
 	if err := d.Trust(t.Context(), "n9", w.Now()); !errors.Is(err, engine.ErrNoNode) {
 		t.Error(err)
 	}
@@ -112,8 +111,8 @@ func TestUnfitGPUKeepsItsNodeOut(t *testing.T) {
 	}
 }
 
-// TestAJobLeavesAnUnfitGPU: as soon as others are idle, at the size it has, once, and
-// with all that it did. A job on the fit GPUs of the node stays there.
+// TestAJobLeavesAnUnfitGPU: a job on an unfit GPU migrates once, at its size and without lost work, as
+// soon as other GPUs are idle. A job on the fit GPUs of the node stays there.
 func TestAJobLeavesAnUnfitGPU(t *testing.T) {
 	for _, policy := range []string{"lookahead", "knapsack", "afs"} {
 		w := world.New(world.Config{Fake: fake.Config{Seed: 3, Nodes: fake.Grid(2, 4)}})
@@ -141,8 +140,7 @@ func TestAJobLeavesAnUnfitGPU(t *testing.T) {
 	}
 }
 
-// TestUnfitWordsRunOut: nothing is said any more, and an hour later the node is
-// used again.
+// TestUnfitWordsRunOut: an hour after the last complaint the node is used again.
 func TestUnfitWordsRunOut(t *testing.T) {
 	w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{Seed: 3, Nodes: fake.Grid(1, 4)}})
 	d := boot(t, w, new(journal.Memory), "lookahead", healthy)
@@ -161,9 +159,8 @@ func TestUnfitWordsRunOut(t *testing.T) {
 	}
 }
 
-// TestARestartForgetsNothingOfGPUs: the daemon is started again twice, and neither
-// places a job where one has just died, nor keeps out a node that is trusted although
-// a job there goes on complaining.
+// TestARestartForgetsNothingOfGPUs: after restarts the daemon neither places a job on a GPU on which one
+// has just failed, nor excludes a trusted node on which the same job still complains.
 func TestARestartForgetsNothingOfGPUs(t *testing.T) {
 	w := world.New(world.Config{Fake: fake.Config{Seed: 3, Nodes: fake.Grid(1, 4)}})
 	kept := new(journal.Memory)
@@ -188,7 +185,7 @@ func TestARestartForgetsNothingOfGPUs(t *testing.T) {
 	if err := d.Trust(t.Context(), "gpu1", w.Now()); err != nil {
 		t.Fatal(err)
 	}
-	d.drive(t, 10*time.Minute) // bob's is placed, and complains: another job
+	d.drive(t, 10*time.Minute) // bob's job is placed there and complains: a complaint of another job
 	if err := d.Trust(t.Context(), "gpu1", w.Now()); err != nil {
 		t.Fatal(err)
 	}
@@ -200,8 +197,7 @@ func TestARestartForgetsNothingOfGPUs(t *testing.T) {
 	}
 }
 
-// TestAGPUThatKillsItsJob: the last word of a job counts, for it tells what it died
-// of.
+// TestAGPUThatKillsItsJob: the last report of a job that failed counts.
 func TestAGPUThatKillsItsJob(t *testing.T) {
 	w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{Seed: 3, Nodes: fake.Grid(2, 4)}})
 	d := boot(t, w, new(journal.Memory), "lookahead", healthy)
@@ -221,8 +217,7 @@ func TestAGPUThatKillsItsJob(t *testing.T) {
 	}
 }
 
-// TestALiarTakesOneNode: a user whose every job says that its GPUs are unfit keeps
-// one node from the others.
+// TestALiarTakesOneNode: a user whose jobs all report their GPUs as unfit can exclude at most one node.
 func TestALiarTakesOneNode(t *testing.T) {
 	w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{Seed: 5, Nodes: fake.Grid(4, 2)}})
 	d := boot(t, w, new(journal.Memory), "lookahead", healthy)
@@ -246,9 +241,8 @@ func TestALiarTakesOneNode(t *testing.T) {
 	}
 }
 
-// TestIdleGPUsDrawNoMore: of two jobs of which all that was measured is the same,
-// GPUs that come free go to the one that keeps its own busy; which one that is makes
-// the difference, and nothing does where it is not known.
+// TestIdleGPUsDrawNoMore: of two jobs with the same measured speeds, the one that keeps its GPUs busy gets
+// GPUs that become free. If utilisation is not known, it makes no difference.
 func TestIdleGPUsDrawNoMore(t *testing.T) {
 	for _, lazy := range []string{"alice", "carol", ""} {
 		w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{Seed: 3, Nodes: fake.Grid(1, 8)}})
@@ -262,7 +256,7 @@ func TestIdleGPUsDrawNoMore(t *testing.T) {
 			return 0.875
 		}
 		d := boot(t, w, new(journal.Memory), "lookahead", healthy)
-		// Another has the rest of the node until both have settled.
+		// Another job has the rest of the node until both have settled.
 		alice := w.Submit(world.Job{User: "alice", Spec: elastic.Spec{Min: 2, Max: 6, Total: 1000}})
 		carol := w.Submit(world.Job{User: "carol", Spec: elastic.Spec{Min: 2, Max: 6, Total: 1000}})
 		w.Submit(world.Job{User: "bob", Spec: elastic.Spec{Min: 4, Max: 4, Total: 100}})
@@ -277,8 +271,8 @@ func TestIdleGPUsDrawNoMore(t *testing.T) {
 	}
 }
 
-// TestSlicesAreOfAFixedNumber: a job that finds itself on MIG slices keeps as many,
-// whatever else is free, and is told why.
+// TestSlicesAreOfAFixedNumber: a job on MIG slices keeps its number of them, whatever is free, and its
+// reason says so.
 func TestSlicesAreOfAFixedNumber(t *testing.T) {
 	for _, policy := range []string{"lookahead", "knapsack", "afs", "srpt"} {
 		w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{Seed: 3, Nodes: fake.Grid(1, 7)}})

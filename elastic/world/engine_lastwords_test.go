@@ -14,10 +14,10 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// dying is a mailbox whose runners say last words.
+// dying is a mailbox whose runners report why their scripts failed.
 type dying struct{ observe.Mailbox }
 
-// Runner reads the runner's word, as if the script had just died.
+// Runner reads the runner's status as if the script had just failed.
 func (d dying) RunnerNow(token string, uid uint32) (checkpoint.Runner, bool, error) {
 	return d.Runner(token, uid)
 }
@@ -28,8 +28,8 @@ func (d dying) Runner(token string, uid uint32) (checkpoint.Runner, bool, error)
 	return r, ok, err
 }
 
-// TestLastWordsOutliveTheJob: they are reported once the job has ended, and by a
-// daemon that was started only then.
+// TestLastWordsOutliveTheJob: the explanation is reported after the job has ended, also by a daemon that
+// starts only then.
 func TestLastWordsOutliveTheJob(t *testing.T) {
 	w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{Seed: 3, Nodes: fake.Grid(1, 4)}})
 	memory := new(journal.Memory)
@@ -54,8 +54,8 @@ func TestLastWordsOutliveTheJob(t *testing.T) {
 	}
 }
 
-// TestEndedJobsSayHow: an ended job says how it ended, not what it last waited for, and
-// its history has its run however short that was.
+// TestEndedJobsSayHow: an ended job's report says how it ended, not what it last waited for, and its
+// history has its run however short that was.
 func TestEndedJobsSayHow(t *testing.T) {
 	w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{Seed: 3, Nodes: fake.Grid(2, 4)}})
 	memory := new(journal.Memory)

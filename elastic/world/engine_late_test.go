@@ -16,7 +16,7 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// perishing is a client whose daemon dies at its first look after its first stop.
+// perishing is a client whose daemon dies at its first observation after its first stop.
 type perishing struct {
 	slurm.Client
 	stopped, died *bool
@@ -35,9 +35,9 @@ func (p perishing) Jobs(ctx context.Context) ([]slurm.Job, error) {
 	return p.Client.Jobs(ctx)
 }
 
-// TestKilledAfterAStopThatComesLate: slurmctld answers a stop too late and carries it out
-// seconds later, and sluiced dies in between. The next one does not ask again at once:
-// the job is stopped once, not a second time in the run that follows.
+// TestKilledAfterAStopThatComesLate: slurmctld does not answer a stop in time and carries it out seconds
+// later, and sluiced dies in between. The next daemon does not repeat the stop at once: the
+// job is stopped once, and not again in its next run.
 func TestKilledAfterAStopThatComesLate(t *testing.T) {
 	w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{
 		Seed: 7, Nodes: fake.Grid(1, 4), Faults: fake.MustParse("scontrol requeuehold #1: late 8s"),
@@ -60,7 +60,7 @@ func TestKilledAfterAStopThatComesLate(t *testing.T) {
 	}
 }
 
-// struck is a client that loses the job's node in the moment of the first stop.
+// struck is a client that loses the job's node at the first stop.
 type struck struct {
 	slurm.Client
 	lose func()
@@ -71,9 +71,9 @@ func (s struck) RequeueHold(ctx context.Context, id slurm.JobID) error {
 	return s.Client.RequeueHold(ctx, id)
 }
 
-// TestLateStopAndALostNode: slurmctld does not answer a stop, which it carries out seconds
-// later; meanwhile the job's node is lost, so that the job is pending by that. It is not
-// started before the stop has come or has gone under.
+// TestLateStopAndALostNode: slurmctld does not answer a stop and carries it out seconds later. Meanwhile
+// the job's node is lost, and the job is pending because of that. It is not started before the
+// stop was carried out or can no longer be.
 func TestLateStopAndALostNode(t *testing.T) {
 	w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{
 		Seed: 7, Nodes: fake.Grid(2, 4), Faults: fake.MustParse("scontrol requeuehold #1: late 8s"),
@@ -99,7 +99,7 @@ func TestLateStopAndALostNode(t *testing.T) {
 	}
 }
 
-// leaving is a client that drains a node when a job is released to it.
+// leaving is a client that drains a node when a job is released for it.
 type leaving struct {
 	slurm.Client
 	drain func()
@@ -110,9 +110,9 @@ func (l leaving) Release(ctx context.Context, id slurm.JobID) error {
 	return l.Client.Release(ctx, id)
 }
 
-// TestLateHold: a job was released to a node that is drained in that moment, and held
-// again; slurmctld does not answer, and holds it seconds later. It is not started before
-// that has come: it would be taken for its user's hold, and the job wait for that user.
+// TestLateHold: a job is released for a node that is drained at that time, and held again. slurmctld does
+// not answer the hold and carries it out seconds later. The job is not started before that,
+// because a late hold would look like its user's, and the job would wait for the user.
 func TestLateHold(t *testing.T) {
 	for _, late := range []string{"1200ms", "8s"} {
 		t.Run(late, func(t *testing.T) { lateHold(t, late) })
@@ -143,7 +143,7 @@ func lateHold(t *testing.T, late string) {
 	}
 }
 
-// holding is a client whose daemon dies in its first hold that is not answered.
+// holding is a client whose daemon dies in its first hold without an answer.
 type holding struct {
 	slurm.Client
 	died *bool
@@ -158,9 +158,8 @@ func (h holding) Hold(ctx context.Context, id slurm.JobID) error {
 	return err
 }
 
-// TestKilledInAHoldThatComesLate: as TestLateHold, and sluiced is killed before it can note
-// anything. The next one does not start the job before the hold has come that it knows
-// nothing of.
+// TestKilledInAHoldThatComesLate: as TestLateHold, and sluiced is killed before it records anything. The
+// next daemon does not know of the hold, and does not start the job before it is carried out.
 func TestKilledInAHoldThatComesLate(t *testing.T) {
 	for _, late := range []string{"2100ms", "2500ms", "3s", "4s", "8s"} {
 		t.Run(late, func(t *testing.T) { killedInLateHold(t, late) })

@@ -15,7 +15,7 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// half is the adversary that says steadily that it is half as long as it is.
+// half is the adversary that always claims half of its length.
 func half(t *testing.T) adversary {
 	t.Helper()
 	i := slices.IndexFunc(adversaries, func(a adversary) bool { return a.name == steadyHalf })
@@ -25,7 +25,7 @@ func half(t *testing.T) adversary {
 	return adversaries[i]
 }
 
-// stretchOf is what is expected of a job, as the last report has it.
+// stretchOf returns a job's Stretch from the last report.
 func stretchOf(t *testing.T, d *daemon, tr *world.Trainer) elastic.Stretch {
 	t.Helper()
 	for _, jr := range d.Engine.Report().Jobs {
@@ -37,9 +37,9 @@ func stretchOf(t *testing.T, d *daemon, tr *world.Trainer) elastic.Stretch {
 	return elastic.Stretch{}
 }
 
-// TestLengthsAreLearned: of a user whose jobs train on to twice what they declared, twice
-// as much is expected, also after sluiced started again; of one whose jobs take what they
-// declared, or stop early, nothing is.
+// TestLengthsAreLearned: if a user's jobs take twice their declared work, later jobs are expected to do
+// so too, also after a restart of sluiced. If jobs take what they declared, or stop early, nothing
+// is learned.
 func TestLengthsAreLearned(t *testing.T) {
 	w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{Seed: 1, Nodes: fake.Grid(3, 4)}})
 	kept, lies := new(journal.Memory), half(t)
@@ -92,16 +92,16 @@ func TestLengthsAreLearned(t *testing.T) {
 	}
 }
 
-// TestSteadyHalf: who says steadily that jobs are half as long gains little by the first
-// job, and nothing once earlier ones ended so. Scenes are those in which it gained most
-// while a job past its declared end counted as almost done.
+// TestSteadyHalf: a user whose jobs always claim half of their length gains little with the first job,
+// and nothing once earlier jobs have ended. The scenes are those in which the gain was largest
+// while a job beyond its declared total still counted as almost done.
 func TestSteadyHalf(t *testing.T) {
 	a, first, known := half(t), new(gains), new(gains)
 	mine := func(job int) bool { return job%3 == 0 } // ada's
 	for n := range liars(t, 6) {
 		s := drawScene(uint64(21 + n))
 		honestly := new(journal.Memory)
-		honest := s.playOn(t, honestly, "lookahead", a, nobody)
+		honest := s.playOn(t, honestly, "lookahead", a, allHonest)
 		first.add(honest, s.play(t, "lookahead", a, oneLies(s)), s.theLiar())
 		lying := s.playOn(t, pastOf(t, honestly, "ada"), "lookahead", a, mine)
 		for k := range s.jobs {
@@ -118,8 +118,7 @@ func TestSteadyHalf(t *testing.T) {
 	}
 }
 
-// pastOf is a journal that knows of a user's ended jobs that they took twice what they had
-// declared.
+// pastOf returns a journal with a user's ended jobs that took twice their declared work.
 func pastOf(t *testing.T, from *journal.Memory, user string) *journal.Memory {
 	t.Helper()
 	all, err := from.Jobs(context.Background(), time.Time{})

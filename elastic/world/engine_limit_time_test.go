@@ -15,9 +15,9 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// TestSavesBeforeItsTimeLimit: F14, a job that Slurm ends at its time limit saved shortly
-// before, wherever in a cycle the limit falls; how shortly, once it is known what a save
-// takes. It is asked a few times at most and never stopped for it.
+// TestSavesBeforeItsTimeLimit: F14, a job that Slurm ends at its time limit has saved shortly before,
+// wherever in a cycle the limit falls, and more shortly once the duration of a save is known. It is
+// asked only a few times and never stopped for it.
 func TestSavesBeforeItsTimeLimit(t *testing.T) {
 	const limit = 30 * time.Minute
 	for _, period := range []time.Duration{time.Second, 30 * time.Second} {
@@ -33,7 +33,7 @@ func TestSavesBeforeItsTimeLimit(t *testing.T) {
 			if len(runs) != 1 || j.State() != slurm.Timeout {
 				t.Fatalf("period %s, at %s: %d runs, %s\n%s", period, at, len(runs), j.State(), d.log.String())
 			}
-			lost := runs[0].Done - runs[0].Saved // units of a quarter of a second
+			lost := runs[0].Done - runs[0].Saved // units take 0.25 s each
 			if most := 4 * (2*period + 45*time.Second).Seconds(); lost > most {
 				t.Errorf("period %s, at %s: %.0f s of work lost at the limit, want %.0f at most\n%s", period, at, lost/4, most/4, d.log.String())
 			}
@@ -47,8 +47,8 @@ func TestSavesBeforeItsTimeLimit(t *testing.T) {
 	}
 }
 
-// TestAShortLimitGoesOn: the moment at which a job of a minute has to save falls between two
-// looks, wherever it begins.
+// TestAShortLimitGoesOn: for a job of one minute the time to save falls between two cycles, wherever the
+// job begins.
 func TestAShortLimitGoesOn(t *testing.T) {
 	for at := time.Duration(0); at < 30*time.Second; at += 5 * time.Second {
 		w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{Seed: 5, Nodes: fake.Grid(1, 4)}})
@@ -64,9 +64,8 @@ func TestAShortLimitGoesOn(t *testing.T) {
 	}
 }
 
-// TestGoesOnAfterItsTimeLimit: a job that brings its work further is started again with
-// its whole limit before it, and loses nothing; one that its user holds, or that may not
-// go on, is ended as Slurm ends jobs.
+// TestGoesOnAfterItsTimeLimit: a job that makes progress is requeued with a new time limit and loses
+// nothing. A job that its user holds, or with --on-timeout=end, is ended by Slurm.
 func TestGoesOnAfterItsTimeLimit(t *testing.T) {
 	const limit = 20 * time.Minute
 	for name, want := range map[string]struct {
@@ -97,8 +96,8 @@ func TestGoesOnAfterItsTimeLimit(t *testing.T) {
 	}
 }
 
-// TestSavesBeforeItsReservationEnds: Slurm ends what runs in a reservation with it, however
-// long the job's own limit is, or without one.
+// TestSavesBeforeItsReservationEnds: Slurm ends jobs at the end of their reservation, whatever their own
+// time limit.
 func TestSavesBeforeItsReservationEnds(t *testing.T) {
 	const lasts = 30 * time.Minute
 	for _, limit := range []time.Duration{0, 3 * time.Hour} {
@@ -123,9 +122,9 @@ func TestSavesBeforeItsReservationEnds(t *testing.T) {
 	}
 }
 
-// TestWhoIsNotAskedAtItsLimit: a job that has no limit, one that never showed that it
-// answers, and one that saves by a habit of its own.
-func TestWhoIsNotAskedAtItsLimit(t *testing.T) {
+// TestNotAskedAtItsLimit: a job without a time limit, one that never answered a request, and one that
+// saves on its own are not asked to save.
+func TestNotAskedAtItsLimit(t *testing.T) {
 	for name, job := range map[string]world.Job{
 		"no limit": {},
 		"silent":   {Limit: 20 * time.Minute, Behaviour: world.Behaviour{Silent: true}},
@@ -148,8 +147,8 @@ func TestWhoIsNotAskedAtItsLimit(t *testing.T) {
 	}
 }
 
-// TestHeldJobSavesBeforeItsLimit: neither its user's hold nor a drained node stands
-// against a save, and a job that cannot save is not asked without end.
+// TestHeldJobSavesBeforeItsLimit: neither its user's hold nor a drained node prevents a save, and a job
+// that cannot save is asked a limited number of times.
 func TestHeldJobSavesBeforeItsLimit(t *testing.T) {
 	for _, stuck := range []bool{false, true} {
 		t.Run(fmt.Sprint("stuck ", stuck), func(t *testing.T) {

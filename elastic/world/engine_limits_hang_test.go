@@ -17,7 +17,7 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// hungLimiter tells a site's limits, but while gate is there it never answers.
+// hungLimiter returns a site's limits, but never returns while gate is set.
 type hungLimiter struct {
 	mu     sync.Mutex
 	gate   chan struct{}
@@ -34,7 +34,7 @@ func (h *hungLimiter) Limits(context.Context) (slurm.Limits, error) {
 	return l, nil
 }
 
-// hangs has it never answer, until goes is called.
+// hangs makes it never return, until goes is called.
 func (h *hungLimiter) hangs() (goes func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -48,10 +48,9 @@ func (h *hungLimiter) hangs() (goes func()) {
 	}
 }
 
-// TestLimitsThatNeverCome: Slurm is asked for the site's limits and never answers. No cycle
-// waits for it for longer than 2 s, moves under way end, and no new one is opened until it
-// counts as failed, which is said once; then the limits known stand. Those that come at last
-// are kept.
+// TestLimitsThatNeverCome: Slurm never answers the query for limits. No cycle waits longer than 2 s for
+// it, open moves end, and no new move is opened until the query counts as failed, which is logged
+// once. Then the known limits apply. A late answer is used.
 func TestLimitsThatNeverCome(t *testing.T) {
 	w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{Seed: 3, Nodes: fake.Grid(2, 4)}})
 	site := &hungLimiter{limits: groupOf(3)}
@@ -67,7 +66,7 @@ func TestLimitsThatNeverCome(t *testing.T) {
 	goes := site.hangs()
 	d.log.Reset()
 	began := time.Now()
-	d.drive(t, time.Minute) // so that it is asked
+	d.drive(t, time.Minute) // until the next query
 	d.pin(t, job, 2)
 	d.drive(t, 20*time.Second)
 	if log := d.log.String(); strings.Contains(log, " open:") || strings.Count(log, "no move is opened now") != 1 {

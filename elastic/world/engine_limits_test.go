@@ -17,7 +17,7 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// limiter tells a site's limits, or that it cannot.
+// limiter returns a site's limits or an error.
 type limiter struct {
 	limits slurm.Limits
 	err    error
@@ -37,7 +37,7 @@ func groupOf(n int) slurm.Limits {
 	}
 }
 
-// whys lists what explain says of the jobs that live.
+// whys returns the reasons of live jobs, as explain shows them.
 func whys(d *daemon) string {
 	var b strings.Builder
 	for _, j := range d.Report().Jobs {
@@ -48,9 +48,8 @@ func whys(d *daemon) string {
 	return b.String()
 }
 
-// TestLimitsAreExplained tells a story of limits that change, and what explain says
-// meanwhile. At no moment do the jobs have more than the limit, but for one that is
-// lowered below what runs. Read the diff before -update.
+// TestLimitsAreExplained records what explain shows while limits change. The jobs never have more than
+// the limit, except when it is lowered below what runs. Read the diff before -update.
 func TestLimitsAreExplained(t *testing.T) {
 	w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{Seed: 3, Nodes: fake.Grid(2, 4)}})
 	site := &limiter{limits: groupOf(5), err: errors.New("slurmdbd does not answer")}

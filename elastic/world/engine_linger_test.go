@@ -15,8 +15,8 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// unlucky loses the node of a job in the moment in which the job is stopped for its
-// move, and may lose the daemon in the middle of what mends that.
+// unlucky loses the node of a job just as the job is stopped for its move, and may kill the daemon
+// during the repair.
 type unlucky struct {
 	slurm.Client
 	lose func()
@@ -35,9 +35,9 @@ func (u unlucky) Clear(ctx context.Context, id slurm.JobID) error {
 	return u.Client.Clear(ctx, id)
 }
 
-// lingering plays a job that shrinks for another on its node, is requeued by its user, or
-// shrinks at his order while another node is idle, and loses its node while it is cleaned
-// away, on a Slurm that then goes on counting it there.
+// lingering plays a job that shrinks for another on its node, is requeued by its user, or shrinks at
+// the user's request while another node is idle. It loses its node while it is completing, on a
+// release of Slurm that continues to count it there.
 func lingering(t *testing.T, way int, away time.Duration, kill []int, after, half bool) (total int, log string) {
 	t.Helper()
 	b := &boundaries{after: after, kill: map[int]bool{}}
@@ -95,8 +95,8 @@ func lingering(t *testing.T, way int, away time.Duration, kill []int, after, hal
 	return b.n, m.log()
 }
 
-// TestNodeLostWhileCleanedAway: Slurm is made to forget where the job was, before the job
-// is started anew, and that is told; wherever sluiced dies meanwhile.
+// TestNodeLostWhileCleanedAway: the stale allocation is cleared before the job is started again, and that
+// is logged, wherever sluiced dies meanwhile.
 func TestNodeLostWhileCleanedAway(t *testing.T) {
 	for way := 1; way <= 3; way++ {
 		total, log := lingering(t, way, 20*time.Second, nil, false, false)
@@ -112,8 +112,7 @@ func TestNodeLostWhileCleanedAway(t *testing.T) {
 	}
 }
 
-// TestKilledInTheMiddleOfClearing: the job is cancelled, and the daemon dies before it
-// brings it back.
+// TestKilledInTheMiddleOfClearing: the job is cancelled, and the daemon dies before it requeues it.
 func TestKilledInTheMiddleOfClearing(t *testing.T) {
 	_, log := lingering(t, 1, 20*time.Second, nil, false, true)
 	if want := "(half of clear)"; strings.Count(log, want) != 1 {
@@ -124,8 +123,8 @@ func TestKilledInTheMiddleOfClearing(t *testing.T) {
 	}
 }
 
-// TestClearedNodeIsLeftAlone: the node was away for less time than lies between two
-// looks, and Slurm still owes it the word to end what ran there.
+// TestClearedNodeIsLeftAlone: the node was lost for less time than between two cycles, and Slurm still
+// has to send it the kill request for the previous run.
 func TestClearedNodeIsLeftAlone(t *testing.T) {
 	_, log := lingering(t, 1, 100*time.Millisecond, nil, false, false)
 	var cleared, started float64

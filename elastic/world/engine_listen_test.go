@@ -11,8 +11,8 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// TestListensForEnds: an engine that listens gives away the GPUs of a job that ended
-// within seconds, not at its next look up to 30 s later.
+// TestListensForEnds: an engine with Listen reuses the GPUs of an ended job within seconds, not at its
+// next period up to 30 s later.
 func TestListensForEnds(t *testing.T) {
 	for _, listens := range []bool{true, false} {
 		w := world.New(world.Config{Fake: fake.Config{Seed: 3, Nodes: fake.Grid(1, 4)}})
@@ -46,8 +46,8 @@ func TestListensForEnds(t *testing.T) {
 	}
 }
 
-// TestFalseEndsAreBounded: a job that says it is over, and runs on, makes the engine look
-// more often for 15 s of each run, and not after.
+// TestFalseEndsAreBounded: a job that reports its end and continues makes the engine query more often for
+// 15 s of each run, and not after.
 func TestFalseEndsAreBounded(t *testing.T) {
 	w := world.New(world.Config{Fake: fake.Config{Seed: 3, Nodes: fake.Grid(1, 4)}})
 	d := boot(t, w, new(journal.Memory), "lookahead", func(c *engine.Config) { c.Listen, c.Mailbox = true, dying{c.Mailbox} })
@@ -65,7 +65,7 @@ func TestFalseEndsAreBounded(t *testing.T) {
 			}
 		}
 	}
-	if cycles > 60+30+30 { // in peace, after the word, and for the start
+	if cycles > 60+30+30 { // usual cycles, those after the report, and those for the start
 		t.Errorf("%d cycles in 30 minutes", cycles)
 	}
 }

@@ -15,12 +15,12 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// settling is how long a node that was lost is left alone.
+// settling is for how long nothing is started on a node after it was lost.
 const settling = 15 * time.Second
 
-// TestReturnedNodeIsLeftAlone: Slurm still ends what ran on a lost node when it
-// comes back, and would end what was started there meanwhile. Nothing is, for a
-// moment, whether the loss was seen or fell between two looks.
+// TestReturnedNodeIsLeftAlone: when a lost node returns, Slurm still ends what ran there, and would also
+// end a new run. Nothing is started there for a while, whether the loss was seen or fell between
+// two cycles.
 func TestReturnedNodeIsLeftAlone(t *testing.T) {
 	for name, away := range map[string]time.Duration{"seen": 40 * time.Second, "between two looks": 200 * time.Millisecond} {
 		t.Run(name, func(t *testing.T) {
@@ -49,7 +49,7 @@ func TestReturnedNodeIsLeftAlone(t *testing.T) {
 	}
 }
 
-// TestLostNodeDoesNotHoldOthersUp: while one node settles, another is used at once.
+// TestLostNodeDoesNotHoldOthersUp: meanwhile other nodes are used at once.
 func TestLostNodeDoesNotHoldOthersUp(t *testing.T) {
 	w := world.New(world.Config{Fake: fake.Config{Seed: 3, Nodes: fake.Grid(2, 4)}})
 	d := boot(t, w, new(journal.Memory), "lookahead", func(c *engine.Config) { c.Period = time.Second })
@@ -70,10 +70,9 @@ func TestLostNodeDoesNotHoldOthersUp(t *testing.T) {
 	}
 }
 
-// TestWrongedRunComesBack: a word to end the lost run that arrives later still ends a
-// run that has done nothing wrong. It is brought back; a job that fails by itself, or
-// long after, is not.
-func TestWrongedRunComesBack(t *testing.T) {
+// TestWrongedRunIsRequeued: a kill request for the lost run that arrives even later ends the next run.
+// That job is requeued; a job that fails by itself, or much later, is not.
+func TestWrongedRunIsRequeued(t *testing.T) {
 	for name, c := range map[string]struct {
 		after time.Duration // from the loss to the exit
 		code  int
@@ -99,10 +98,10 @@ func TestWrongedRunComesBack(t *testing.T) {
 	}
 }
 
-// TestAKilledRunnerComesBack: a job whose batch script a signal ended goes on from its
-// newest checkpoint, until twice in a row nothing was saved meanwhile. Without the user's
-// leave (--on-timeout=end, --retries=0, a measurement), or of a program that never saved, it fails.
-func TestAKilledRunnerComesBack(t *testing.T) {
+// TestAKilledRunnerIsRequeued: a job whose batch script was killed by a signal resumes from its newest
+// checkpoint, until twice in a row nothing was saved in between. It fails with --on-timeout=end,
+// --retries=0, in a measurement, or if the program never saved.
+func TestAKilledRunnerIsRequeued(t *testing.T) {
 	for name, c := range map[string]struct {
 		again, mute, final bool
 		strikes            int
@@ -134,7 +133,7 @@ func TestAKilledRunnerComesBack(t *testing.T) {
 	}
 }
 
-// TestARestWakes: a job that rests after its node was lost starts when it has been told.
+// TestARestWakes: a job whose start is delayed after a node failure starts at the end of that delay.
 func TestARestWakes(t *testing.T) {
 	w := world.New(world.Config{Fake: fake.Config{Seed: 3, Nodes: fake.Grid(2, 4)}})
 	d := boot(t, w, new(journal.Memory), "lookahead", func(c *engine.Config) { c.Period = 10 * time.Minute })
@@ -149,14 +148,14 @@ func TestARestWakes(t *testing.T) {
 	}
 }
 
-// silenced is a mailbox whose runners died while their programs waited to be stopped:
-// their word stands, whatever is done.
+// silenced is a mailbox whose runners died while their programs waited to be stopped: their status
+// never changes.
 type silenced struct {
 	observe.Mailbox
 	at time.Time
 }
 
-// Runner reads the runner's word as it was then.
+// Runner returns the runner's status at that time.
 func (s silenced) Runner(token string, uid uint32) (checkpoint.Runner, bool, error) {
 	r, ok, err := s.Mailbox.Runner(token, uid)
 	if ok && r.Beat.After(s.at) {
@@ -165,8 +164,7 @@ func (s silenced) Runner(token string, uid uint32) (checkpoint.Runner, bool, err
 	return r, ok, err
 }
 
-// TestADeadRunnerIsToldOnce: a request that nobody stands behind is withdrawn, from
-// one who says no more only once.
+// TestADeadRunnerIsToldOnce: a request without a move is withdrawn, and only once if the runner is dead.
 func TestADeadRunnerIsToldOnce(t *testing.T) {
 	w := world.New(world.Config{Fake: fake.Config{Seed: 3, Nodes: fake.Grid(1, 4)}})
 	d := boot(t, w, new(journal.Memory), "lookahead", func(c *engine.Config) {
@@ -177,7 +175,7 @@ func TestADeadRunnerIsToldOnce(t *testing.T) {
 	d.drive(t, time.Minute)
 	before := strings.Count(d.log.String(), "withdraw the request")
 	d.drive(t, 10*time.Minute)
-	if n := strings.Count(d.log.String(), "withdraw the request"); before < 2 || n != before { // one ends the start
+	if n := strings.Count(d.log.String(), "withdraw the request"); before < 2 || n != before { // one withdrawal belongs to the start
 		t.Errorf("withdrawn %d times, then %d", before, n)
 	}
 }

@@ -16,8 +16,7 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// crowded is a Slurm with many more jobs than the fake's, ordinary ones. It counts the
-// queries.
+// crowded is a Slurm with many ordinary jobs beside those of the fake. It counts queries.
 type crowded struct {
 	slurm.Client
 	many        []slurm.Job
@@ -33,7 +32,7 @@ func (c *crowded) Jobs(ctx context.Context) ([]slurm.Job, error) {
 	return slices.Concat(own, c.many), nil
 }
 
-// ordinary is one of many jobs: most wait for GPUs, some for something else, some ended.
+// ordinary returns one of many jobs: most wait for GPUs, some for something else, some have ended.
 func ordinary(i int, partition string, now time.Time) slurm.Job {
 	j := slurm.Job{
 		ID: slurm.JobID(10_000_000 + i), Name: fmt.Sprintf("sweep-%d", i), User: fmt.Sprintf("user%d", i%500), UID: uint32(5000 + i%500),
@@ -56,7 +55,7 @@ func (c *crowded) Nodes(ctx context.Context) ([]slurm.Node, error) {
 	return c.Client.Nodes(ctx)
 }
 
-// live returns the bytes in use after a collection.
+// live returns the bytes in use after a garbage collection.
 func live() int64 {
 	var m runtime.MemStats
 	runtime.GC()
@@ -64,14 +63,14 @@ func live() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// counted is an engine of which every cycle's queries are counted.
+// counted is an engine that counts the queries of every cycle.
 type counted struct {
 	*engine.Engine
 	t *testing.T
 	c *crowded
 }
 
-// Cycle is the engine's, and demands at most two queries of it.
+// Cycle runs the engine's cycle and fails the test if it made more than two queries.
 func (c *counted) Cycle(ctx context.Context, now time.Time) (time.Time, error) {
 	jobs, nodes := c.c.jobs, c.c.nodes
 	wake, err := c.Engine.Cycle(ctx, now)
@@ -84,7 +83,7 @@ func (c *counted) Cycle(ctx context.Context, now time.Time) (time.Time, error) {
 	return wake, err
 }
 
-// crowdOf is a large count, but for the race detector.
+// crowdOf returns a large count, reduced under the race detector.
 func crowdOf(many int) int {
 	if underRace {
 		return many / 5
@@ -105,14 +104,13 @@ func beside(t *testing.T, partition string) (*world.World, *counted) {
 	}).Engine, t, c}
 }
 
-// TestHundredThousandOrdinaryJobs: F17, beside 100,000 jobs that are none of its own
-// sluice moves its jobs as always, with two queries a cycle, and holds no more of them
-// after many cycles than after few.
+// TestHundredThousandOrdinaryJobs: F17, beside 100,000 ordinary jobs sluice moves its jobs as usual, with
+// two queries a cycle, and uses no more memory after many cycles than after few.
 func TestHundredThousandOrdinaryJobs(t *testing.T) {
 	w, d := beside(t, "cpu")
 	job := world.Job{User: "alice", Spec: elastic.Spec{Min: 1, Max: 16, Total: 30}, Model: world.Amdahl(60, 0.05)}
 	w.Submit(job)
-	w.At(time.Minute, func() { w.Submit(job) }) // the first one has to shrink
+	w.At(time.Minute, func() { w.Submit(job) }) // the first job has to shrink
 	drive(t, w, d, 4*time.Minute)
 	before := live()
 	drive(t, w, d, 15*time.Minute)
@@ -129,8 +127,8 @@ func TestHundredThousandOrdinaryJobs(t *testing.T) {
 	runtime.KeepAlive(d)
 }
 
-// TestHundredThousandWaiting: F17, where 46,000 ordinary jobs wait for the very GPUs, a
-// cycle still decides: the job of its own keeps what it must have and takes no more.
+// TestHundredThousandWaiting: F17, if 46,000 ordinary jobs wait for the same GPUs, a cycle still decides:
+// sluice's job keeps its minimum and takes no more.
 func TestHundredThousandWaiting(t *testing.T) {
 	w, d := beside(t, "gpu")
 	j := w.Submit(world.Job{User: "alice", Spec: elastic.Spec{Min: 2, Max: 16, Total: 1000}, Model: world.Amdahl(60, 0.05)})
@@ -148,8 +146,8 @@ func drive(t *testing.T, w *world.World, d world.Cycler, span time.Duration) {
 	}
 }
 
-// TestThousandsOfOwnJobs: F17, of 3,000 jobs of its own, most of which wait, sluice
-// forgets none, asks no more than for three, and holds no more memory as cycles go by.
+// TestThousandsOfOwnJobs: F17, with 3,000 jobs of its own, most of which wait, sluice loses none, makes
+// no more queries than with three, and uses no more memory over time.
 func TestThousandsOfOwnJobs(t *testing.T) {
 	w := world.New(world.Config{Fake: fake.Config{Seed: 7, Nodes: fake.Grid(16, 4)}})
 	c := &crowded{Client: w.Client}

@@ -14,8 +14,8 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// TestOrdersNeedNoCycle: a job submitted since the last cycle is found and held at once, and
-// in the midst of a cycle, before an effect; it never starts.
+// TestOrdersNeedNoCycle: a job submitted since the last cycle is found and held at once, also during a
+// cycle before an effect; it never starts.
 func TestOrdersNeedNoCycle(t *testing.T) {
 	ctx := context.Background()
 	w := world.New(world.Config{Fake: fake.Config{Seed: 7, Nodes: fake.Grid(2, 4)}})
@@ -65,8 +65,8 @@ func TestOrdersNeedNoCycle(t *testing.T) {
 	}
 }
 
-// TestReportsAreFresh: what a job has written since the last cycle is in the report, read
-// once, and asked of nobody else.
+// TestReportsAreFresh: what a job has written since the last cycle is in the report. It is read once, and
+// Slurm is not queried.
 func TestReportsAreFresh(t *testing.T) {
 	ctx := context.Background()
 	w := world.New(world.Config{Fake: fake.Config{Seed: 7, Nodes: fake.Grid(1, 4)}})
@@ -92,8 +92,8 @@ func TestReportsAreFresh(t *testing.T) {
 	}
 }
 
-// TestATakenReportStays: what a reader has is changed neither by what jobs write nor by the
-// cycles that follow, of which all but the readers' reports serve again.
+// TestATakenReportStays: a report that a reader has is changed neither by new progress nor by later
+// cycles. The memory of other reports is reused.
 func TestATakenReportStays(t *testing.T) {
 	ctx := context.Background()
 	w := world.New(world.Config{Fake: fake.Config{Seed: 7, Nodes: fake.Grid(2, 4)}})
@@ -108,7 +108,7 @@ func TestATakenReportStays(t *testing.T) {
 			t.Fatal(err)
 		}
 		if n%4 > 1 {
-			continue // nobody has that one
+			continue // no reader took that one
 		}
 		r := d.Report()
 		var jobs []elastic.Job

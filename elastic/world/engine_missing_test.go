@@ -15,11 +15,11 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// asking counts what Slurm is asked, and can leave jobs out of the next answers.
+// asking counts queries, and can omit jobs from the next answers.
 type asking struct {
 	slurm.Client
 	bulk, single int
-	half         int // answers to come that lack every job
+	half         int // number of next answers without jobs
 }
 
 func (a *asking) Jobs(ctx context.Context) ([]slurm.Job, error) {
@@ -36,8 +36,7 @@ func (a *asking) Job(ctx context.Context, id slurm.JobID) (slurm.Detail, error) 
 	return a.Client.Job(ctx, id)
 }
 
-// onceThere are records of jobs that ran when sluiced went down and that Slurm has
-// forgotten since.
+// onceThere returns records of jobs that ran when sluiced went down and that Slurm has purged since.
 func onceThere(t *testing.T, kept *journal.Memory, many int, now time.Time) {
 	t.Helper()
 	records := make([]journal.JobRecord, many)
@@ -55,9 +54,9 @@ func onceThere(t *testing.T, kept *journal.Memory, many int, now time.Time) {
 	}
 }
 
-// Jobs that ended while sluiced was down for longer than Slurm remembers them: however
-// many they were, the first cycle settles all, with one more query and 16 for single jobs,
-// and a job that came meanwhile starts.
+// Jobs that ended while sluiced was down and that Slurm has purged: however many there are, the first
+// cycle ends all of them, with one more query for all jobs and 16 for single ones, and a job
+// submitted meanwhile starts.
 func TestManyEndedDuringAnOutage(t *testing.T) {
 	for _, many := range []int{16, 300, 10_000} {
 		w := world.New(world.Config{Fake: fake.Config{Seed: 7, Nodes: fake.Grid(1, 4)}})
@@ -84,8 +83,8 @@ func TestManyEndedDuringAnOutage(t *testing.T) {
 	}
 }
 
-// An answer that lacks jobs, even twice, ends nobody where another has them.
-func TestHalfAnAnswerEndsNobody(t *testing.T) {
+// An answer that lacks jobs, even twice, ends no job if another answer has them.
+func TestHalfAnAnswerEndsNoJob(t *testing.T) {
 	for half := 1; half <= 2; half++ {
 		w := world.New(world.Config{Fake: fake.Config{Seed: 7, Nodes: fake.Grid(8, 4)}})
 		for range 30 {
@@ -96,7 +95,7 @@ func TestHalfAnAnswerEndsNobody(t *testing.T) {
 		drive(t, w, d, time.Minute)
 		a.half = half
 		if _, err := d.Cycle(t.Context(), w.Now()); err == nil {
-			t.Errorf("%d answers without jobs were believed", half)
+			t.Errorf("%d answers without jobs were accepted", half)
 		}
 		drive(t, w, d, time.Minute)
 		log := d.log.String()
@@ -106,7 +105,7 @@ func TestHalfAnAnswerEndsNobody(t *testing.T) {
 	}
 }
 
-// rewrite gives the job's comment another id, as its user can with scontrol.
+// rewrite changes the id in the job's comment, as its user can with scontrol.
 func rewrite(t *testing.T, w *world.World, user string, id slurm.JobID, n int) {
 	t.Helper()
 	comment := elastic.Tag{Spec: elastic.Spec{Token: fmt.Sprintf("%032x", 1<<40+n), Min: 4}, Directive: elastic.Directive{Hold: true}}.String()
@@ -115,7 +114,7 @@ func rewrite(t *testing.T, w *world.World, user string, id slurm.JobID, n int) {
 	}
 }
 
-// eves hands in jobs that stay held.
+// eves submits jobs that stay held.
 func eves(t *testing.T, w *world.World, many int) (ids []slurm.JobID) {
 	t.Helper()
 	for n := range many {
@@ -125,8 +124,8 @@ func eves(t *testing.T, w *world.World, many int) (ids []slurm.JobID) {
 	return ids
 }
 
-// Eve rewrites the id in the comments of many of her jobs, once: no cycle is blind, Slurm
-// is asked no more than ever, nothing is adopted, and alice's job starts.
+// Eve rewrites the id in the comments of many of her jobs, once: no cycle fails, Slurm gets no more
+// queries than usual, nothing is adopted, and alice's job starts.
 func TestTokensRewrittenOnce(t *testing.T) {
 	for _, many := range []int{300, 1000} {
 		w := world.New(world.Config{Fake: fake.Config{Seed: 7, Nodes: fake.Grid(1, 4)}})
@@ -149,8 +148,8 @@ func TestTokensRewrittenOnce(t *testing.T) {
 	}
 }
 
-// unharmed demands that no cycle was blind, that no more records were made than there are
-// jobs, and that Slurm was not asked for single jobs.
+// unharmed fails the test if a cycle failed, more records were made than there are jobs, or Slurm was
+// queried for single jobs.
 func unharmed(t *testing.T, d *daemon, kept *journal.Memory, a *asking, jobs int) {
 	t.Helper()
 	records, err := kept.Jobs(t.Context(), time.Time{})
@@ -166,7 +165,7 @@ func unharmed(t *testing.T, d *daemon, kept *journal.Memory, a *asking, jobs int
 	}
 }
 
-// Ten jobs of eve's get another id every 3 s for 95 minutes: not one record more.
+// Ten of eve's jobs get another id every 3 s for 95 min: no record is added.
 func TestTokensRewrittenForEver(t *testing.T) {
 	w := world.New(world.Config{Fake: fake.Config{Seed: 7, Nodes: fake.Grid(1, 4)}})
 	a := &asking{Client: w.Client}
@@ -189,8 +188,8 @@ func TestTokensRewrittenForEver(t *testing.T) {
 	}
 }
 
-// A job that ended and that its user requeued with another id is the job it was: it costs
-// no record either.
+// A job that ended and that its user requeued with another id is still the same job: no record is
+// added either.
 func TestTokenRewrittenOverARequeue(t *testing.T) {
 	w := world.New(world.Config{Fake: fake.Config{Seed: 7, Nodes: fake.Grid(1, 4)}})
 	a := &asking{Client: w.Client}

@@ -15,9 +15,8 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// TestMoveOfANewerSluiceHasNoEffect: after a downgrade the journal holds a move of a kind that
-// this daemon does not know. It decides nothing, asks and stops nobody, and the job ends by
-// itself.
+// TestMoveOfANewerSluiceHasNoEffect: after a downgrade the journal has a move of a kind that this daemon
+// does not know. The daemon decides nothing, asks and stops no job, and the job completes.
 func TestMoveOfANewerSluiceHasNoEffect(t *testing.T) {
 	w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{Seed: 1, Nodes: fake.Grid(1, 4)}})
 	kept := new(journal.Memory)
@@ -33,7 +32,7 @@ func TestMoveOfANewerSluiceHasNoEffect(t *testing.T) {
 	}
 	d = boot(t, w, kept, "lookahead")
 	refused := 0
-	for range 60 { // as the daemon would: it tries again, and may never get anywhere
+	for range 60 { // as the daemon: every cycle fails and is tried again
 		_, err := d.Cycle(context.Background(), w.Now())
 		if errors.Is(err, elastic.ErrUnknownMove) {
 			refused++

@@ -13,13 +13,12 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// keptIdle is how long the GPUs of a job may be kept that Slurm would not start: until its
-// reason is taken for its last word, and a look or two.
+// keptIdle is for how long the GPUs of a job that Slurm does not start may be idle: until its reason is
+// accepted as final, plus one or two cycles.
 const keptIdle = 15 * time.Second
 
-// Under every policy a job that Slurm does not start for its licenses gives its GPUs back,
-// is tried again ever less often, keeps nobody waiting, and starts when a license is
-// given back.
+// With every policy a job that Slurm does not start because of licenses releases its GPUs, is tried again
+// at growing intervals, delays no other job, and starts when a license is free.
 func TestWhatSlurmRefusesAfterTheReleaseHoldsNothing(t *testing.T) {
 	for _, p := range policy.All {
 		t.Run(p.Name, func(t *testing.T) {
@@ -74,7 +73,7 @@ func TestWhatSlurmRefusesAfterTheReleaseHoldsNothing(t *testing.T) {
 	}
 }
 
-// How a job ended is known after a restart of the daemon, when Slurm has forgotten the job.
+// How a job ended is known after a restart of the daemon, when Slurm has purged the job.
 func TestEndingsOutliveTheDaemon(t *testing.T) {
 	w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{Seed: 5, Nodes: fake.Grid(1, 4)}})
 	kept := new(journal.Memory)

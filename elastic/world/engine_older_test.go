@@ -16,7 +16,7 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// lacking leaves one job out of the first answer about all.
+// lacking omits one job from the first answer about all jobs.
 type lacking struct {
 	slurm.Client
 	id   slurm.JobID
@@ -32,9 +32,9 @@ func (l *lacking) Jobs(ctx context.Context) ([]slurm.Job, error) {
 	return jobs, err
 }
 
-// TestOlderStoreAndHalfAnAnswer: an older copy of the store was put back, and the first answer
-// about all jobs lacks one that has moved since. No incarnation is given again: Slurm has it in
-// the job's comment.
+// TestOlderStoreAndHalfAnAnswer: an older copy of the store is restored, and the first answer about all
+// jobs lacks one that has moved since. No incarnation is assigned twice, since the job's comment
+// has it.
 func TestOlderStoreAndHalfAnAnswer(t *testing.T) {
 	w := world.New(world.Config{Fake: fake.Config{Seed: 3, Nodes: fake.Grid(2, 4)}})
 	kept := new(journal.Memory)

@@ -17,7 +17,7 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// inTurn is two daemons that look at one Slurm in turn.
+// inTurn is two daemons on one Slurm whose cycles alternate.
 type inTurn struct{ a, b *daemon }
 
 func (p inTurn) Cycle(ctx context.Context, now time.Time) (time.Time, error) {
@@ -31,8 +31,8 @@ func (p inTurn) Cycle(ctx context.Context, now time.Time) (time.Time, error) {
 
 func (p inTurn) Stirred() bool { return p.a.Stirred() || p.b.Stirred() }
 
-// TestAUsersDaemonBesideTheClusters: each moves the jobs that were submitted to it alone, all
-// are finished, and neither is given GPUs that the other's jobs have.
+// TestAUsersDaemonBesideTheClusters: each daemon moves only the jobs that were submitted to it, all jobs
+// complete, and neither daemon uses GPUs of the other's jobs.
 func TestAUsersDaemonBesideTheClusters(t *testing.T) {
 	for _, policy := range []string{"lookahead", "knapsack", "fcfs"} {
 		w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{Seed: 3, Nodes: fake.Grid(3, 4)}})
@@ -66,11 +66,11 @@ func TestAUsersDaemonBesideTheClusters(t *testing.T) {
 				t.Errorf("%s: job %d of %s never ended", policy, j.ID(), j.Job.User)
 			}
 			word := " job " + fmt.Sprint(j.ID()) + " "
-			his, other := cluster, hers
+			expected, other := cluster, hers
 			if j.Job.Own {
-				his, other = hers, cluster
+				expected, other = hers, cluster
 			}
-			if !strings.Contains(his.log.String(), word) || strings.Contains(other.log.String(), word) {
+			if !strings.Contains(expected.log.String(), word) || strings.Contains(other.log.String(), word) {
 				t.Errorf("%s: job %d (the %d.) is looked after by the wrong sluiced", policy, j.ID(), i+1)
 			}
 		}

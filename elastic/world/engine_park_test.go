@@ -17,14 +17,13 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// turn is how long each job in its turn is first.
+// turn is the length of each job's turn.
 const turn = 80 * time.Second
 
 func inTurns(c *engine.Config) { stories.InTurns(c, turn) }
 
-// TestParkedJobsComeBack: jobs are stopped and started in turns, nothing is lost
-// and nobody is forgotten.
-func TestParkedJobsComeBack(t *testing.T) {
+// TestParkedJobsResume: jobs are parked and started in turns; no work is lost, and every job gets its turn.
+func TestParkedJobsResume(t *testing.T) {
 	w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{Seed: 7, Nodes: fake.Grid(3, 4)}})
 	memory := new(journal.Memory)
 	d := boot(t, w, memory, "knapsack", inTurns)
@@ -64,9 +63,9 @@ func TestParkedJobsComeBack(t *testing.T) {
 	}
 }
 
-// TestParkCrashAtEveryBoundary is TestCrashAtEveryBoundary with jobs that are
-// stopped in favour of others; every second boundary is tried before its effect, the
-// others after it, all both ways with SLUICE_EXHAUSTIVE=1.
+// TestParkCrashAtEveryBoundary is TestCrashAtEveryBoundary with jobs that are parked in favour of
+// others. Every second boundary is tried before its effect, the others after it, or all of them
+// both ways with SLUICE_EXHAUSTIVE=1.
 func TestParkCrashAtEveryBoundary(t *testing.T) {
 	total := crashRun(t, nil, false, inTurns)
 	t.Logf("%d boundaries", total)
@@ -78,8 +77,7 @@ func TestParkCrashAtEveryBoundary(t *testing.T) {
 	}
 }
 
-// TestTheUserWinsOverParking is TestTheUserWins with jobs that are stopped in
-// favour of others.
+// TestTheUserWinsOverParking is TestTheUserWins with jobs that are parked in favour of others.
 func TestTheUserWinsOverParking(t *testing.T) {
 	total := crashRun(t, nil, false, inTurns)
 	stride := 3 * sampling()
@@ -92,14 +90,14 @@ func TestTheUserWinsOverParking(t *testing.T) {
 	}
 }
 
-// A parked job that its user holds through sluice stays, and starts when released;
-// one that its user starts through Slurm runs.
+// A parked job that its user holds through sluice waits until it is released; one that its user starts
+// through Slurm runs.
 func TestParkedJobsObeyTheirUsers(t *testing.T) {
 	ctx := context.Background()
 	for _, c := range []struct {
 		name string
 		do   func(*daemon, *world.World, *world.Trainer)
-		runs bool // soon afterwards
+		runs bool // it runs soon afterwards
 	}{
 		{"held", func(d *daemon, _ *world.World, j *world.Trainer) {
 			if err := d.Direct(ctx, elastic.JobID(j.ID()), func(o elastic.Directive) elastic.Directive { o.Hold = true; return o }); err != nil {

@@ -14,15 +14,15 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// usual is a Slurm with its default scheduling parameters: a pass up to a second after it
-// is asked for, at most every 3 s, none when a begin time comes, and the backfill every 30 s.
+// usual is a Slurm with default scheduling parameters: a pass within 1 s after it is requested, at most
+// every 3 s, none when a begin time is reached, and backfill every 30 s.
 func usual(seed uint64) fake.Config {
 	return fake.Config{Seed: seed, Nodes: fake.Grid(1, 4), PassDelay: 3 * time.Second,
 		Scheduling: 50 * time.Millisecond, Jitter: time.Second}
 }
 
-// TestMissedPasses: a job that is resized again and again starts within seconds of each
-// release, though many a pass comes before its begin time.
+// TestMissedPasses: a job that is resized often starts within seconds of each release, although many
+// passes come before its begin time.
 func TestMissedPasses(t *testing.T) {
 	var took []time.Duration
 	asked := 0
@@ -69,9 +69,9 @@ func TestMissedPasses(t *testing.T) {
 	}
 }
 
-// TestNoPassForWhoCannotStart: where Slurm keeps a job waiting for a reason of its own,
-// few passes are asked for, and the move ends as ever.
-func TestNoPassForWhoCannotStart(t *testing.T) {
+// TestFewPassesForAJobThatCannotStart: if Slurm has its own reason not to start a job, few passes are
+// requested, and the move ends as usual.
+func TestFewPassesForAJobThatCannotStart(t *testing.T) {
 	c := usual(7)
 	c.Unseen = func(_ []string, gpus int) bool { return gpus > 2 } // a rule that no query shows
 	w := world.New(world.Config{Records: &records.Records{}, Fake: c})

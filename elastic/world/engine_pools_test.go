@@ -16,7 +16,7 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// narrowing is a client whose daemon dies as soon as Slurm was told a partition.
+// narrowing is a client whose daemon dies right after it wrote a partition to Slurm.
 type narrowing struct {
 	slurm.Client
 	told *[]string
@@ -27,21 +27,21 @@ func (n narrowing) Update(ctx context.Context, id slurm.JobID, u slurm.Update) e
 	err := n.Client.Update(ctx, id, u)
 	if u.Partition != "" {
 		if *n.told = append(*n.told, u.Partition); n.dies && len(*n.told) == 1 {
-			panic(crashed{"a partition was told"})
+			panic(crashed{"a partition was written"})
 		}
 	}
 	return err
 }
 
-// TestOneOfItsPartitions: Slurm is told the partition that a job's nodes are in, and the
-// job goes on in the other one when its node is lost; so also when sluiced was killed
-// before it could note what it told. What its user makes of the partitions since counts.
+// TestOneOfItsPartitions: the partition of a job's nodes is written to Slurm, and the job continues in
+// the other partition when its node is lost, also if sluiced was killed before it recorded the
+// partition. A later change of the partitions by the user counts.
 func TestOneOfItsPartitions(t *testing.T) {
 	ctx := context.Background()
 	for _, c := range []struct {
 		name string
 		dies bool
-		user string // what he writes while it waits
+		user string // the partitions that the user sets while it waits
 		told string
 		has  string // the partitions of its record in the end
 	}{
@@ -78,7 +78,7 @@ func TestOneOfItsPartitions(t *testing.T) {
 				t.Errorf("it ran %v, want on gpu2, then on gpu1", runs)
 			}
 			if fmt.Sprint(told) != c.told || rec.Partition != c.has || (len(m.deaths) == 1) != c.dies {
-				t.Errorf("Slurm was told %v, want %s; on record is %s, want %s; died at %v", told, c.told, rec.Partition, c.has, m.deaths)
+				t.Errorf("written to Slurm: %v, want %s; recorded: %s, want %s; died at %v", told, c.told, rec.Partition, c.has, m.deaths)
 			}
 			if t.Failed() {
 				t.Log("\n" + m.log())
@@ -87,7 +87,7 @@ func TestOneOfItsPartitions(t *testing.T) {
 	}
 }
 
-// TestNoPartitionByComment: what a user writes into a comment opens no partition.
+// TestNoPartitionByComment: a comment cannot give a job access to a partition.
 func TestNoPartitionByComment(t *testing.T) {
 	ctx := context.Background()
 	grid := fake.Grid(2, 2)
@@ -113,7 +113,7 @@ func TestNoPartitionByComment(t *testing.T) {
 	}
 }
 
-// blind is a site whose limits do not say that a partition is shut, as with AllowGroups.
+// blind is a site whose limits do not show that a partition is closed, as with AllowGroups.
 type blind struct{ slurm.Limiter }
 
 func (b blind) Limits(ctx context.Context) (slurm.Limits, error) {
@@ -124,9 +124,9 @@ func (b blind) Limits(ctx context.Context) (slurm.Limits, error) {
 	return l, err
 }
 
-// TestAPartitionThatTakesIt: of several partitions that have the nodes Slurm is told one that
-// starts the job, in the order in which Slurm would try them; where it does not, for a reason
-// that sluice cannot read, the next one, and then all.
+// TestAPartitionThatTakesIt: of several partitions with the nodes the first one is written, in Slurm's
+// order. If Slurm does not start the job there, for a reason that sluice cannot read, the next one
+// is written, and then all.
 func TestAPartitionThatTakesIt(t *testing.T) {
 	ctx := context.Background()
 	for _, c := range []struct {
@@ -157,7 +157,7 @@ func TestAPartitionThatTakesIt(t *testing.T) {
 				t.Error(err)
 			}
 			if got := fmt.Sprint(told); got != c.told && (c.runs > 0 || !strings.HasPrefix(got, strings.TrimSuffix(c.told, "]"))) || len(j.Runs()) != c.runs {
-				t.Errorf("Slurm was told %v, want %s; it ran %v", told, c.told, j.Runs())
+				t.Errorf("written to Slurm: %v, want %s; it ran %v", told, c.told, j.Runs())
 				t.Log("\n" + m.log())
 			}
 		})

@@ -15,7 +15,7 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// worlds are the sizes of a job's runs in order.
+// worlds returns the sizes of a job's runs in order.
 func worlds(t *world.Trainer) string {
 	var sizes []string
 	for _, r := range t.Runs() {
@@ -28,9 +28,9 @@ func worlds(t *world.Trainer) string {
 	return strings.Join(sizes, " ")
 }
 
-// TestProfileInTheFirstMinutes: a job that would be as fast on two GPUs as on eight
-// is measured on 1, 2, 4 and 8 in its first minutes, long before an epoch is over,
-// and then keeps to few; the event log is the specification.
+// TestProfileInTheFirstMinutes: a job that is as fast on two GPUs as on eight is measured on 1, 2, 4 and
+// 8 in its first minutes, long before an epoch is over, and then stays at few. The event log is
+// the specification.
 func TestProfileInTheFirstMinutes(t *testing.T) {
 	w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{Seed: 1, Nodes: fake.Grid(2, 8)}})
 	d := boot(t, w, new(journal.Memory), "lookahead")
@@ -49,8 +49,8 @@ func TestProfileInTheFirstMinutes(t *testing.T) {
 	golden(t, "profile.txt", d.log.String())
 }
 
-// TestProfileGivesWay: an ordinary job arrives while a job is measured; it has its
-// GPUs as soon as without.
+// TestProfileGivesWay: an ordinary job that arrives during a measurement gets its GPUs as soon as without
+// one.
 func TestProfileGivesWay(t *testing.T) {
 	for _, p := range policy.All {
 		t.Run(p.Name, func(t *testing.T) {

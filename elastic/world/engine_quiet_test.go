@@ -13,9 +13,9 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// TestAQuietJobIsToldOf: a job that Slurm calls running and of which nothing is heard keeps its
-// size and is asked nothing, and people are told what it is and what to type. Requeued, it
-// trains on, and its history says why it ran again.
+// TestAQuietJobIsToldOf: a job that Slurm shows running and that writes no heartbeat keeps its size and
+// gets no requests. Its report says so and what to type. After a requeue it continues, and its
+// history has the cause.
 func TestAQuietJobIsToldOf(t *testing.T) {
 	w := world.New(world.Config{Fake: fake.Config{Seed: 3, Nodes: fake.Grid(1, 4)}})
 	memory := new(journal.Memory)
@@ -28,7 +28,7 @@ func TestAQuietJobIsToldOf(t *testing.T) {
 	d.drive(t, 2*time.Minute)
 	got, said := d.of(t, lost), len(d.log.String())
 	if !strings.Contains(sentence(got.Why), "it has reported nothing since") || !strings.Contains(sentence(got.Why), "scontrol requeue 1") {
-		t.Errorf("nobody is told: %s", sentence(got.Why))
+		t.Errorf("the reason does not say so: %s", sentence(got.Why))
 	}
 	w.Submit(world.Job{User: "bob", Spec: elastic.Spec{Min: 1, Max: 4, Total: 60}})
 	d.drive(t, 2*time.Minute)
@@ -43,7 +43,7 @@ func TestAQuietJobIsToldOf(t *testing.T) {
 	}
 }
 
-// TestAJobThatNeverSpokeIsToldOf: so is one whose runner has said nothing since Slurm started it.
+// TestAJobThatNeverSpokeIsToldOf: the same for a job whose runner has written nothing since its start.
 func TestAJobThatNeverSpokeIsToldOf(t *testing.T) {
 	w := world.New(world.Config{Fake: fake.Config{Seed: 3, Nodes: fake.Grid(1, 4)}})
 	d := boot(t, w, new(journal.Memory), "lookahead", func(c *engine.Config) { c.Period = time.Second })
@@ -54,7 +54,7 @@ func TestAJobThatNeverSpokeIsToldOf(t *testing.T) {
 	}
 	d.drive(t, 3*time.Minute)
 	if got := d.of(t, born); got.Job.Quiet.IsZero() || !strings.Contains(sentence(got.Why), "it has reported nothing since") {
-		t.Errorf("nobody is told: %s", sentence(got.Why))
+		t.Errorf("the reason does not say so: %s", sentence(got.Why))
 	}
 	must(t, w.User("alice").Requeue(t.Context(), born.ID()))
 	d.drive(t, 4*time.Minute)
@@ -63,8 +63,8 @@ func TestAJobThatNeverSpokeIsToldOf(t *testing.T) {
 	}
 }
 
-// TestARetryIsToldOf: while a script that failed waits to be started again the job keeps its
-// size, and people are told until when. No job can say so for ever.
+// TestARetryIsToldOf: while a failed script waits for its next start the job keeps its size, and its
+// report says until when. A job cannot announce that forever.
 func TestARetryIsToldOf(t *testing.T) {
 	w := world.New(world.Config{Fake: fake.Config{Seed: 3, Nodes: fake.Grid(1, 4)}})
 	again := w.Now().Add(3 * time.Minute)
@@ -80,6 +80,6 @@ func TestARetryIsToldOf(t *testing.T) {
 	}
 	d.drive(t, 2*time.Minute)
 	if got := sentence(d.of(t, fails).Why); strings.Contains(got, "failed") {
-		t.Errorf("it is told after its time: %s", got)
+		t.Errorf("it is shown after its time: %s", got)
 	}
 }

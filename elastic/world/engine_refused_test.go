@@ -16,7 +16,7 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// sent counts what the daemon changed in Slurm from a time on.
+// sent counts the daemon's changes in Slurm from a time on.
 func sent(w *world.World, from time.Time) int {
 	n := 0
 	for _, c := range w.Slurm.Changes() {
@@ -27,8 +27,8 @@ func sent(w *world.World, from time.Time) int {
 	return n
 }
 
-// A job that Slurm gives up whatever is written costs it a few changes in ten minutes, and
-// fewer later, under every policy; and it is tried for as long as it takes.
+// With every policy a job that Slurm refuses at any size costs a few changes in 10 min, and fewer later.
+// It is tried without end.
 func TestSlurmIsNotAskedForTheImpossibleAllTheTime(t *testing.T) {
 	for _, p := range policy.All {
 		t.Run(p.Name, func(t *testing.T) {
@@ -53,7 +53,7 @@ func TestSlurmIsNotAskedForTheImpossibleAllTheTime(t *testing.T) {
 	}
 }
 
-// finish drives the world for so long, and checks what came of it.
+// finish drives the world for a time, and checks the result.
 func finish(t *testing.T, w *world.World, d *daemon, span time.Duration) {
 	t.Helper()
 	if err := w.Drive(context.Background(), d, span); err != nil {
@@ -64,8 +64,8 @@ func finish(t *testing.T, w *world.World, d *daemon, span time.Duration) {
 	}
 }
 
-// Where the nodes are the reason, the job runs on others before long; where the size is, on
-// fewer GPUs, and is not stopped for more all the time.
+// If the nodes are the reason, the job soon runs on others; if the size is, it runs on fewer GPUs, and
+// is not stopped for more GPUs all the time.
 func TestWhatIsRefusedIsTriedOtherwise(t *testing.T) {
 	for name, tc := range map[string]struct {
 		unseen func(nodes []string, gpus int) bool
@@ -97,8 +97,8 @@ func TestWhatIsRefusedIsTriedOtherwise(t *testing.T) {
 	}
 }
 
-// TestRefusalsAreExplained tells what explain says while Slurm refuses a job, and what ends
-// the wait. Read the diff before -update.
+// TestRefusalsAreExplained records what explain shows while Slurm refuses a job, and what ends the wait.
+// Read the diff before -update.
 func TestRefusalsAreExplained(t *testing.T) {
 	forbidden := func([]string, int) bool { return true }
 	w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{Seed: 5, Nodes: fake.Grid(2, 4), Unseen: func(n []string, gpus int) bool { return forbidden(n, gpus) }}})
@@ -134,7 +134,7 @@ func TestRefusalsAreExplained(t *testing.T) {
 	golden(t, "refused.txt", story.String())
 }
 
-// Others give GPUs back for every try, and stop for that twice: less and less often.
+// Other jobs give up GPUs for every try, and are stopped twice for that, at growing intervals.
 func TestARefusedJobStopsOthersSeldom(t *testing.T) {
 	for _, p := range []string{"lookahead", "knapsack"} {
 		w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{Seed: 5, Nodes: fake.Grid(2, 4), Unseen: func(_ []string, gpus int) bool { return gpus == 3 }}})
@@ -153,7 +153,7 @@ func TestARefusedJobStopsOthersSeldom(t *testing.T) {
 	}
 }
 
-// A daemon that starts again forgets what was refused, and asks no more often than once.
+// A restarted daemon does not know of earlier refusals, and tries once more.
 func TestRefusalsAreForgottenHarmlessly(t *testing.T) {
 	w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{Seed: 5, Nodes: fake.Grid(2, 4), Unseen: func([]string, int) bool { return true }}})
 	kept := new(journal.Memory)
@@ -167,7 +167,7 @@ func TestRefusalsAreForgottenHarmlessly(t *testing.T) {
 	}
 }
 
-// Where Slurm refuses the very change, as a plugin of the site's does, it is not asked all the time.
+// If Slurm refuses the update itself, as a site's plugin may, it is not repeated all the time.
 func TestRefusedChangesAreNotRepeatedAllTheTime(t *testing.T) {
 	for _, op := range []string{"scontrol update", "scontrol release"} {
 		w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{Seed: 5, Nodes: fake.Grid(2, 4), Faults: fake.Plan{{On: op, Kind: fake.Refused}}}})

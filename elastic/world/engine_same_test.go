@@ -17,7 +17,7 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// telling is a daemon whose report is written down after every cycle.
+// telling is a daemon whose report is logged after every cycle.
 type telling struct {
 	*mortal
 	to *strings.Builder
@@ -35,9 +35,9 @@ func (d telling) Cycle(ctx context.Context, now time.Time) (time.Time, error) {
 	return wake, err
 }
 
-// told plays a story with all that depends on an order in it: many jobs that came in
-// one moment, a crash, a node that fails, files that cannot be read. It returns every
-// event to the nanosecond, and what was reported after every cycle.
+// told plays a scenario with everything that depends on an order: many jobs submitted at once, a crash, a
+// node failure, unreadable files. It returns every event with its time in nanoseconds, and the
+// report after every cycle.
 func told(t *testing.T, seed uint64, policy string) (events, reports string) {
 	t.Helper()
 	var e, r strings.Builder
@@ -74,8 +74,8 @@ func told(t *testing.T, seed uint64, policy string) (events, reports string) {
 	return e.String(), r.String()
 }
 
-// TestEventsAreTheSame: I9, the same trace and the same seed give the same log, byte by
-// byte, and the same reports, under policies that move jobs often.
+// TestEventsAreTheSame: I9, the same trace and seed give the same log, byte by byte, and the same
+// reports, with policies that move jobs often.
 func TestEventsAreTheSame(t *testing.T) {
 	for _, policy := range []string{"knapsack", "optimus"} {
 		events, reports := told(t, 5, policy)

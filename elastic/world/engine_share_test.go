@@ -12,8 +12,8 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// Eve's job lies about the speed of the model that alice trains, too. Sluice knows
-// nothing of it when alice's job comes, unless the site lets its users share.
+// Eve's job reports false speeds of a model that alice trains too. They do not affect alice's job unless
+// the site shares speeds among users.
 func TestWhoLearnsFromAJob(t *testing.T) {
 	spec := elastic.Spec{Min: 1, Max: 4, Total: 5, Model: "resnet50"}
 	for name, c := range map[string]struct {

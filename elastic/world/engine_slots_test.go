@@ -20,11 +20,11 @@ func asShipped(c *engine.Config) {
 	}
 }
 
-// TestJobsThatNeverAnswerFreezeNobody: a user has twelve jobs that never answer and claim to
-// need years for it, by --grace or by the rhythm of their habit, on GPUs enough for all of them
-// to grow. Another user's job comes, grows within a quarter of an hour, and gets idle GPUs that
-// were meant for them.
-func TestJobsThatNeverAnswerFreezeNobody(t *testing.T) {
+// TestJobsThatNeverAnswerDelayNoOthers: a user has 12 jobs that never answer and claim to need years for
+// it, by --grace or by the interval of their own checkpoints, on a cluster on which all of them
+// could grow. Another user's job still grows within 15 min, on idle GPUs that were reserved for
+// them.
+func TestJobsThatNeverAnswerDelayNoOthers(t *testing.T) {
 	deaf := func(j world.Job) world.Job {
 		j.Deaf, j.Spec.Grace = true, 200000*time.Hour
 		return j

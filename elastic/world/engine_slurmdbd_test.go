@@ -14,7 +14,7 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// hungAccounts is a slurmdbd that answers nobody while it is away.
+// hungAccounts is a slurmdbd that does not answer while it is away.
 type hungAccounts struct {
 	slurm.Limiter
 	away  *bool
@@ -29,9 +29,9 @@ func (h hungAccounts) Limits(ctx context.Context) (slurm.Limits, error) {
 	return h.Limiter.Limits(ctx)
 }
 
-// TestAccountsAwayForAnHour: slurmdbd hangs for an hour. Jobs are submitted, started,
-// resized and end by the limits known; and who asks in vain waits for a minute before he
-// asks again, for each question may take a whole deadline.
+// TestAccountsAwayForAnHour: slurmdbd hangs for an hour. Jobs are submitted, started, resized and end by
+// the known limits. After a failed query the next one comes a minute later, since each may take
+// until its timeout.
 func TestAccountsAwayForAnHour(t *testing.T) {
 	w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{Seed: 3, Nodes: fake.Grid(2, 4)}})
 	away, asked := false, 0

@@ -15,8 +15,8 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// What jobs have had is what their runs held, whoever counts: a daemon that saw
-// all of it, or one that was just started.
+// Attained is the GPU-seconds of a job's runs, both in a daemon that saw all of them and in one that has
+// just started.
 func TestAttainedIsWhatRunsHeld(t *testing.T) {
 	ctx := context.Background()
 	w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{Seed: 7, Nodes: fake.Grid(3, 4)}})
@@ -40,7 +40,7 @@ func TestAttainedIsWhatRunsHeld(t *testing.T) {
 		}
 		for i, j := range seen.Jobs {
 			held := heldBy(*jobs, j.ID, seen.Now)
-			// The engine sees a run's end a moment after it, every time.
+			// The engine sees each run's end slightly late.
 			if slack := 12 * 12.0; math.Abs(j.Attained-held) > slack {
 				t.Errorf("at %v job %d attained %.0f GPU-seconds, its runs held %.0f", seen.Now, j.ID, j.Attained, held)
 			}
@@ -55,7 +55,7 @@ func TestAttainedIsWhatRunsHeld(t *testing.T) {
 	}
 }
 
-// heldBy sums the GPU-seconds of the job's runs up to now.
+// heldBy returns the GPU-seconds of the job's runs up to now.
 func heldBy(jobs []*world.Trainer, id elastic.JobID, now time.Time) float64 {
 	sum := 0.0
 	for _, t := range jobs {
@@ -75,7 +75,7 @@ func heldBy(jobs []*world.Trainer, id elastic.JobID, now time.Time) float64 {
 	return sum
 }
 
-// Jobs that run on several nodes are counted on each of them, ordinary ones too.
+// Jobs on several nodes, ordinary ones too, are counted on each of them.
 func TestSnapshotCountsSpanningJobs(t *testing.T) {
 	ctx := context.Background()
 	w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{Seed: 1, Nodes: fake.Grid(4, 4)}})
@@ -106,9 +106,8 @@ func TestSnapshotCountsSpanningJobs(t *testing.T) {
 	}
 }
 
-// A requeue seen while the nodes are still being cleaned: Slurm counts the next
-// run already and shows the nodes of the last. The job is held and placed afresh
-// at once, and where it then runs is known.
+// A requeue is seen while the job is still completing: Slurm already counts the next restart and shows
+// the nodes of the last run. The job is held and gets a new placement at once, which is then known.
 func TestRequeueSeenWhileCleaning(t *testing.T) {
 	w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{Seed: 7, Nodes: fake.Grid(2, 4), Draining: 5 * time.Second}})
 	d := boot(t, w, new(journal.Memory), "knapsack", func(c *engine.Config) { c.Period = time.Second })
@@ -130,8 +129,8 @@ func TestRequeueSeenWhileCleaning(t *testing.T) {
 	}
 }
 
-// A split that cannot be read at once is read in the next cycle: until then nobody
-// knows where the job runs, nor whether it runs as it was meant to.
+// A split that cannot be read at once is read in the next cycle. Until then the job's placement is
+// unknown, and its move is not judged.
 func TestSplitReadLater(t *testing.T) {
 	w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{Seed: 7, Nodes: fake.Grid(2, 4), Faults: fake.MustParse("scontrol show job #1: garbage")}})
 	d := boot(t, w, new(journal.Memory), "knapsack")

@@ -15,8 +15,8 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// Under every policy a job that Slurm would not start holds no GPUs and keeps no other
-// waiting; it starts once its begin time has passed, or what it depends on has ended.
+// With every policy a job that Slurm would not start holds no GPUs and delays no other job. It starts once
+// its begin time has passed, or its dependency is satisfied.
 func TestWhatSlurmWouldNotStartGetsNothing(t *testing.T) {
 	for _, p := range policy.All {
 		t.Run(p.Name, func(t *testing.T) {
@@ -51,9 +51,8 @@ func TestWhatSlurmWouldNotStartGetsNothing(t *testing.T) {
 	}
 }
 
-// A job whose dependency can never be satisfied starts once its user takes that away, though
-// Slurm goes on showing it as held by an administrator; one that an administrator holds does
-// not.
+// A job whose dependency can never be satisfied starts once its user removes the dependency, although
+// Slurm still shows JobHeldAdmin. A job that an administrator holds does not start.
 func TestARepairedDependencyStarts(t *testing.T) {
 	for _, restart := range []bool{false, true} {
 		w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{Seed: 5, Nodes: fake.Grid(1, 4)}})

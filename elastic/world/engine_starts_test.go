@@ -16,7 +16,7 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// releases counts how often each job was released by the daemon, from a time on.
+// releases counts how often the daemon released each job from a time on.
 func releases(w *world.World, from time.Time) map[int64]int {
 	out := map[int64]int{}
 	for _, c := range w.Slurm.Changes() {
@@ -30,8 +30,8 @@ func releases(w *world.World, from time.Time) map[int64]int {
 // mostReleases is how often a job may be released in an hour, moves included.
 const mostReleases = 40
 
-// TestOrdinaryJobOfUnevenSplit: nine GPUs on three nodes of four are 4+4+1. A job that starts
-// beside them loses one race at most, and is then left where it runs.
+// TestOrdinaryJobOfUnevenSplit: nine GPUs on three nodes of four are 4+4+1. A job that starts beside them
+// loses at most one race, and is then not moved.
 func TestOrdinaryJobOfUnevenSplit(t *testing.T) {
 	w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{Seed: 1, Nodes: fake.Grid(3, 4)}})
 	d := boot(t, w, new(journal.Memory), "lookahead")
@@ -45,8 +45,8 @@ func TestOrdinaryJobOfUnevenSplit(t *testing.T) {
 	}
 }
 
-// TestStartsAreBounded: whatever ordinary jobs come and go, under Slurm's own order or by
-// size, no job is released again and again.
+// TestStartsAreBounded: whatever ordinary jobs come and go, in Slurm's order or by size, no job is
+// released again and again.
 func TestStartsAreBounded(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		many := rapid.IntRange(1, 4).Draw(rt, "nodes")

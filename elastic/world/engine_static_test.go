@@ -16,8 +16,7 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// dark is a Slurm that takes every order and answers some queries badly: not is asked
-// before each.
+// dark is a Slurm that accepts every change and fails some queries; not is called before each.
 type dark struct {
 	slurm.Client
 	not func(query string) (empty bool, err error)
@@ -44,7 +43,7 @@ func (d dark) Job(ctx context.Context, id slurm.JobID) (slurm.Detail, error) {
 	return d.Client.Job(ctx, id)
 }
 
-// lame is a journal that refuses.
+// lame is a journal whose writes fail.
 type lame struct {
 	journal.Journal
 	not func(query string) (empty bool, err error)
@@ -78,13 +77,13 @@ func (l lame) SaveJobs(ctx context.Context, r []journal.JobRecord) error {
 	return l.Journal.SaveJobs(ctx, r)
 }
 
-// outages are what sluiced may miss while the cluster runs on.
+// outages are the failures during which sluiced must change nothing.
 var outages = []struct {
 	name string
-	// without lists the queries that fail, empty those answered with nothing.
+	// without has the queries that fail, empty those with an empty answer.
 	without, empty []string
-	moving         bool // it may also come while a job is between two sizes
-	atStart        bool // it is noticed at a start only
+	moving         bool // it may also begin while a move is open
+	atStart        bool // it is noticed only when sluiced starts
 }{
 	{"slurmctld answers no query", []string{"jobs", "nodes", "job"}, nil, true, false},
 	{"slurmctld shows jobs and no nodes", []string{"nodes"}, nil, true, false},
@@ -95,10 +94,10 @@ var outages = []struct {
 	{"the database does not tell which moves are open", []string{"moves"}, nil, false, true},
 }
 
-// TestFailStatic: I6, while sluiced cannot see Slurm, or cannot write down what it is
-// about to do, it changes nothing; that holds for one that is started meanwhile, too.
-// Running jobs keep running as they are, and afterwards everything goes on. An outage
-// begins before somebody comes at 100 s, or at some moment of the move he causes.
+// TestFailStatic: I6, while sluiced cannot observe Slurm, or cannot record what it is about to do, it
+// changes nothing, also if it is started meanwhile. Running jobs keep their size, and afterwards
+// work continues. An outage begins before a job arrives at 100 s, or during the move that this
+// job causes.
 func TestFailStatic(t *testing.T) {
 	for i, o := range outages {
 		begins := []time.Duration{90 * time.Second}

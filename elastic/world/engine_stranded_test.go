@@ -11,9 +11,9 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// TestStrandedJobComesBack: a job whose runner says that a node lost its processes,
-// which Slurm has not noticed, is requeued once and trains on at its size.
-func TestStrandedJobComesBack(t *testing.T) {
+// TestStrandedJobIsRequeued: a job whose runner reports that a node lost its processes, unnoticed by
+// Slurm, is requeued once and continues at its size.
+func TestStrandedJobIsRequeued(t *testing.T) {
 	w := world.New(world.Config{Fake: fake.Config{Seed: 3, Nodes: fake.Grid(2, 4)}})
 	d := boot(t, w, new(journal.Memory), "lookahead", func(c *engine.Config) { c.Period = time.Second })
 	j := w.Submit(world.Job{User: "alice", Spec: elastic.Spec{Min: 6, Max: 6, Total: 60}, Every: 1})

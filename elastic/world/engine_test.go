@@ -37,8 +37,8 @@ type memory interface {
 	journal.Samples
 }
 
-// sampling is 5 in everyday runs, where every fifth effect is tried in the tests
-// that multiply effects by something else, and 1 with SLUICE_EXHAUSTIVE=1.
+// sampling is 5 by default: tests that combine effects with something else try every fifth effect. It is
+// 1 with SLUICE_EXHAUSTIVE=1.
 func sampling() int {
 	if os.Getenv("SLUICE_EXHAUSTIVE") == "1" {
 		return 1
@@ -52,8 +52,7 @@ func limits() elastic.Limits {
 	}
 }
 
-// boot starts an engine on the world with the journal given: the same journal
-// again is a restart after a crash.
+// boot starts an engine on the world with a journal. The same journal again is a restart after a crash.
 func boot(t *testing.T, w *world.World, kept memory, name string, change ...func(*engine.Config)) *daemon {
 	t.Helper()
 	p, err := policy.ByName(name)
@@ -86,9 +85,8 @@ func boot(t *testing.T, w *world.World, kept memory, name string, change ...func
 	return d
 }
 
-// TestOrdinaryJobIsYieldedTo tells the story of an ordinary job that arrives on a
-// cluster full of elastic ones; the event log is the specification. Read the diff
-// before -update.
+// TestOrdinaryJobIsYieldedTo: an ordinary job arrives on a cluster full of elastic jobs. The event log is
+// the specification. Read the diff before -update.
 func TestOrdinaryJobIsYieldedTo(t *testing.T) {
 	w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{Seed: 1, Nodes: fake.Grid(3, 4)}})
 	d := boot(t, w, new(journal.Memory), "knapsack")

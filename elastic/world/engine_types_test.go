@@ -16,8 +16,8 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// Under every policy jobs that name a type of GPU get GPUs of it on nodes that have
-// several, and all that there are; nobody is released to wait for one.
+// With every policy jobs that request a type of GPU get GPUs of it on nodes with several types, and can
+// use all of them; no job is released and then waits for one.
 func TestTypesOnOneNode(t *testing.T) {
 	for _, p := range policy.All {
 		t.Run(p.Name, func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestTypesOnOneNode(t *testing.T) {
 				}
 			}
 			if elasticPolicy := !slices.Contains([]string{"fcfs", "ef", "tiresias", "srpt"}, p.Name); elasticPolicy && (most["red"] < 2 || most["blue"] < 4) {
-				t.Errorf("nobody grew: %v", most)
+				t.Errorf("no job grew: %v", most)
 			}
 		})
 	}

@@ -14,10 +14,10 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// asOnASite: nothing is known of the programs.
+// asOnASite: jobs have not shown yet that they answer requests.
 func asOnASite(c *engine.Config) { c.Proven = false }
 
-// sizes lists the sizes of the runs of a job.
+// sizes returns the sizes of a job's runs.
 func sizes(t *world.Trainer) (out []int) {
 	for _, r := range t.Runs() {
 		gpus := 0
@@ -29,10 +29,9 @@ func sizes(t *world.Trainer) (out []int) {
 	return out
 }
 
-// TestUnprovenStartsAtItsMinimum: a job of which no checkpoint was seen starts at its
-// minimum on an empty cluster, grows upon its first, and lets jobs of its user that run
-// its script or model start larger; also after sluiced started again, and never those of
-// another user.
+// TestUnprovenStartsAtItsMinimum: a job without a known checkpoint starts at its minimum on an empty
+// cluster and grows after its first checkpoint. Later jobs of its user with the same script or
+// model start larger, also after a restart of sluiced; those of other users do not.
 func TestUnprovenStartsAtItsMinimum(t *testing.T) {
 	const script = "0123456789ab"
 	w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{Seed: 1, Nodes: fake.Grid(3, 4)}})
@@ -77,9 +76,9 @@ func TestUnprovenStartsAtItsMinimum(t *testing.T) {
 	}
 }
 
-// TestSilentJobLeavesTheCluster: a program that never speaks keeps its minimum, whatever
-// is idle, and jobs that come later start at once. One that says hello and never answers is
-// asked DeafAfter times, and the GPUs kept for its move are free again after its grace.
+// TestSilentJobLeavesTheCluster: a program that reports nothing keeps its minimum, whatever is idle, and
+// later jobs start at once. A program that writes "hello" and never answers is asked DeafAfter
+// times, and the GPUs reserved for its move are free again after its grace period.
 func TestSilentJobLeavesTheCluster(t *testing.T) {
 	for name, how := range map[string]world.Behaviour{"silent": {Silent: true}, "deaf": {Deaf: true}} {
 		w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{Seed: 1, Nodes: fake.Grid(3, 4)}})
@@ -109,8 +108,8 @@ func TestSilentJobLeavesTheCluster(t *testing.T) {
 	}
 }
 
-// TestDeafJobTakesItBack: a script of which one job leaves its requests unanswered is
-// taken for one that is not known, until another answers.
+// TestDeafJobTakesItBack: if one job of a script does not answer its requests, the script counts as
+// unknown until another job answers.
 func TestDeafJobTakesItBack(t *testing.T) {
 	w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{Seed: 1, Nodes: fake.Grid(3, 4)}})
 	start, kept := w.Now(), new(journal.Memory)
@@ -124,7 +123,7 @@ func TestDeafJobTakesItBack(t *testing.T) {
 		t.Fatalf("%v, %v: want what the first job has shown", known, err)
 	}
 	deaf := w.Submit(world.Job{User: "alice", Spec: spec, Behaviour: world.Behaviour{Deaf: true}})
-	w.At(w.Now().Sub(start)+5*time.Minute, func() { // for which it is asked to give GPUs back
+	w.At(w.Now().Sub(start)+5*time.Minute, func() { // because of which it is asked to shrink
 		w.Submit(world.Job{User: "bob", Spec: elastic.Spec{Min: 9, Max: 9, Total: 60}})
 	})
 	if err := w.Drive(context.Background(), d, 3*time.Hour); err != nil {
@@ -134,6 +133,6 @@ func TestDeafJobTakesItBack(t *testing.T) {
 		t.Errorf("the job of a known model starts on %v GPUs, want 4", got)
 	}
 	if left, err := kept.Answers(context.Background()); err != nil || len(left) != 0 {
-		t.Errorf("what the model had shown stands still: %v, %v\n%s", left, err, d.log.String())
+		t.Errorf("the answers of the model still count: %v, %v\n%s", left, err, d.log.String())
 	}
 }

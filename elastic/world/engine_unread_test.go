@@ -16,8 +16,8 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// hang lets no operation on the jobs' folders return from now on, as the daemon sees it: each
-// says since when. It returns what ends that.
+// hang makes every operation on the jobs' folders return an Unanswered from now on. It returns a function
+// that ends that.
 func (d *daemon) hang(jobs ...*world.Trainer) (end func()) {
 	since := map[string]time.Time{}
 	tokens := map[string]bool{}
@@ -44,9 +44,9 @@ func (d *daemon) pin(t *testing.T, job *world.Trainer, gpus int) {
 	}
 }
 
-// TestHungFoldersJobKeepsItsSize: a job whose folder does not answer is asked nothing and
-// keeps its size, people are told, and all others are decided about as before. It takes part
-// again once it answers.
+// TestHungFoldersJobKeepsItsSize: a job whose folder does not answer gets no requests and keeps its size,
+// its report says so, and other jobs are not affected. It takes part again once the folder
+// answers.
 func TestHungFoldersJobKeepsItsSize(t *testing.T) {
 	w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{Seed: 1, Nodes: fake.Grid(2, 4)}})
 	d := boot(t, w, new(journal.Memory), "knapsack")
@@ -79,7 +79,7 @@ func TestHungFoldersJobKeepsItsSize(t *testing.T) {
 		t.Errorf("the new job has %d GPUs, the other %d", a, b)
 	}
 	if got := strings.Count(d.log.String(), "its folder has not answered"); got != 1 {
-		t.Errorf("it was told %d times", got)
+		t.Errorf("it was logged %d times", got)
 	}
 	end()
 	d.drive(t, 5*time.Minute)
@@ -91,14 +91,14 @@ func TestHungFoldersJobKeepsItsSize(t *testing.T) {
 	}
 }
 
-// TestHungFolderKeepsNoGPUs: a job that could not be told its size is not started, and
-// holds no GPUs for it; once its folder answers it starts.
+// TestHungFolderKeepsNoGPUs: a job whose target could not be written is not started and holds no GPUs.
+// Once its folder answers it starts.
 func TestHungFolderKeepsNoGPUs(t *testing.T) {
 	w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{Seed: 1, Nodes: fake.Grid(1, 4)}})
 	d := boot(t, w, new(journal.Memory), "knapsack")
 	hung := w.Submit(world.Job{User: "alice", Spec: elastic.Spec{Min: 4, Max: 4, Total: 5}})
 	begun := false
-	w.Mail.Fault = func(op, token string) error { // it is taken up, and hangs from then on
+	w.Mail.Fault = func(op, token string) error { // it is adopted, and hangs from then on
 		if token != hung.Token || !begun && op == "runner" {
 			return nil
 		}
@@ -128,9 +128,9 @@ func TestHungFolderKeepsNoGPUs(t *testing.T) {
 	}
 }
 
-// TestHungInTheMiddleOfAMove: a job is asked, and its folder hangs before it answers, or before
-// it is stopped. It keeps its size, is not stopped without a look at its answer, and does not
-// count as deaf.
+// TestHungInTheMiddleOfAMove: a job is asked, and its folder hangs before it answers or before it is
+// stopped. It keeps its size, is not stopped without a check of its answer, and does not count as
+// deaf.
 func TestHungInTheMiddleOfAMove(t *testing.T) {
 	for _, at := range []string{"runner", "now"} {
 		t.Run(at, func(t *testing.T) {
@@ -171,7 +171,7 @@ func TestHungInTheMiddleOfAMove(t *testing.T) {
 	}
 }
 
-// lateMail tells its Fault of the look right before a stop as "now".
+// lateMail calls its Fault with "now" for the check right before a stop.
 type lateMail struct {
 	*world.Mailbox
 	at string

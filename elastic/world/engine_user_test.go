@@ -15,8 +15,8 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// userActions is what a user may do to the first job of the story, through
-// Slurm, at any moment; mends brings it back where that needs the user.
+// userActions are what a user may do to the first job of the scenario, through Slurm, at any time. mends
+// is the user's later action that lets the job continue, if it needs one.
 var userActions = []struct {
 	name string
 	do   func(context.Context, *fake.Session, slurm.JobID) error
@@ -39,9 +39,8 @@ var userActions = []struct {
 	}, mend: func(ctx context.Context, u *fake.Session, id slurm.JobID) error { return u.Release(ctx, id) }},
 }
 
-// TestTheUserWins lets the user act right before every effect of the daemon:
-// the others finish, a cancelled job stays cancelled, and every other job is
-// neither lost nor run twice.
+// TestTheUserWins lets the user act right before every effect of the daemon: the other jobs complete, a
+// cancelled job stays cancelled, and no job is lost or run twice.
 func TestTheUserWins(t *testing.T) {
 	total := crashRun(t, nil, false)
 	stride := sampling()
@@ -66,7 +65,7 @@ func userRun(t *testing.T, action, k int, change ...func(*engine.Config)) {
 	acted := false
 	b.meddle = func() {
 		if b.n == k {
-			// Slurm may refuse: not everything fits every state.
+			// Slurm may refuse: not every action is possible in every state.
 			acted = a.do(ctx, w.User(victim.Job.User), victim.ID()) == nil
 		}
 	}
@@ -90,8 +89,8 @@ func userRun(t *testing.T, action, k int, change ...func(*engine.Config)) {
 	}
 }
 
-// A job whose tag is taken away in the middle of a move that its user ordered is
-// let go at once, though the order does not stand in its comment yet.
+// If the tag of a job is removed during a move that its user requested, the move ends at once, although
+// the directive is not in the comment yet.
 func TestTagTakenAwayDuringAnOrder(t *testing.T) {
 	ctx := context.Background()
 	w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{Seed: 7, Nodes: fake.Grid(1, 4)}})

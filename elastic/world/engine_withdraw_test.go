@@ -13,7 +13,7 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// before is a daemon that something happens to right before it looks.
+// before is a daemon with an action right before each observation.
 type before struct {
 	*mortal
 	do func(now time.Time)
@@ -24,8 +24,8 @@ func (b before) Cycle(ctx context.Context, now time.Time) (time.Time, error) {
 	return b.mortal.Cycle(ctx, now)
 }
 
-// callOffs are how a move ends after its job answered: its user holds the job in the same
-// moment and lets go of it a second later, or Slurm refuses to stop it.
+// callOffs are how a move ends after its job answered: its user holds the job at the same time and
+// releases it a second later, or Slurm refuses to stop it.
 var callOffs = []struct {
 	name   string
 	faults fake.Plan
@@ -36,10 +36,10 @@ var callOffs = []struct {
 	{name: "Slurm refuses to stop it", faults: fake.Plan{{On: "scontrol requeuehold", Nth: 1, Kind: fake.Refused}}, how: elastic.Abandoned},
 }
 
-// withdrawnRun plays one story: a job is asked to save for a move and answers, and the
-// move is called off. The job trains on, but its runner cannot say so for ten minutes:
-// the user's quota is full. The daemon is killed at the n-th effect behind the answer,
-// 0 = never. It returns how many effects there were.
+// withdrawnRun plays one scenario: a job is asked to save for a move and answers, and the move is called
+// off. The job continues, but its runner cannot write that for 10 min, because the user's quota is
+// exhausted. The daemon is killed at the n-th effect after the answer; 0 = never. It returns the
+// number of effects.
 func withdrawnRun(t *testing.T, off, n int, after bool) int {
 	t.Helper()
 	c := callOffs[off]
@@ -47,7 +47,7 @@ func withdrawnRun(t *testing.T, off, n int, after bool) int {
 	began := w.Now()
 	b := &boundaries{after: after, kill: map[int]bool{}}
 	m := newMortal(t, w, b)
-	var stuck *checkpoint.Runner // what the runner said last
+	var stuck *checkpoint.Runner // the runner's last status
 	full := false
 	job := w.Submit(world.Job{User: "alice", Spec: elastic.Spec{Min: 1, Max: 4, Total: 30}, Behaviour: world.Behaviour{Forge: func(r *checkpoint.Runner) {
 		if full && stuck != nil {
@@ -99,9 +99,9 @@ func withdrawnRun(t *testing.T, off, n int, after bool) int {
 	return b.n - answered
 }
 
-// TestAnAnswerDiesWithItsMove: a request is withdrawn once its move is closed, never
-// before. Were it the other way round, a daemon killed in between would find the move
-// open and the answer of a job that trains on again, and stop it.
+// TestAnAnswerDiesWithItsMove: a request is withdrawn only after its move is closed. In the other order a
+// daemon killed in between would find an open move with the answer of a job that has continued
+// training, and stop it.
 func TestAnAnswerDiesWithItsMove(t *testing.T) {
 	for off, c := range callOffs {
 		t.Run(c.name, func(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// Break makes a node's GPU unfit, for a reason, or with "" well again. The runners of
-// jobs that have it say so from then on.
+// Break makes a node's GPU unfit for a reason, or fit again with "". The runners of jobs on it report
+// that from then on.
 func (w *World) Break(node string, gpu int, why string) {
 	if w.unfit == nil {
 		w.unfit = map[string]map[int]string{}
@@ -20,7 +20,7 @@ func (w *World) Break(node string, gpu int, why string) {
 	w.unfit[node][gpu] = why
 }
 
-// gauge puts what the driver shows of the run's GPUs into the runner's word.
+// gauge sets the driver's data of the run's GPUs in the runner's status.
 func (w *World) gauge(token string, r *checkpoint.Runner) {
 	t := w.byToken[token]
 	if w.unfit == nil && w.Utilisation == nil && !w.MIG || t == nil || t.run == nil || r.Restarts != t.run.Restarts {
@@ -40,8 +40,7 @@ func (w *World) gauge(token string, r *checkpoint.Runner) {
 	}
 }
 
-// indices are the numbers of the GPUs on the node; the first ones where Slurm does
-// not tell.
+// indices returns the indices of the GPUs on the node; the first ones if Slurm does not show them.
 func indices(s slurm.GPUShare) []int {
 	if len(s.IDs) == s.GPUs {
 		return s.IDs

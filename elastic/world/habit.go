@@ -7,13 +7,12 @@ import (
 	"github.com/sluice-hpc/sluice/checkpoint"
 )
 
-// answerStands is how long a runner lets an answer stand that the program trains on
-// beyond.
+// answerStands is for how long a runner keeps an answer although the program continues.
 const answerStands = 15 * time.Second
 
-// adopted is the runner taking over what a program of Spec.Habit saved: the first
-// shows that the job can be moved, and one that comes after a request answers it.
-// The program knows of neither and trains on at once.
+// adopted is the runner adopting a checkpoint of a program with Spec.Habit. The first one shows that
+// the job can be moved, and one after a request answers the request. The program knows of
+// neither and continues at once.
 func (t *Trainer) adopted(name string) {
 	if len(t.checkpoints) == 1 {
 		t.say("hello")

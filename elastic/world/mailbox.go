@@ -14,9 +14,9 @@ const maxLines = 1000
 // Mailbox is the shared file system in memory: the engine's side of it as
 // methods, the runners' side within the world.
 type Mailbox struct {
-	// Fault, when set, is asked before every operation of the engine ("ask",
-	// "withdraw", "aim", "forget", "runner", "progress"); an error it returns is
-	// the operation's, and nothing is done: a full disk, a vanished mount.
+	// Fault, when set, is called before every operation of the engine ("ask", "withdraw",
+	// "aim", "forget", "runner", "progress"). If it returns an error, the operation fails with
+	// it and does nothing, as with a full disk or a lost mount.
 	Fault func(op, token string) error
 
 	w     *World
@@ -31,7 +31,7 @@ type box struct {
 	target  *checkpoint.Target
 	uid     uint32
 	runner  *checkpoint.Runner
-	garbled []byte // what stands in the runner's file instead of its word
+	garbled []byte // contents of the runner's file instead of its status
 	lines   []line
 }
 
@@ -98,7 +98,7 @@ func (m *Mailbox) Forget(token string) error {
 	})
 }
 
-// Runner reads the runner's word.
+// Runner reads the runner's status.
 func (m *Mailbox) Runner(token string, uid uint32) (r checkpoint.Runner, ok bool, err error) {
 	err = m.do("runner", token, func(b *box) error {
 		if b.runner == nil {
@@ -120,13 +120,13 @@ func (m *Mailbox) Runner(token string, uid uint32) (r checkpoint.Runner, ok bool
 	return r, ok, err
 }
 
-// RunnerNow is Runner: what is read here is never old.
+// RunnerNow is Runner, since reads are never old here.
 func (m *Mailbox) RunnerNow(token string, uid uint32) (checkpoint.Runner, bool, error) {
 	return m.Runner(token, uid)
 }
 
-// Progress reads the lines behind offset, which counts lines. Raw ones are read by the
-// real reader, and come back in bad where it refuses them.
+// Progress reads the lines after offset, which counts lines here. Raw lines are parsed by the real
+// reader, and returned in bad if it rejects them.
 func (m *Mailbox) Progress(token string, uid uint32, offset int64) (lines []checkpoint.Progress, next int64, bad []error, err error) {
 	next = offset
 	err = m.do("progress", token, func(b *box) error {
@@ -158,7 +158,7 @@ func (m *Mailbox) Progress(token string, uid uint32, offset int64) (lines []chec
 	return lines, next, bad, err
 }
 
-// read is what the real reader makes of the line.
+// read parses the line with the real reader.
 func (l line) read() (checkpoint.Progress, error) {
 	if l.raw == nil {
 		return l.Progress, nil
@@ -173,7 +173,7 @@ func (b *box) ownedBy(uid uint32) error {
 	return nil
 }
 
-// asked reports whether a request stands that is not answered yet.
+// asked reports whether there is a request without an answer.
 func (m *Mailbox) asked() (yes bool) {
 	m.w.Slurm.Do(func(time.Time) {
 		for _, b := range m.boxes {

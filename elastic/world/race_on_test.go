@@ -2,6 +2,6 @@
 
 package world_test
 
-// underRace: the race detector makes everything ten times slower, so that large counts
-// are a fifth of what they are else.
+// underRace: the race detector makes everything ten times slower, so that large counts are divided by
+// five.
 const underRace = true

@@ -22,7 +22,7 @@ type RunRecord struct {
 	Job      slurm.JobID
 	Restarts int
 	Split    []slurm.GPUShare
-	Aim      nodes.Placement // what the daemon meant; empty when it let Slurm choose
+	Aim      nodes.Placement // the daemon's target; empty if it let Slurm choose
 	Began    time.Time
 	Ended    time.Time // zero while it runs
 	Resumed  string    // checkpoint it started from
@@ -69,7 +69,7 @@ func (t *Trainer) Done() (units float64) {
 	return units
 }
 
-// State returns Slurm's word on the job, "" when Slurm has forgotten it.
+// State returns the job's Slurm state; "" = Slurm has purged the job.
 func (t *Trainer) State() slurm.State {
 	d, err := t.w.User("root").Job(context.Background(), t.id)
 	if err != nil {
@@ -78,7 +78,7 @@ func (t *Trainer) State() slurm.State {
 	return d.State
 }
 
-// Ended reports whether the job is over in Slurm, or forgotten.
+// Ended reports whether the job has ended in Slurm or was purged.
 func (t *Trainer) Ended() bool {
 	d, err := t.w.User("root").Job(context.Background(), t.id)
 	return errors.Is(err, slurm.ErrNotFound) || err == nil && d.State.Ended()

@@ -6,8 +6,8 @@ import (
 	"github.com/sluice-hpc/sluice/checkpoint"
 )
 
-// Scribble appends raw text to the job's progress log, a line each, whether or not it
-// runs: what a program, or its user, may put there.
+// Scribble appends raw lines to the job's progress log, as a program or its user may, whether or not
+// the job runs.
 func (t *Trainer) Scribble(lines ...string) {
 	t.w.Slurm.Do(func(time.Time) {
 		b := t.box()
@@ -22,10 +22,10 @@ func (t *Trainer) Rewrite() {
 	t.w.Slurm.Do(func(time.Time) { t.box().lines = nil })
 }
 
-// beat is how often a runner that lives writes its word, whatever stands there.
+// beat is the interval at which a live runner writes its status over whatever is in the file.
 const beat = 10 * time.Second
 
-// Garble puts raw text in the place of the runner's word, until it writes its next.
+// Garble replaces the runner's status by raw text, until the runner writes the next one.
 func (t *Trainer) Garble(text string) {
 	t.w.Slurm.Do(func(time.Time) {
 		t.box().garbled = []byte(text)

@@ -2,23 +2,23 @@ package world
 
 import "time"
 
-// Series keeps a job's checkpoints where the world cannot see them, on a real disk for
-// one. Without one a checkpoint is its name.
+// Series stores a job's checkpoints outside of the world, for example on a real disk. Without a
+// Series a checkpoint is only a name.
 type Series interface {
 	// Commit saves and closes the checkpoint.
 	Commit(name string) error
-	// Newest returns the newest valid one, "" when there is none, and a line for each
-	// newer one that was passed over.
+	// Newest returns the newest valid checkpoint, "" = none, and a line for each newer one
+	// that was skipped as invalid.
 	Newest() (name string, skipped []string, err error)
-	// Spoil damages one, in one of many ways.
+	// Spoil damages a checkpoint; way selects how.
 	Spoil(name string, way uint64) error
-	// Abandon leaves what a power loss leaves of one that is being saved.
+	// Abandon leaves what a power loss leaves of a checkpoint that is being saved.
 	Abandon(name string, way uint64) error
 }
 
-// Spoil damages the job's newest good checkpoint, in one of many ways: nothing that
-// reads it may take it for good. Nothing happens where there is none. The present run
-// may still be stopped for it: it was good when it was verified.
+// Spoil damages the job's newest valid checkpoint; way selects how. Readers must then reject it. It
+// does nothing if there is none. The present run may still be stopped because of it, since it
+// was valid when it was verified.
 func (t *Trainer) Spoil(way uint64) (done bool, err error) {
 	t.w.Slurm.Do(func(now time.Time) {
 		for i := len(t.checkpoints) - 1; i >= 0 && !done; i-- {
@@ -35,8 +35,8 @@ func (t *Trainer) Spoil(way uint64) (done bool, err error) {
 	return done, err
 }
 
-// PowerFails is the job's nodes losing power: of a checkpoint that is being saved, what
-// was not synced is gone or torn. Slurm has to be told on its own.
+// PowerFails simulates a power loss of the job's nodes: unsynced parts of a checkpoint that is being
+// saved are gone or torn. The caller has to fail the nodes in Slurm.
 func (t *Trainer) PowerFails(way uint64) (err error) {
 	t.w.Slurm.Do(func(time.Time) {
 		if t.run != nil && !t.moving && t.series != nil {
@@ -46,7 +46,7 @@ func (t *Trainer) PowerFails(way uint64) (err error) {
 	return err
 }
 
-// found is the newest valid checkpoint as the series tells, with what was passed over.
+// found returns the progress of the newest valid checkpoint of the series.
 func (t *Trainer) found() (done float64, ok bool) {
 	if t.series == nil {
 		return 0, false

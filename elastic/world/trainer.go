@@ -19,7 +19,7 @@ type Job struct {
 	Name string       // "train"
 	Spec elastic.Spec // Token drawn from the seed; Min 1; Total 10
 	Args []string     // further sbatch options
-	Own  bool         // submitted to its user's own sluiced
+	Own  bool         // submitted with --user, to its user's own sluiced
 	// Limit is the Slurm time limit in whole minutes; none.
 	Limit time.Duration
 
@@ -36,7 +36,7 @@ type Job struct {
 	Behaviour
 }
 
-// Behaviour is how a job misbehaves; the zero value behaves.
+// Behaviour is how a job misbehaves; the zero value is a correct job.
 type Behaviour struct {
 	Silent     bool          // never speaks: no hello, no progress, no answers
 	Deaf       bool          // says hello, never answers a request
@@ -47,23 +47,23 @@ type Behaviour struct {
 	ExitAt     float64       // exits at this many units; 0 = when done
 	ExitCode   int           // then, and
 	OnRequest  bool          // ... or as soon as a request is seen
-	ForgetLast bool          // its newest checkpoint is found bad at the next start
-	Obedient   bool          // it resumes from the checkpoint it is told, however old
+	ForgetLast bool          // its newest checkpoint is found invalid at the next start
+	Obedient   bool          // resumes from the checkpoint in its target, however old
 
-	// Gone is after how long its first run is no more, which Slurm does not notice; 0 = never.
-	// NeverSpoke: there is none, though Slurm calls it running: its runner says no word.
+	// Gone is the time after which its first run disappears unnoticed by Slurm; 0 = never.
+	// NeverSpoke: Slurm shows it running, but there is no runner and no status.
 	Gone       time.Duration
 	NeverSpoke bool
 
 	Lingers   time.Duration              // how long its processes take to die
-	Forge     func(*checkpoint.Runner)   // changes every word of its runner as it is written
+	Forge     func(*checkpoint.Runner)   // changes every status of its runner as it is written
 	ForgeLine func(*checkpoint.Progress) // changes every line of progress
-	// Liar marks one whose words about checkpoints are not true: what it loses so is
-	// its own loss, and Check says nothing of it.
+	// Liar marks a job whose reports about checkpoints are false. Check ignores work that it
+	// loses because of that.
 	Liar bool
 }
 
-// Model answers how many seconds a unit of work takes.
+// Model returns how many seconds a unit of work takes.
 type Model func(gpus, nodes int) float64
 
 // Perfect is a model that scales perfectly from seconds on one GPU.
@@ -86,7 +86,7 @@ type Checkpoint struct {
 	At   time.Time
 	Bad  bool
 
-	spoiled time.Time // when it went bad by Spoil; zero = it did not
+	spoiled time.Time // when Spoil damaged it; zero = never
 }
 
 // Trainer is one job of the world and its program.
@@ -95,7 +95,7 @@ type Trainer struct {
 	Token string
 
 	w           *World
-	series      Series // nil: a checkpoint is its name
+	series      Series // nil = a checkpoint is its name
 	id          slurm.JobID
 	checkpoints []Checkpoint
 	runs        []RunRecord
@@ -109,10 +109,10 @@ type Trainer struct {
 	since   time.Time
 	moving  bool      // training goes on
 	serving string    // request being served
-	settled string    // request an earlier run answered
-	gaveUp  string    // request that was honoured long enough
-	until   time.Time // its deadline then: a later one revives it
-	forget  func()    // cancels giving the present request up
+	settled string    // request that an earlier run answered
+	gaveUp  string    // request that was given up at its deadline
+	until   time.Time // its deadline then; a later deadline makes it valid again
+	forget  func()    // cancels giving up the present request
 	tick    func()    // cancels the planned next event
 }
 
@@ -168,7 +168,7 @@ func (t *Trainer) Start(r *fake.Run) {
 	t.write()
 	t.begin(r)
 	r.After(t.Job.Load, func() {
-		if !t.Job.Spec.Habit { // of such a program the runner says it, when it can
+		if !t.Job.Spec.Habit { // for such a program the runner writes "hello" later
 			t.say("hello")
 		}
 		if t.word.Resumed != "" {
@@ -180,8 +180,8 @@ func (t *Trainer) Start(r *fake.Run) {
 	})
 }
 
-// paces arranges for the lines in which a measured program tells, as the library
-// does, how long its steps take: five of four steps each, after five to warm up.
+// paces plans the lines with step times that the library writes in a measured program: five lines of
+// four steps each, after five steps of warm-up.
 func (t *Trainer) paces(r *fake.Run) {
 	if len(t.Job.Spec.Profile) == 0 {
 		return
@@ -195,8 +195,8 @@ func (t *Trainer) paces(r *fake.Run) {
 	}
 }
 
-// resume picks the newest valid checkpoint, as the runner does, and returns the
-// units it holds. An obedient trainer takes the chosen one though newer are there.
+// resume picks the newest valid checkpoint, as the runner does, and returns its units. An Obedient
+// trainer takes the chosen one even if there are newer ones.
 func (t *Trainer) resume(chosen string) float64 {
 	if n := len(t.checkpoints); n > 0 && t.Job.ForgetLast && !t.checkpoints[n-1].Bad {
 		t.checkpoints[n-1].Bad = true
@@ -246,7 +246,7 @@ func (t *Trainer) pace() float64 { return t.Job.Model(t.run.GPUs(), len(t.run.Sp
 // train goes on from what is done and plans the next thing to say or save.
 func (t *Trainer) train() {
 	if t.word.Stranded {
-		return // there is nobody to train
+		return // the run has disappeared
 	}
 	t.since, t.moving = t.run.Now(), true
 	t.word.State = checkpoint.Training
@@ -336,8 +336,8 @@ func (t *Trainer) exit(early bool) {
 	t.run.Exit(code, 0)
 }
 
-// Die ends the script with the exit code, in the middle of whatever it does: somebody
-// killed it. Nothing happens while it does not run.
+// Die ends the script with the exit code at any point of its work, as if it was killed. It does
+// nothing if the job does not run.
 func (t *Trainer) Die(code int) {
 	t.w.Slurm.Do(func(time.Time) {
 		if t.run == nil {
@@ -349,7 +349,7 @@ func (t *Trainer) Die(code int) {
 	})
 }
 
-// Strike kills the batch script, and with it the runner, by a signal: it can say nothing.
+// Strike kills the batch script, and with it the runner, by a signal. The runner reports nothing.
 func (t *Trainer) Strike(signal int) {
 	t.w.Slurm.Do(func(time.Time) {
 		if t.run == nil {
@@ -366,10 +366,10 @@ func (t *Trainer) Strike(signal int) {
 // Linger is how long the processes take to die once Slurm stops them.
 func (t *Trainer) Linger() time.Duration { return t.Job.Lingers }
 
-// Signal is the configurable beside of the request file: look now.
+// Signal makes the trainer read the request file at once, as with Spec.Signal.
 func (t *Trainer) Signal(r *fake.Run, _ string, _ bool) { r.After(time.Millisecond, t.look) }
 
-// Stop is Slurm ending the run: what was not committed is lost.
+// Stop is called when Slurm ends the run. What was not committed is lost.
 func (t *Trainer) Stop(r *fake.Run, why fake.Cause) {
 	if t.run != r {
 		return // killed before its first line

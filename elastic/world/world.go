@@ -12,46 +12,46 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// Daemon is the name under which the engine's client appears in logs and causes, and
-// Second that of a second daemon's beside it.
+// Daemon is the name of the engine's client in logs and causes, and Second that of a second daemon's
+// client.
 const Daemon, Second = "sluiced", "sluiced2"
 
-// ours reports whether a daemon did it.
+// ours reports whether the name is a daemon's.
 func ours(by string) bool { return by == Daemon || by == Second }
 
 // Config describes a world.
 type Config struct {
 	// Fake is the cluster. Programs is set by the world.
 	Fake fake.Config
-	// Account is the one the engine's client acts as, made an operator. "" =
-	// "sluice". In user mode name the jobs' user here; he is then no operator.
+	// Account is the user of the engine's client, an operator; "" = "sluice". In user mode it
+	// is the jobs' user, without operator rights.
 	Account string
 	User    bool // user mode: Account gets no rights over other users
-	// Records, when set, are kept, and Check has them audited.
+	// Records, when set, are written, and Check audits them.
 	Records Records
-	// Series keeps the checkpoints of the job with that number and token; nil = they are
-	// names. What it cannot do Check reports.
+	// Series stores the checkpoints of the job with that number and token; nil = checkpoints
+	// are names. Check reports its failures.
 	Series func(job slurm.JobID, token string) (Series, error)
 	// Notice is how long a runner takes to see a changed file; 0 = 250 ms.
 	Notice time.Duration
 }
 
-// Records are what a world leaves for an audit: package records keeps and judges them.
-// A simulation for users has none, and so does not link the audit.
+// Records are a world's logs for an audit; package records implements them. Simulations for users
+// have none and so do not link the audit.
 type Records interface {
 	// Begin is called once, by New, BEFORE anything happens.
 	Begin(nodes []fake.NodeConfig)
-	// Watch is told every line of the fake's log.
+	// Watch is called with every line of the fake's log.
 	Watch(at time.Time, line string)
-	// Starts notes that an engine begins its life. notices are what its store said then.
+	// Starts records the start of an engine, with the notices of its store.
 	Starts(at time.Time, notices ...string)
 	// SecondStarts is Starts of a second daemon beside the first.
 	SecondStarts(at time.Time, notices ...string)
-	// Event notes what the engine said, SecondEvent what a second daemon's did.
+	// Event records an event of the engine, SecondEvent one of a second daemon's.
 	Event(event.Event)
 	SecondEvent(event.Event)
-	// Findings are the promises that the records show to be broken. liar reports whether a
-	// job's own word means nothing.
+	// Findings returns the violations that the records show. liar reports whether a job's own
+	// reports are false.
 	Findings(liar func(job int64) bool) []Finding
 }
 
@@ -60,13 +60,13 @@ type World struct {
 	Slurm  *fake.Fake
 	Client *fake.Session // what the engine uses
 	Mail   *Mailbox
-	// Records are Config's. What runs an engine in the world MUST hand its events on.
+	// Records are Config's. A test that runs an engine MUST pass its events on.
 	Records Records
 
-	// Utilisation, when set, says what share of time a job's GPUs are busy; negative =
-	// not known. With it, or once a GPU breaks, runners speak of their GPUs.
+	// Utilisation, when set, returns the share of time that a job's GPUs are busy; negative =
+	// unknown. With it, or once a GPU is unfit, runners report on their GPUs.
 	Utilisation func(*Trainer) float64
-	// MIG: what Slurm counts as GPUs are slices of some, and runners say so.
+	// MIG: what Slurm counts as GPUs are MIG slices, and runners report that.
 	MIG bool
 
 	cfg      Config
@@ -80,7 +80,7 @@ type World struct {
 	begin    time.Time
 }
 
-// New returns a world at rest.
+// New returns a world at its start time.
 func New(cfg Config) *World {
 	if cfg.Account == "" {
 		cfg.Account = "sluice"
@@ -117,7 +117,7 @@ func New(cfg Config) *World {
 	return w
 }
 
-// fault notes what the world itself could not do.
+// fault records a failure of the world itself.
 func (w *World) fault(err error) {
 	if err != nil {
 		w.faults = append(w.faults, err)
@@ -130,12 +130,11 @@ func (w *World) Now() time.Time { return w.Slurm.Now() }
 // Advance lets virtual time pass.
 func (w *World) Advance(d time.Duration) { w.Slurm.Advance(d) }
 
-// User returns a user's own hands: calls the plan of faults leaves alone.
+// User returns a session of a user, without injected faults.
 func (w *World) User(name string) *fake.Session { return w.Slurm.As(name).Steady() }
 
-// Submit hands in an elastic job as its user, as "sluice submit" does: held,
-// requeueable and tagged. It panics when Slurm refuses, which is a mistake in
-// the test.
+// Submit submits an elastic job as its user, as "sluice submit" does: held, requeueable and tagged.
+// It panics if Slurm refuses, which is a mistake in the test.
 func (w *World) Submit(j Job) *Trainer {
 	t := w.trainer(j)
 	tag := elastic.Tag{Spec: t.Job.Spec, Own: j.Own}
@@ -156,8 +155,8 @@ func (w *World) Submit(j Job) *Trainer {
 	return t
 }
 
-// firstSize is what the job asks for while it is held: its minimum, as far as
-// one node has it.
+// firstSize returns the GPUs that the job requests while it is held: its minimum, as far as one node
+// has that many.
 func firstSize(w *World, s elastic.Spec) int {
 	most := 1
 	for _, n := range w.cfg.Fake.Nodes {
@@ -166,7 +165,7 @@ func firstSize(w *World, s elastic.Spec) int {
 	return min(s.Min, most)
 }
 
-// Ordinary hands in a job sluice has nothing to do with; args are further ones of sbatch.
+// Ordinary submits a job that sluice does not manage; args are further options of sbatch.
 func (w *World) Ordinary(user string, nodes, gpus int, runs time.Duration, args ...string) slurm.JobID {
 	id, _, err := w.User(user).Submit(context.Background(), slurm.Submission{
 		Args:  append([]string{"--job-name=ordinary", fmt.Sprintf("--nodes=%d", nodes), fmt.Sprintf("--gpus=%d", gpus)}, args...),
@@ -178,7 +177,7 @@ func (w *World) Ordinary(user string, nodes, gpus int, runs time.Duration, args 
 	return id
 }
 
-// Trainers returns the jobs handed in so far, in order.
+// Trainers returns the jobs submitted so far, in order.
 func (w *World) Trainers() []*Trainer { return append([]*Trainer(nil), w.trainers...) }
 
 // token draws a job's token from the world's seed.
@@ -186,7 +185,7 @@ func (w *World) token() string {
 	return fmt.Sprintf("%016x%016x", w.rng.Uint64(), w.rng.Uint64())
 }
 
-// At plans something a person or a script does at a time after the start.
+// At plans an action of a user or an administrator at a time after the start.
 func (w *World) At(after time.Duration, do func()) {
 	w.plan = put(w.plan, planned{w.begin.Add(after), do})
 }

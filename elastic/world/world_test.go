@@ -17,7 +17,7 @@ import (
 
 var ctx = context.Background()
 
-// hand does by hand what the engine does, one resize at a time.
+// hand does what the engine does, one resize at a time.
 type hand struct {
 	*testing.T
 	*world.World
@@ -119,7 +119,7 @@ func TestTheCheckerSeesAnOldCheckpointChosen(t *testing.T) {
 	job := h.Submit(world.Job{Every: 1, Behaviour: world.Behaviour{Obedient: true}})
 	h.place(job, "", nodes.Placement{{Node: "gpu1", GPUs: 1}})
 	h.Advance(200 * time.Second)
-	h.must(h.User("alice").RequeueHold(ctx, job.ID())) // the user may waste his own work
+	h.must(h.User("alice").RequeueHold(ctx, job.ID())) // users may lose their own work
 	h.Advance(2 * time.Second)
 	h.place(job, "00000001", nodes.Placement{{Node: "gpu1", GPUs: 1}})
 	h.Advance(10 * time.Second)
@@ -134,8 +134,8 @@ func TestTheCheckerSeesForeignHands(t *testing.T) {
 	h.check("I8 job 1: scancel by sluiced")
 }
 
-// In a world with records the audit looks at the same: here sluiced's client acts and
-// no engine has said a word.
+// In a world with records the audit checks the same. Here sluiced's client acts although no engine has
+// logged anything.
 func TestTheAuditSeesUnannouncedEffects(t *testing.T) {
 	h := newHand(t, world.Config{Records: &records.Records{}})
 	h.Records.Starts(h.Now())

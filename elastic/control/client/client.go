@@ -29,7 +29,7 @@ const (
 // maxAnswer bounds the size of an answer: some 20 000 jobs.
 const maxAnswer = 64 << 20
 
-// bytesOfJob is how long a job is in a report at least, about.
+// bytesOfJob is about the smallest size of a job in a report, in bytes.
 const bytesOfJob = 384
 
 // Client talks to a sluiced. Its zero value is not usable; see Dial. It is safe for concurrent
@@ -179,7 +179,7 @@ func (c *Client) read(status int, raw []byte, out any) error {
 		return wire.Fail(wire.BadRequest, "use the sluice that was installed with the daemon",
 			"the daemon on %s speaks version %d, this program %d", c.path, version, wire.Version)
 	}
-	if report, is := out.(*wire.Report); is { // room at once: jobs are a KB each to move
+	if report, is := out.(*wire.Report); is { // allocated at once: a growing slice would copy about 1 KB per job
 		report.Jobs = make([]wire.Job, 0, len(raw)/bytesOfJob)
 	}
 	if err := json.Unmarshal(raw, out); err != nil {
@@ -188,8 +188,8 @@ func (c *Client) read(status int, raw []byte, out any) error {
 	return nil
 }
 
-// versionOf is the version that an answer says it has; 0 = none. sluiced writes it first,
-// and answers are long: the rest is not read for it where it is there.
+// versionOf returns the version of an answer; 0 if it has none. sluiced writes the version
+// first, so usually only the text up to the first comma is parsed: answers are long.
 func versionOf(raw []byte) int {
 	var version struct {
 		Version int `json:"version"`
@@ -197,7 +197,7 @@ func versionOf(raw []byte) int {
 	if first, _, ok := bytes.Cut(raw, []byte(",")); ok && json.Unmarshal(append(bytes.Clone(first), '}'), &version) == nil && version.Version > 0 {
 		return version.Version
 	}
-	_ = json.Unmarshal(raw, &version) // what is no JSON has none
+	_ = json.Unmarshal(raw, &version) // text that is not JSON has no version
 	return version.Version
 }
 

@@ -105,7 +105,8 @@ func once(ctx context.Context, path string, request []byte, want kind) ([]byte, 
 }
 
 // knock connects in the caller's thread: munged gets the identity of that thread from the
-// kernel.
+// kernel. A refused connection (ECONNREFUSED: nothing listens yet; EAGAIN: the queue is full)
+// is tried again, after pauses that grow by knockAgain each time.
 func knock(ctx context.Context, path string) (net.Conn, error) {
 	var dialer net.Dialer
 	for n := time.Duration(1); ; n++ {

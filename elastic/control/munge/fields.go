@@ -2,7 +2,8 @@ package munge
 
 import "encoding/binary"
 
-// fields decodes a body field by field. Beyond the end of the body every field is zero.
+// fields decodes a body field by field. Beyond the end of the body every field is zero, so a
+// caller may read all fields without checks in between and MUST call whole at the end.
 type fields struct {
 	rest  []byte
 	short bool // something was beyond the end

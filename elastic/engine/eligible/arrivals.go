@@ -7,11 +7,11 @@ import (
 	"github.com/sluice-hpc/sluice/elastic"
 )
 
-// The jobs of an array are submitted one by one. A submit that is killed on the way must
-// leave nothing that runs and that nobody was told of, so none starts before all are there.
-// That they are is what the first job's comment says, or what can be counted.
+// The tasks of an array are submitted one by one. If the submission is killed halfway, its user has
+// seen no job number, so that no task may start before all tasks exist. The first task's comment
+// says so, or the tasks are counted.
 
-// Arrivals are the arrays of which the first job says that others are to come.
+// Arrivals has the arrays whose first task says that more tasks follow.
 type Arrivals map[arrayOf]*elastic.Arrival
 
 type arrayOf struct {
@@ -19,19 +19,18 @@ type arrayOf struct {
 	id  elastic.JobID
 }
 
-// Task is a job that is known, as a task of its array.
+// Task is a known job as a task of its array.
 type Task struct {
 	ID        elastic.JobID
 	UID       uint32
 	Array     elastic.Array
 	Submitted time.Time // first submit
-	Lives     bool      // it has not ended and is looked after
+	Lives     bool      // it has not ended and is managed
 }
 
 func (t Task) of() arrayOf { return arrayOf{t.UID, t.Array.Of(t.ID)} }
 
-// Arriving counts the tasks of open arrays among all jobs that are known. It goes through them
-// twice.
+// Arriving counts the tasks of incomplete arrays among all known jobs. It iterates over tasks twice.
 func Arriving(tasks iter.Seq[Task]) Arrivals {
 	open := Arrivals{}
 	for t := range tasks {
@@ -50,7 +49,7 @@ func Arriving(tasks iter.Seq[Task]) Arrivals {
 	return open
 }
 
-// Complete lists the first jobs of the arrays of which all tasks are there.
+// Complete returns the first task of each array whose tasks all exist.
 func (open Arrivals) Complete() (ids []elastic.JobID) {
 	for _, a := range open {
 		if a.Have >= a.Want {
@@ -60,7 +59,7 @@ func (open Arrivals) Complete() (ids []elastic.JobID) {
 	return ids
 }
 
-// awaits is what of the job's array is still to come, as long as it has never run.
+// awaits returns the block of a job that never ran and whose array is incomplete.
 func (open Arrivals) awaits(id elastic.JobID, own Job, now time.Time) elastic.Blocked {
 	if !own.Array.Is() || own.Ran || own.Slurm.Restarts > 0 {
 		return elastic.Blocked{}

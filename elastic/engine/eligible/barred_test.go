@@ -7,7 +7,7 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// Whose hold it is that Slurm shows as an administrator's.
+// JobHeldAdmin may be an administrator's hold or Slurm's own.
 func TestBarred(t *testing.T) {
 	admin := slurm.Job{State: slurm.Pending, Held: true, Reason: HeldByAdmin}
 	failed, freed := admin, admin

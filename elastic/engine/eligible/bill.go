@@ -7,8 +7,8 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// billOf is what jobs of the partition count for as billing: by its weights, or, where it has
-// none, one for each CPU.
+// billOf returns how Slurm computes the billing of the partition's jobs: by its
+// TRESBillingWeights, or one per CPU if it has none.
 func billOf(p slurm.Partition, by slurm.BillingRule) elastic.Bill {
 	if len(p.Weights) == 0 {
 		return elastic.Bill{CPU: 1}

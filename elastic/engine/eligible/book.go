@@ -11,10 +11,10 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// capBook gathers the limits that concern sluice's jobs, by what sets them.
+// capBook collects the limits that apply to sluice's jobs.
 type capBook struct {
 	*index
-	caps    map[string]*elastic.Cap // those of a group, and of each alone
+	caps    map[string]*elastic.Cap // by rule.key; limits of groups and of single jobs
 	found   []string                // their keys, in the order they were met
 	unknown map[elastic.JobID]bool  // jobs whose association was not in the answer
 }
@@ -34,10 +34,9 @@ type rule struct {
 	exempt            bool          // what goes before it is set: the job counts, and is not bound
 }
 
-// rules lists the limits that hold for a job: of the QOS of its partitions, of its
-// own QOS, of its association and of the accounts above. What a QOS sets goes before
-// what an association sets for the same. They are the same for all jobs of a kind as
-// long as the limits stand.
+// rules returns the limits that apply to a job: of its partitions' QOS, its own QOS, its
+// association and the parent accounts. A limit of a QOS overrides the same limit of an
+// association. The result is cached by kind of job until limits are read again.
 func (b *capBook) rules(sj slurm.Job) []rule {
 	kind := limitedKind{sj.User, sj.Account, sj.QOS, sj.Partition, sj.TimeLimit}
 	list, known := b.ruled[kind]
@@ -85,32 +84,32 @@ func (b *capBook) list(sj slurm.Job) []rule {
 	return append(l.out, b.partitionRules(sj)...)
 }
 
-// ladder gathers rules. What stands higher goes before what is lower: then a limit of
-// the same kind on the same resource further down does not bind the job.
+// ladder collects rules by precedence: a limit overrides limits of the same kind on the same
+// resource that are added after the next call of up.
 type ladder struct {
 	out  []rule
 	set  map[string]bool // kind and resource
-	rung []string        // what the present rung sets
+	rung []string        // kind and resource set on the present level
 }
 
 func (l *ladder) add(kind, of, key string, amounts []slurm.Amount, form rule) {
 	for _, a := range amounts {
 		if form.node && a.Of == slurm.OfBilling {
-			continue // nodes are not billed one by one
+			continue // billing is not counted per node
 		}
 		form.amount, form.name = a, limitName(kind, a)+" of "+of
 		l.put(kind, key, a.Of, form)
 	}
 }
 
-// put adds a rule of that kind on the resource.
+// put adds a rule of that kind on the resource of.
 func (l *ladder) put(kind, key, of string, r rule) {
 	r.key, r.exempt = kind+" "+key+" "+of, r.exempt || l.set[kind+" "+of]
 	l.out = append(l.out, r)
 	l.rung = append(l.rung, kind+" "+of)
 }
 
-// up ends a rung.
+// up ends the present level of precedence.
 func (l *ladder) up() {
 	for _, set := range l.rung {
 		l.set[set] = true
@@ -118,7 +117,7 @@ func (l *ladder) up() {
 	l.rung = nil
 }
 
-// orders lists the QOS whose limits hold for the job, the one that goes first in front.
+// orders returns the QOS whose limits apply to the job, by descending precedence.
 func (b *capBook) orders(sj slurm.Job) []*slurm.QOS {
 	own := b.qos[sj.QOS]
 	var out []*slurm.QOS
@@ -143,8 +142,8 @@ func (b *capBook) association(sj slurm.Job) *slurm.Association {
 	return b.users[[3]string{sj.Account, sj.User, ""}]
 }
 
-// partitionRules are the limits of the job's partitions themselves. One that starts
-// nothing, or not this job, lets it have no job more.
+// partitionRules returns the limits that partitions themselves set. A partition that would not
+// start this job is represented by a limit of 0 jobs.
 func (b *capBook) partitionRules(sj slurm.Job) []rule {
 	var out []rule
 	for _, name := range strings.Split(sj.Partition, ",") {
@@ -153,7 +152,7 @@ func (b *capBook) partitionRules(sj slurm.Job) []rule {
 			continue
 		}
 		of := "partition " + name
-		if p.MaxNodes > 0 && !b.edge[name] { // there it has one node whatever the limit
+		if p.MaxNodes > 0 && !b.edge[name] { // in an edge pool a job has one node anyway
 			out = append(out, rule{key: of + " max", name: fmt.Sprintf("MaxNodes=%d of %s", p.MaxNodes, of), amount: slurm.Amount{Of: slurm.OfNodes, N: p.MaxNodes}, each: true})
 		}
 		if p.MinNodes > 1 {
@@ -177,8 +176,8 @@ func (b *capBook) partitionRules(sj slurm.Job) []rule {
 	return out
 }
 
-// closed says why the partition would not start the job again; "" when it would. anyTime is
-// for a job whose QOS lifts MaxTime.
+// closed returns why the partition would not start the job again; "" = it would. anyTime: the
+// job's QOS overrides MaxTime.
 func closed(p slurm.Partition, sj slurm.Job, anyTime bool) string {
 	allows := func(name string, allowed, denied []string) bool {
 		return (len(allowed) == 0 || slices.Contains(allowed, name)) && !slices.Contains(denied, name)
@@ -196,12 +195,12 @@ func closed(p slurm.Partition, sj slurm.Job, anyTime bool) string {
 	return ""
 }
 
-// tooLong reports whether the job asks for more time than the partition gives any job.
+// tooLong reports whether the job's time limit exceeds the partition's MaxTime.
 func tooLong(p slurm.Partition, sj slurm.Job) bool {
 	return p.MaxTime > 0 && (sj.TimeLimit == 0 || sj.TimeLimit > p.MaxTime)
 }
 
-// concern notes the limits of one of sluice's jobs.
+// concern adds one of sluice's jobs to the limits that apply to it.
 func (b *capBook) concern(sj slurm.Job) {
 	id := elastic.JobID(sj.ID)
 	if b.limits.Enforced && b.association(sj) == nil {
@@ -224,8 +223,8 @@ func (b *capBook) concern(sj slurm.Job) {
 	}
 }
 
-// count notes what a job that runs has of the limits it shares with jobs of sluice, if
-// it is none of those that the limit binds.
+// count adds the usage of a running job to the limits that it shares with sluice's jobs, except to
+// limits that apply to the job itself.
 func (b *capBook) count(sj slurm.Job) {
 	for _, r := range b.rules(sj) {
 		c := b.caps[r.key]
@@ -239,7 +238,7 @@ func (b *capBook) count(sj slurm.Job) {
 	}
 }
 
-// amountOf is how much of what the cap counts a job has that runs.
+// amountOf returns a running job's usage of the cap's resource.
 func amountOf(sj slurm.Job, c *elastic.Cap) int {
 	switch c.Of {
 	case elastic.GPUs:

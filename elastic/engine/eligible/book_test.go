@@ -81,8 +81,8 @@ func TestWhichLimitsHoldForAJob(t *testing.T) {
 	}
 }
 
-// What ordinary jobs of the group have counts, and what a job has that the limit does
-// not bind, for Slurm counts both.
+// The usage of ordinary jobs of the group counts, and that of jobs to which the limit does not
+// apply, because Slurm counts both.
 func TestWhoUsesALimit(t *testing.T) {
 	b := newCapBook(indexed(siteLimits(), nil))
 	mine := []slurm.Job{runs(1, "alice", "theory", "normal", 2), runs(2, "alice", "theory", "big", 3)}
@@ -111,8 +111,8 @@ func TestWhoUsesALimit(t *testing.T) {
 	}
 }
 
-// A reservation keeps its nodes from whoever would run into it, and gives those in it
-// these alone, from when it begins.
+// A reservation excludes jobs whose time limit reaches into it. Jobs in it may use its nodes only,
+// and only from its beginning.
 func TestWhatReservationsLeave(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	l := slurm.Limits{Reserved: map[slurm.JobID]string{1: "course", 2: "maint"}, Reservations: []slurm.Reservation{
@@ -145,7 +145,7 @@ func TestWhatReservationsLeave(t *testing.T) {
 	}
 }
 
-// users say who uses a limit.
+// users formats which jobs use a limit.
 func users(c elastic.Cap) (out []string) {
 	for _, u := range c.Users {
 		out = append(out, fmt.Sprintf("job %d of %s has %s", u.Job, u.User, u.Has))

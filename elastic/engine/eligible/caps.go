@@ -8,16 +8,15 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// Caps are the limits that decisions know: what Slurm refused single jobs lately, the %N of
-// job arrays, and the site's own. It notes in each job what it was refused.
+// Caps returns the limits for decisions: from recent refusals of single jobs, from the %N of job
+// arrays, and the site's. It also sets Refused of each job.
 func (l *Look) Caps(s *elastic.Snapshot) []elastic.Cap {
 	return slices.Concat(l.refused(s), elastic.ArrayCaps(s), l.site(s))
 }
 
-// site turns the site's limits into what decisions know: each limit with the jobs of
-// sluice it concerns and what ordinary jobs of the same group have of it. Where no
-// limit could be read yet, jobs keep what they have and start on their minimum, which
-// their users were allowed.
+// site converts the site's limits to caps: each with the jobs of sluice to which it applies and
+// the usage of ordinary jobs of the same group. If limits have never been read, jobs keep
+// their size and start on their minimum, which Slurm accepted at submission.
 func (l *Look) site(s *elastic.Snapshot) []elastic.Cap {
 	if !l.Limited {
 		return nil
@@ -39,7 +38,7 @@ func (l *Look) site(s *elastic.Snapshot) []elastic.Cap {
 	return append(b.all(), unread(s.Jobs, b.unknown)...)
 }
 
-// unread caps the jobs named, nil being all, at what they have, or their minimum.
+// unread caps the named jobs (nil = all) at their size, or their minimum.
 func unread(jobs []elastic.Job, named map[elastic.JobID]bool) []elastic.Cap {
 	var out []elastic.Cap
 	for _, j := range jobs {
@@ -54,10 +53,10 @@ func unread(jobs []elastic.Job, named map[elastic.JobID]bool) []elastic.Cap {
 	return out
 }
 
-// PerNode leaves the nodes no more CPUs than their partition may have on one
-// (MaxCPUsPerNode), so that no place is chosen there that others of it have filled. Of a
-// node in several partitions nothing tells whose its CPUs are: there a job alone is kept
-// within the limit, and it may have to wait.
+// PerNode reduces the CPUs of nodes to their partition's MaxCPUsPerNode, so that no placement
+// is chosen on a node where the partition's share is used up. For a node in several partitions
+// Slurm does not show which partition uses its CPUs: there the limit is applied per job only, and
+// Slurm may let the job wait.
 func PerNode(l slurm.Limits, list []nodes.Node) {
 	most := map[string]int{}
 	for _, p := range l.Partitions {
@@ -65,13 +64,12 @@ func PerNode(l slurm.Limits, list []nodes.Node) {
 	}
 	for i := range list {
 		if n := &list[i]; len(n.Partitions) == 1 && most[n.Partitions[0]] > 0 {
-			n.CPUs = min(n.CPUs, max(most[n.Partitions[0]], n.CPUsUsed)) // a lowered limit overfills nothing
+			n.CPUs = min(n.CPUs, max(most[n.Partitions[0]], n.CPUsUsed)) // never below the CPUs in use
 		}
 	}
 }
 
-// Spread tells each job on how many nodes it may be, so that places are looked for on
-// no more.
+// Spread sets each job's MaxNodes from the caps on nodes, so that no placement uses more.
 func Spread(s *elastic.Snapshot) {
 	for i := range s.Jobs {
 		j := &s.Jobs[i]

@@ -7,9 +7,8 @@ import (
 	"github.com/sluice-hpc/sluice/elastic"
 )
 
-// depart tells running jobs which of their nodes they should leave: nodes that are drained,
-// by whomever, and those on which maintenance begins soon that is not the job's own
-// reservation.
+// depart sets which nodes running jobs should leave: drained nodes, and nodes on which a
+// maintenance reservation begins soon, unless the job is in that reservation.
 func (l *Look) depart(s *elastic.Snapshot) {
 	drained := map[string]elastic.Departure{}
 	for _, n := range l.Nodes {
@@ -33,8 +32,8 @@ func (l *Look) depart(s *elastic.Snapshot) {
 	}
 }
 
-// maintained returns the maintenance for which the job should leave the node now. A job
-// that is over before it begins need not.
+// maintained returns the maintenance for which the job should leave the node now. A job whose time
+// limit ends before it begins may stay.
 func (l *Look) maintained(own Job, node string, now time.Time) (elastic.Departure, bool) {
 	left := own.Slurm.TimeLeft
 	for _, r := range l.Site.Reservations {

@@ -8,8 +8,8 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// Ordinary notes what the jobs that are not sluice's have and wait for. last is the snapshot of
-// the look before, or an earlier one of this look.
+// Ordinary sets what ordinary jobs hold (Tenants, Others) and wait for (Demands). last is the
+// previous snapshot, of the last cycle or of this one.
 func Ordinary(s *elastic.Snapshot, ordinary []slurm.Job, all []slurm.Node, last *elastic.Snapshot) {
 	for _, sj := range ordinary {
 		if tenant, ok := tenantOf(sj, s.Now); ok {
@@ -22,11 +22,10 @@ func Ordinary(s *elastic.Snapshot, ordinary []slurm.Job, all []slurm.Node, last 
 	s.Others = others(ordinary, all, last)
 }
 
-// others counts, on each node, the GPUs of ordinary jobs. Slurm's list of jobs tells no
-// split: 9 GPUs on three nodes of 4 may be 4+4+1 or 3+3+3. A job over several nodes counts
-// evenly, but not for more than ordinary jobs were seen to use on the node in the last look,
-// which came BEFORE this list; else a job that starts on what is left is taken back again
-// and again.
+// others estimates the GPUs of ordinary jobs on each node. Slurm's list of jobs has no split: 9
+// GPUs on three nodes of 4 may be 4+4+1 or 3+3+3. A job on several nodes counts with an even split,
+// but on no node for more GPUs than ordinary jobs used there in the last snapshot. Without that
+// bound an overestimate would stop a job that has just started on the free GPUs, again and again.
 func others(ordinary []slurm.Job, all []slurm.Node, last *elastic.Snapshot) map[string]int {
 	out, spread, whole := map[string]int{}, map[string]int{}, map[string]int{}
 	for _, n := range all {
@@ -46,8 +45,8 @@ func others(ordinary []slurm.Job, all []slurm.Node, last *elastic.Snapshot) map[
 	return out
 }
 
-// countOthers adds what a job holds on each of its nodes for certain, and what more it would
-// hold there if its GPUs were spread evenly.
+// countOthers adds, for each node of a job, the GPUs that it holds there in any split (certain), and
+// how many more it would hold in an even split (spread).
 func countOthers(certain, spread, whole map[string]int, sj slurm.Job) {
 	if !sj.OnNodes() || sj.Whole() < 1 {
 		return
@@ -65,8 +64,8 @@ func countOthers(certain, spread, whole map[string]int, sj slurm.Job) {
 	}
 }
 
-// tenantOf is an ordinary job that has GPUs. While it is being cleaned away Slurm counts
-// them as free already.
+// tenantOf returns an ordinary job with GPUs; false if it has none. Slurm already counts the GPUs
+// of a completing job as free.
 func tenantOf(sj slurm.Job, now time.Time) (elastic.Tenant, bool) {
 	if !sj.OnNodes() || sj.Completing || sj.Whole() < 1 {
 		return elastic.Tenant{}, false
@@ -81,7 +80,7 @@ func tenantOf(sj slurm.Job, now time.Time) (elastic.Tenant, bool) {
 	return t, true
 }
 
-// Inventory is the nodes as decisions see them.
+// Inventory converts Slurm's nodes for decisions.
 func Inventory(jobs []slurm.Job, all []slurm.Node) []nodes.Node {
 	spanning := spans(jobs)
 	out := make([]nodes.Node, 0, len(all))
@@ -100,8 +99,8 @@ func Inventory(jobs []slurm.Job, all []slurm.Node) []nodes.Node {
 	return out
 }
 
-// Fit marks the nodes that are left out for their GPUs as Slurm's own unusable
-// ones are: what runs there may stay, nothing new is placed there.
+// Fit marks nodes that are excluded because of unfit GPUs as unusable: running jobs may stay,
+// nothing new is placed there.
 func Fit(inventory []nodes.Node, findings []elastic.Finding) []nodes.Node {
 	for _, f := range findings {
 		for i := range inventory {
@@ -113,8 +112,8 @@ func Fit(inventory []nodes.Node, findings []elastic.Finding) []nodes.Node {
 	return inventory
 }
 
-// Returned marks the nodes that came back a moment ago as Slurm's own unusable ones
-// are. lost is when nodes were last seen lost, rest how long nothing is started there.
+// Returned marks nodes that were lost less than rest ago as unusable. lost is when each node was
+// last seen lost.
 func Returned(inventory []nodes.Node, lost map[string]time.Time, rest time.Duration, now time.Time) []nodes.Node {
 	for i := range inventory {
 		n := &inventory[i]
@@ -126,7 +125,7 @@ func Returned(inventory []nodes.Node, lost map[string]time.Time, rest time.Durat
 	return inventory
 }
 
-// typesOf is a node's GPUs by type where it has several.
+// typesOf returns a node's GPUs by type, if it has several types.
 func typesOf(n slurm.Node) (out []nodes.OfType) {
 	for _, t := range n.Types {
 		out = append(out, nodes.OfType{Type: t.Type, GPUs: t.GPUs, Used: t.Used})
@@ -134,8 +133,8 @@ func typesOf(n slurm.Node) (out []nodes.OfType) {
 	return out
 }
 
-// spans counts, per node, the jobs with GPUs that run on other nodes as well, be
-// they sluice's or not. One that is being cleaned away is gone, as its GPUs are.
+// spans counts, per node, the jobs with GPUs there that also run on other nodes, sluice's and
+// ordinary ones. Completing jobs do not count.
 func spans(jobs []slurm.Job) map[string]int {
 	out := map[string]int{}
 	for _, sj := range jobs {
@@ -149,8 +148,8 @@ func spans(jobs []slurm.Job) map[string]int {
 	return out
 }
 
-// waitsForGPUs lists the reasons under which an ordinary pending job would start
-// if more GPUs were free.
+// waitsForGPUs has Slurm's reasons with which an ordinary pending job would start if more GPUs were
+// free.
 var waitsForGPUs = map[string]bool{"": true, "None": true, "Resources": true, "Priority": true}
 
 func demandOf(sj slurm.Job) (elastic.Demand, bool) {

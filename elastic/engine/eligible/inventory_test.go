@@ -7,9 +7,9 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// TestSlicesAreNobodysGPUs: a job that waits for MIG slices makes nobody give GPUs
-// back, and one that has some takes none of its node's GPUs.
-func TestSlicesAreNobodysGPUs(t *testing.T) {
+// TestSlicesAreNotGPUs: a job that waits for MIG slices is no demand for GPUs, and a job that has
+// slices uses none of its node's whole GPUs.
+func TestSlicesAreNotGPUs(t *testing.T) {
 	for _, c := range []struct {
 		gpus, slices, want int
 	}{{4, 0, 4}, {4, 4, 0}, {4, 3, 1}, {2, 3, 0}} {
@@ -26,8 +26,8 @@ func TestSlicesAreNobodysGPUs(t *testing.T) {
 	}
 }
 
-// TestTenants: an ordinary job that runs holds its whole GPUs until its time limit, where it
-// has one; one that waits, or is being cleaned away, holds none.
+// TestTenants: a running ordinary job holds its whole GPUs until its time limit, if it has one; a
+// pending or completing job holds none.
 func TestTenants(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	j := slurm.Job{ID: 7, State: slurm.Running, GPUs: 4, Nodes: []string{"gpu1", "gpu2"}, NodeCount: 2, TimeLimit: 2 * time.Hour, TimeLeft: time.Hour}

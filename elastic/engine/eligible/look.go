@@ -7,37 +7,37 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// Look is what one look at Slurm showed and what is known beside it, as far as it decides what
-// jobs may have. Nothing in this package changes it.
+// Look is the input of this package: one observation of Slurm and the state that determines what
+// jobs may use. This package does not change it.
 type Look struct {
 	Jobs    []slurm.Job           // all that Slurm showed
-	Nodes   []slurm.Node          // likewise
-	Own     map[elastic.JobID]Job // the jobs that sluice looks after
+	Nodes   []slurm.Node          // all that Slurm showed
+	Own     map[elastic.JobID]Job // the jobs that sluice manages
 	Site    Site
-	Limited bool             // the site tells its limits; else there are none
+	Limited bool             // the site's limits can be queried; otherwise there are none
 	Edge    map[string]bool  // the partitions that are edge pools
 	Open    []elastic.Intent // the open moves
-	Arrays  Arrivals         // those of which tasks are still to come
+	Arrays  Arrivals         // the incomplete arrays
 	Ahead   time.Time        // the latest time that the clock has shown to this daemon
 }
 
-// Job is a job that sluice looks after, as far as it decides what the job may have.
+// Job is what this package needs of a job that sluice manages.
 type Job struct {
-	Slurm      *slurm.Job // as it was seen last; MUST NOT be changed
-	Counts     bool       // Slurm shows it in this look, and its limits bind it
-	Partitions string     // that it may run in; while it runs Slurm shows the one that it is in
-	Types      []string   // of GPU, one of which it takes; nil = any
+	Slurm      *slurm.Job // as last seen; MUST NOT be changed
+	Counts     bool       // Slurm shows it in this cycle, and limits apply to it
+	Partitions string     // in which it may run; while it runs Slurm shows only the one it is in
+	Types      []string   // acceptable types of GPU; a run uses one of them; nil = any
 	UID        uint32
 	Array      elastic.Array
 	Ran        bool            // at least once
-	Unread     time.Time       // since when its folder has not answered; zero = it does, or not for long
+	Unread     time.Time       // since when it counts as Unread; zero = it does not
 	Refused    elastic.Refused // what Slurm refused lately
-	Holders    []slurm.JobID   // jobs that had what Slurm would not start it for
-	Lead       time.Duration   // how long before a maintenance it is asked to leave
+	Holders    []slurm.JobID   // jobs that had the license or limit for which Slurm did not start it
+	Lead       time.Duration   // how long before maintenance it is asked to leave
 }
 
-// Restrict leaves each job the nodes that it may have by now, after Choose, and says which
-// jobs are about to leave or wait for something else than GPUs.
+// Restrict applies, after Choose, what depends on the time and on earlier refusals: reservations,
+// edge pools, nodes to avoid, nodes to leave, and reasons why held jobs cannot start.
 func (l *Look) Restrict(s *elastic.Snapshot) {
 	l.reserve(s)
 	l.edges(s)

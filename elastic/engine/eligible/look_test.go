@@ -16,8 +16,7 @@ import (
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-// busy is a look at a site where everything of this package has something to say, and the
-// snapshot that it is about.
+// busy is a look in which every function of this package has something to do, and its snapshot.
 func busy() (*Look, elastic.Snapshot) {
 	limits := siteLimits()
 	limits.Partitions = append(limits.Partitions, slurm.Partition{Name: "lab", Up: true, CPUsPerNode: 8})
@@ -53,7 +52,7 @@ func busy() (*Look, elastic.Snapshot) {
 	return l, s
 }
 
-// all does everything to a snapshot, in the order of the cycle.
+// all applies everything to a snapshot, in the order of the cycle.
 func all(l *Look, s *elastic.Snapshot) {
 	Ordinary(s, l.Jobs[3:], l.Nodes, &elastic.Snapshot{})
 	PerNode(l.Site.Limits, s.Nodes)
@@ -63,8 +62,8 @@ func all(l *Look, s *elastic.Snapshot) {
 	l.Restrict(s)
 }
 
-// TestTheSameLookTheSameSnapshot: what is decided here depends on the look and the snapshot
-// alone, and the look stays as it was.
+// TestTheSameLookTheSameSnapshot: the result depends only on the look and the snapshot, and the look
+// is not changed.
 func TestTheSameLookTheSameSnapshot(t *testing.T) {
 	l, first := busy()
 	_, second := busy()
@@ -83,8 +82,8 @@ func TestTheSameLookTheSameSnapshot(t *testing.T) {
 	}
 }
 
-// TestDepart: a running job leaves nodes that are drained, and those on which a maintenance
-// begins within its lead that is not its own and that it would still meet.
+// TestDepart: a running job leaves drained nodes, and nodes on which maintenance begins within its
+// lead and before its time limit, unless the job is in that reservation.
 func TestDepart(t *testing.T) {
 	drained := slurm.Node{Name: "n2", States: []string{"IDLE", "DRAIN"}, Reason: "disk"}
 	maint := func(in time.Duration) slurm.Limits {
@@ -126,8 +125,8 @@ func TestDepart(t *testing.T) {
 	}
 }
 
-// TestArriving: no task of an array starts before all are there, or before those to come have
-// been waited for; what never had an open first job, or ran, does not wait.
+// TestArriving: no task of an array starts before all tasks exist. A job that ran, or whose array has
+// no incomplete first task, does not wait.
 func TestArriving(t *testing.T) {
 	first := Task{ID: 5, UID: 7, Array: elastic.Array{Count: 3, Open: true}, Submitted: noon, Lives: true}
 	second := Task{ID: 6, UID: 7, Array: elastic.Array{Job: 5, Index: 1, Count: 3}, Submitted: noon.Add(time.Second), Lives: true}
@@ -161,8 +160,7 @@ func TestArriving(t *testing.T) {
 	}
 }
 
-// TestOutdated: limits are read again when Slurm leaves a job waiting for one that is not known,
-// or it is of an account that was not in the answer.
+// TestOutdated: limits are read again if a job waits for a limit, or its account has no association.
 func TestOutdated(t *testing.T) {
 	site := Read(siteLimits(), nil)
 	for _, tc := range []struct {
@@ -186,7 +184,7 @@ func TestOutdated(t *testing.T) {
 	}
 }
 
-// TestNodesLeftOut: for unfit GPUs, and for a while after they came back.
+// TestNodesLeftOut: nodes are unusable because of unfit GPUs, and for a while after they return.
 func TestNodesLeftOut(t *testing.T) {
 	list := []nodes.Node{{Name: "n1", Usable: true}, {Name: "n2", Usable: true}, {Name: "n3", Usable: true}, {Name: "n4"}}
 	findings := []elastic.Finding{{Node: "n1", Excluded: true, Why: "XID 79"}, {Node: "n2", Why: "one job says so"}}
@@ -199,8 +197,8 @@ func TestNodesLeftOut(t *testing.T) {
 	}
 }
 
-// TestOtherNodesFirst: a job that Slurm would not start on n1 is tried on the others first,
-// but on n1 where there are none: none that the job may have, or none in use.
+// TestOtherNodesFirst: a job that Slurm refused to start on n1 is tried on other nodes first, and on n1
+// if there are no others that the job may use and that are usable.
 func TestOtherNodesFirst(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
@@ -243,7 +241,7 @@ func TestOtherNodesFirst(t *testing.T) {
 	}
 }
 
-// TestRefusedAndIdle: a refusal weighs more while as many GPUs as the job needs are idle.
+// TestRefusedAndIdle: Idle is set on a refusal while as many GPUs as the job needs are idle.
 func TestRefusedAndIdle(t *testing.T) {
 	s := elastic.Snapshot{Nodes: []nodes.Node{{Name: "n1", GPUs: 4, Used: 2, Usable: true, Partitions: []string{"gpu"}}}}
 	var once elastic.Refused

@@ -14,7 +14,7 @@ import (
 
 func of(resource string, n int) []slurm.Amount { return []slurm.Amount{{Of: resource, N: n}} }
 
-// minutesSite bounds memory, minutes and wall time on each rung.
+// minutesSite has limits on memory, minutes and wall time on each level.
 func minutesSite() slurm.Limits {
 	return slurm.Limits{
 		Enforced: true,
@@ -40,7 +40,7 @@ func TestLimitsOnMemoryAndMinutes(t *testing.T) {
 		safe                                bool
 		want                                string // those that bind
 	}{
-		{"of a user, what his accounts have used up, and none of what they have left", "alice", "theory", "normal", "gpu", time.Hour, false,
+		{"of a user, what the accounts have used up, and not what they have left", "alice", "theory", "normal", "gpu", time.Hour, false,
 			"MaxTRES=mem=16000M of user alice in account theory; GrpTRESRunMins=gres/gpu=3000 of user alice in account theory; MaxTRESMins=gres/gpu=600 of user alice in account theory; " +
 				theory + "GrpTRESMins=gres/gpu=100 of account phys, which is used up"},
 		{"with safe what is left is a limit", "alice", "theory", "normal", "gpu", time.Hour, true,
@@ -74,8 +74,8 @@ func TestLimitsOnMemoryAndMinutes(t *testing.T) {
 	}
 }
 
-// The caps that rules become, and what ordinary jobs have of them: memory in
-// megabytes, minutes until their time limit.
+// The caps that follow from rules, and their usage by ordinary jobs: memory in MB, minutes until the
+// time limit.
 func TestWhoUsesMemoryAndMinutes(t *testing.T) {
 	l := minutesSite()
 	l.Safe = true
@@ -108,8 +108,7 @@ func TestWhoUsesMemoryAndMinutes(t *testing.T) {
 	}
 }
 
-// What a partition may have of CPUs on a node is all that there is, where the node is in
-// no other.
+// MaxCPUsPerNode of a partition reduces a node's CPUs if the node is in no other partition.
 func TestCPUsOfAPartitionOnANode(t *testing.T) {
 	list := []nodes.Node{
 		{Name: "n1", CPUs: 64, CPUsUsed: 6, Partitions: []string{"small"}},

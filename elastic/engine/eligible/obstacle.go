@@ -10,8 +10,8 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// Holders are the running jobs that may have what Slurm would not start the job for:
-// licenses of the same name, or their part of a limit.
+// Holders returns the running jobs that may hold what the job lacks according to Slurm's reason:
+// licenses of the same name, or a share of the same limit.
 func Holders(jobs []slurm.Job, sj slurm.Job, said string) []slurm.JobID {
 	var has func(slurm.Job) bool
 	switch {
@@ -36,8 +36,8 @@ func Holders(jobs []slurm.Job, sj slurm.Job, said string) []slurm.JobID {
 	return ids
 }
 
-// given reports whether one of the holders runs no more. One between two sizes takes again
-// what it had.
+// given reports whether one of the holders no longer runs. A holder with an open move does not
+// count: it will take back what it had.
 func (l *Look) given(own Job, listed func(slurm.JobID) *slurm.Job) bool {
 	return slices.ContainsFunc(own.Holders, func(id slurm.JobID) bool {
 		o := listed(id)
@@ -46,9 +46,9 @@ func (l *Look) given(own Job, listed func(slurm.JobID) *slurm.Job) bool {
 	})
 }
 
-// obstructed is what Slurm would not start the job for when it was released last, until it
-// is tried again: after a while, and as soon as a job has ended that had what it lacks.
-// While one of those is between two sizes nothing is tried, for it would lose what it had.
+// obstructed returns the block of a job that Slurm did not start when it was last released. It ends
+// after a delay, and as soon as one of the holders has ended. While a holder has an open move
+// the job stays blocked, since it could take what the holder needs to restart.
 func (l *Look) obstructed(own Job, listed func(slurm.JobID) *slurm.Job, now time.Time) elastic.Blocked {
 	r := own.Refused.Obstacle
 	moving := slices.ContainsFunc(own.Holders, func(id slurm.JobID) bool { return l.moves(elastic.JobID(id)) })
@@ -59,7 +59,7 @@ func (l *Look) obstructed(own Job, listed func(slurm.JobID) *slurm.Job, now time
 	return elastic.Blocked{Code: elastic.Obstructed, On: said.Text, Until: own.Refused.ObstacleAgain(), Since: r.Last, Times: r.Times}
 }
 
-// notBegun is the job's own reservation, as long as that lies ahead.
+// notBegun returns the block of a job whose own reservation has not begun.
 func (l *Look) notBegun(own Job, now time.Time) elastic.Blocked {
 	in := l.Site.Reserved[own.Slurm.ID]
 	for _, r := range l.Site.Reservations {

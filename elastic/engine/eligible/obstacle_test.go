@@ -9,7 +9,7 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// Who may have what Slurm would not start a job for, by its reason.
+// Which jobs may hold what a job lacks, by Slurm's reason.
 func TestHolders(t *testing.T) {
 	mine := slurm.Job{ID: 9, UID: 1, Account: "physics", QOS: "normal", Partition: "gpu", Licenses: "lic:2,db@server:1", State: slurm.Pending}
 	jobs := []slurm.Job{
@@ -37,8 +37,8 @@ func TestHolders(t *testing.T) {
 	}
 }
 
-// A refused job waits for its next try, or until one that has what it lacks has ended; while
-// that one is between two sizes it waits in any case.
+// A refused job waits for its next try, or until one of the holders has ended. While a holder has an
+// open move it waits in any case.
 func TestObstructed(t *testing.T) {
 	noon := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	for name, tc := range map[string]struct {

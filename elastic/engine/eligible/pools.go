@@ -9,17 +9,17 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// An edge pool is a partition of single servers: a job has one node of it at a time. So
-// each of its nodes is a partition of its own to sluice's jobs, as in "lab@lab3", which
-// exists in a snapshot only.
+// An edge pool is a partition of single servers: a job runs on one node of it at a time. In a
+// snapshot each of its nodes is therefore a virtual partition, such as "lab@lab3".
 
-// edges gives jobs the nodes of edge pools one by one, behind their other partitions.
+// edges replaces edge pools in jobs' partitions by one virtual partition per node, after the
+// other partitions.
 func (l *Look) edges(s *elastic.Snapshot) {
 	if len(l.Edge) == 0 {
 		return
 	}
 	s.Edges = map[string]bool{}
-	made := map[string]string{} // what became of a list of partitions
+	made := map[string]string{} // results by list of partitions
 	for i := range s.Jobs {
 		j := &s.Jobs[i]
 		list, known := made[j.Partition]
@@ -31,7 +31,7 @@ func (l *Look) edges(s *elastic.Snapshot) {
 	}
 }
 
-// single makes a partition of every node of the edge pools in a list.
+// single makes a virtual partition of every node of the edge pools in a list.
 func (l *Look) single(s *elastic.Snapshot, list string) string {
 	var main, edge []string
 	for p := range strings.SplitSeq(list, ",") {
@@ -58,11 +58,11 @@ func (l *Look) single(s *elastic.Snapshot, list string) string {
 	return strings.Join(append(main, edge...), ",")
 }
 
-// PartitionsOf is which partitions the job may be in: while it runs Slurm names the one it
-// is in, and after that all again, that one first; so what is known of it stands as long as
-// it is no other. The one that sluice told Slurm, for a run on nodes of it, stands for all
-// that are known. These come from Slurm and not from the comment, where a user could name
-// a partition that is closed to him.
+// PartitionsOf returns the partitions in which the job may run. While it runs Slurm shows only the
+// one it is in, and afterwards all again in another order, so that known is kept unless Slurm
+// shows another set. told is the single partition that sluice wrote for a run; if Slurm shows
+// that one, known is kept too. The set comes from Slurm and not from the comment, in which a
+// user could name a partition that is closed to that user.
 func PartitionsOf(known, told string, sj slurm.Job) string {
 	if told != "" && sj.Partition == told && slices.Contains(strings.Split(known, ","), told) {
 		return known
@@ -78,8 +78,8 @@ func PartitionsOf(known, told string, sj slurm.Job) string {
 	return sj.Partition
 }
 
-// OpenTo is the job in those of its partitions that would start it again, and in the one
-// where it runs; in all of them where none would.
+// OpenTo returns the job with its partitions reduced to those that would start it again and the one
+// in which it runs. If none would, it keeps all of them.
 func (s Site) OpenTo(sj slurm.Job, partitions string) slurm.Job {
 	in := sj.Partition
 	sj.Partition = partitions
@@ -101,13 +101,13 @@ func (s Site) OpenTo(sj slurm.Job, partitions string) slurm.Job {
 	return sj
 }
 
-// Within is what of its several partitions Slurm is told for a job's run on named nodes: one
-// that has them all, and that one alone, for else only Slurm's backfill would start the job
-// there. As with Slurm it is of the highest PriorityTier, and among equals the first. Slurm
-// may refuse the job there for what sluice cannot read (AllowGroups): with each try that came
-// to nothing the next one has its turn, after the last all of them together; fell is how many
-// did. one is what to write, "" nothing; told is not empty where it is not all of them, which
-// then stand in the record alone.
+// Within returns the partition to write for a run of a job with several partitions on named nodes:
+// a single one that has all of the nodes, since with several only Slurm's backfill would start
+// the job there. Of several it is the one with the highest PriorityTier, as in Slurm, and the
+// first among equals. Slurm may refuse the job there for a reason that sluice cannot read
+// (AllowGroups): after each failed try the next partition is used, and after the last one all
+// together; fell is the number of failed tries. one is what to write; "" = nothing. told is the
+// partition if only one is written; the record then keeps the full list.
 func (s Site) Within(sj *slurm.Job, all string, names []string, fell int, inventory []slurm.Node) (one, told string) {
 	if !strings.Contains(all, ",") {
 		return "", ""

@@ -10,8 +10,8 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// TestEdges: to its jobs an edge pool is its nodes one by one, behind their other partitions,
-// whatever else the snapshot made of these; people see none of it.
+// TestEdges: jobs get an edge pool as one virtual partition per node, after their other partitions;
+// users do not see these.
 func TestEdges(t *testing.T) {
 	node := func(name string, gpus int, partitions ...string) nodes.Node {
 		return nodes.Node{Name: name, GPUs: gpus, Usable: true, Partitions: partitions}
@@ -47,8 +47,8 @@ func TestEdges(t *testing.T) {
 	}
 }
 
-// TestPartitionsOf: what a job may be in is remembered while it runs in one of them, in the
-// order its user gave; what he changes counts.
+// TestPartitionsOf: a job's partitions are kept while it runs in one of them, in the order that its
+// user gave. A change by the user replaces them.
 func TestPartitionsOf(t *testing.T) {
 	for _, c := range []struct {
 		known, told, now string
@@ -73,8 +73,8 @@ func TestPartitionsOf(t *testing.T) {
 	}
 }
 
-// TestOpenTo: a partition that starts nothing leaves a job the others, but for the one it
-// runs in; where all are shut it waits for all.
+// TestOpenTo: a closed partition is removed from a job's partitions unless the job runs in it; if all
+// are closed, all are kept.
 func TestOpenTo(t *testing.T) {
 	for _, c := range []struct {
 		shut  []string
@@ -103,8 +103,8 @@ func TestOpenTo(t *testing.T) {
 	}
 }
 
-// TestWithin: a run on named nodes is told the one partition of the highest tier that has them
-// all and would start it; after a try that came to nothing the next one, then all of them.
+// TestWithin: for a run on named nodes the partition of the highest tier is written that has all of
+// them and would start the job; after a failed try the next one, then all of them.
 func TestWithin(t *testing.T) {
 	inventory := []slurm.Node{{Name: "g1", Partitions: []string{"gpu", "all"}}, {Name: "l1", Partitions: []string{"lab", "all"}}}
 	site := Read(slurm.Limits{Partitions: []slurm.Partition{{Name: "gpu", Up: true, Tier: 1}, {Name: "lab", Up: true}, {Name: "all", Up: true, Tier: 2}, {Name: "shut"}}}, nil)

@@ -12,14 +12,13 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// Refused is what Slurm refused the job lately, which is as known but for what is idle now.
+// Refused returns the known refusals with Idle set: whether enough GPUs are idle now.
 func Refused(known elastic.Refused, j *elastic.Job, s *elastic.Snapshot) elastic.Refused {
 	known.Idle = known.Start.Times+known.Obstacle.Times > 0 && idle(s, j)
 	return known
 }
 
-// refused tells decisions what Slurm refused each job lately, and what it may have so
-// long.
+// refused sets each job's recent refusals, and returns the caps that follow from them.
 func (l *Look) refused(s *elastic.Snapshot) []elastic.Cap {
 	var out []elastic.Cap
 	for i := range s.Jobs {
@@ -34,7 +33,7 @@ func (l *Look) refused(s *elastic.Snapshot) []elastic.Cap {
 	return out
 }
 
-// idle reports whether as many GPUs as the job needs at least are idle in its partitions.
+// idle reports whether at least the job's minimum of GPUs is idle in its partitions.
 func idle(s *elastic.Snapshot, j *elastic.Job) bool {
 	free := 0
 	for _, n := range s.Nodes {
@@ -45,9 +44,9 @@ func idle(s *elastic.Snapshot, j *elastic.Job) bool {
 	return free >= max(j.Spec.Min, j.Directive.Pin)
 }
 
-// shun has jobs tried on other nodes than those on which Slurm would not start them, as long
-// as there are any: nodes that the job may have (so it comes after Choose, reserve and edges)
-// and that are in use.
+// shun restricts held jobs to nodes other than those on which Slurm refused to start them, if any
+// such node is usable. It MUST come AFTER Choose, reserve and edges, which determine the job's
+// nodes.
 func (l *Look) shun(s *elastic.Snapshot) {
 	c := newChooser(s, l.Nodes)
 	for i := range s.Jobs {
@@ -78,30 +77,31 @@ func (c *chooser) shun(j *elastic.Job) {
 	}
 }
 
-// offers reports whether a node of the partition other than those takes new jobs.
+// offers reports whether a node of the partition that is not shunned is usable.
 func (c *chooser) offers(p string, shunned map[string]bool) bool {
 	return slices.ContainsFunc(c.s.Nodes, func(n nodes.Node) bool { return n.Usable && n.In(p) && !shunned[n.Name] })
 }
 
-// Asked is what its user asks of Slurm, as far as sluice reads it and does not write it.
+// Asked is what a job's user requested from Slurm, without what sluice itself writes. A change of
+// it makes earlier refusals obsolete.
 type Asked struct {
 	wish
 	partition, account, qos, licenses string
 	limit                             time.Duration
 }
 
-// AskedOf is what the job's user asks, who handed it in for those partitions.
+// AskedOf returns the request of a job that was submitted for those partitions.
 func AskedOf(sj *slurm.Job, partitions string) Asked {
 	return Asked{wish{constraint: sj.Constraint, excluded: strings.Join(sj.ExcNodes, ",")}, partitions, sj.Account, sj.QOS, sj.Licenses, sj.TimeLimit}
 }
 
-// Ground is what Slurm judges requests by, whatever runs.
+// Ground is the configuration that determines which requests Slurm accepts, independent of load.
 type Ground struct {
 	nodes      []slurm.Node // as configured
 	partitions []slurm.Partition
 }
 
-// GroundOf is the nodes as they are configured, and the partitions.
+// GroundOf returns the nodes as configured, and the partitions.
 func GroundOf(all []slurm.Node, partitions []slurm.Partition) *Ground {
 	g := &Ground{partitions: partitions}
 	for _, n := range all {

@@ -11,13 +11,12 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// A reservation keeps its nodes from every job that is not in it and would run, by its
-// time limit, at some moment of it; Slurm then leaves the job pending. A job that was
-// submitted into one gets its nodes alone. So jobs that may not use all nodes of their
-// partition are told another one, which exists in a snapshot only: the partition's name
-// and what is kept from them, as in "gpu@maint".
+// A reservation excludes every job that is not in it and whose time limit reaches into it; Slurm
+// leaves such a job pending. A job that was submitted into a reservation may use only its
+// nodes. A job that may not use all nodes of its partition therefore gets a virtual
+// partition, named after the partition and the reservations, such as "gpu@maint".
 
-// reserve gives jobs that reservations concern the nodes that are left to them.
+// reserve restricts jobs to the nodes that reservations leave them.
 func (l *Look) reserve(s *elastic.Snapshot) {
 	limits := l.Site.Limits
 	if len(limits.Reservations) == 0 {
@@ -41,8 +40,8 @@ func (l *Look) reserve(s *elastic.Snapshot) {
 type kept struct {
 	name    string // of the reservations that concern it
 	why     reason.Reason
-	nodes   map[string]bool // kept from it
-	only    map[string]bool // the only nodes it may have; nil = all the others
+	nodes   map[string]bool // excluded
+	only    map[string]bool // the only nodes allowed; nil = all that are not excluded
 	waiting bool            // its own reservation has not begun
 }
 
@@ -73,13 +72,12 @@ func keptFrom(l slurm.Limits, id slurm.JobID, limit time.Duration, now time.Time
 	return k
 }
 
-// open reports whether the job may have the node.
+// open reports whether the job may use the node.
 func (k kept) open(node string) bool {
 	return !k.waiting && !k.nodes[node] && (k.only == nil || k.only[node])
 }
 
-// concerns reports whether some node of the partitions is kept from the job, or is its
-// own.
+// concerns reports whether reservations change what the job may use in the partitions.
 func (k kept) concerns(s *elastic.Snapshot, partitions string) bool {
 	if k.only != nil || k.waiting {
 		return true
@@ -92,7 +90,7 @@ func (k kept) concerns(s *elastic.Snapshot, partitions string) bool {
 	return false
 }
 
-// partition makes the partitions of the nodes that are left, and returns their names.
+// partition makes virtual partitions of the nodes that are left, and returns their names.
 func (k kept) partition(s *elastic.Snapshot, partitions string) string {
 	names := strings.Split(partitions, ",")
 	for i, p := range names {
@@ -104,7 +102,7 @@ func (k kept) partition(s *elastic.Snapshot, partitions string) string {
 			}
 			node.Partitions = append(slices.Clone(node.Partitions), names[i])
 			if k.only[node.Name] && (node.Why.State == "RESERVED" || node.Why.State == "MAINT") {
-				node.Usable, node.Why = true, nodes.Unusable{} // to its own jobs it is open
+				node.Usable, node.Why = true, nodes.Unusable{} // usable for jobs of the reservation
 			}
 		}
 	}

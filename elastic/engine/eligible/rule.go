@@ -30,7 +30,7 @@ func capOf(r rule) *elastic.Cap {
 	return c
 }
 
-// limitName is a limit as sacctmgr takes it: "GrpTRES=gres/gpu=2".
+// limitName returns a limit in sacctmgr's syntax: "GrpTRES=gres/gpu=2".
 func limitName(kind string, a slurm.Amount) string {
 	switch a.Of {
 	case slurm.OfWall:
@@ -46,15 +46,14 @@ func limitName(kind string, a slurm.Amount) string {
 	return fmt.Sprintf("%s=%s=%d%s", tresWords[kind], a.Of, a.N, unit)
 }
 
-// tresWords are the words of sacctmgr for limits on resources, by kind.
+// tresWords has sacctmgr's names of limits on resources, by kind.
 var tresWords = map[string]string{
 	"Grp": "GrpTRES", "MaxPerUser": "MaxTRESPerUser", "MaxPerAccount": "MaxTRESPerAccount", "Max": "MaxTRES", "MaxPerNode": "MaxTRESPerNode", "Min": "MinTRES",
 	"GrpMins": "GrpTRESMins", "GrpRun": "GrpTRESRunMins", "MaxMins": "MaxTRESMins", "RunPerUser": "MaxTRESRunMinsPerUser", "RunPerAccount": "MaxTRESRunMinsPerAccount",
 }
 
-// minutes adds the limits on resources times minutes, which is what a resize keeps
-// most easily from Slurm's eyes: a job that is started again has its whole time limit
-// before it.
+// minutes adds the limits on resource-minutes. A resized job is started again with its whole time
+// limit, so that it needs as many minutes as a new job of that size.
 func (b *capBook) minutes(l *ladder, sj slurm.Job, of, key string, m slurm.Minutes) {
 	l.add("GrpRun", of, key, m.Group, rule{minutes: true})
 	l.add("MaxMins", of, key, m.Job, rule{each: true, minutes: true})
@@ -66,14 +65,14 @@ func (b *capBook) minutes(l *ladder, sj slurm.Job, of, key string, m slurm.Minut
 		b.budget(l, of, key, a, used)
 	}
 	if m.Wall > 0 {
-		// Started again without a limit, a job has the longest.
+		// A job that is started again without a time limit gets the longest one.
 		l.put("MaxWall", key, slurm.OfWall, rule{name: fmt.Sprintf("MaxWall=%s of %s, which is less than its time limit", m.Wall.Round(time.Minute), of),
 			amount: slurm.Amount{Of: slurm.OfJobs}, each: true, exempt: sj.TimeLimit <= m.Wall})
 	}
 }
 
-// budget adds what is left of minutes that are used up as time goes by. As long as some
-// are, Slurm starts a job of any size; with "safe" only one that cannot use up more.
+// budget adds the remaining resource-minutes of a budget (GrpTRESMins). While any are left, Slurm
+// starts a job of any size; with "safe" only a job whose time limit fits in the rest.
 func (b *capBook) budget(l *ladder, of, key string, a slurm.Amount, used int) {
 	name, left := limitName("GrpMins", a)+" of "+of, max(0, a.N-used)
 	switch {

@@ -8,9 +8,9 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// What people are shown has none of the partitions that this package makes.
+// Users are not shown the virtual partitions that this package makes.
 
-// DemandsAsInSlurm are what waits, in the partitions that Slurm knows.
+// DemandsAsInSlurm returns the demands with Slurm's partitions.
 func DemandsAsInSlurm(demands []elastic.Demand) []elastic.Demand {
 	out := slices.Clone(demands)
 	for i := range out {
@@ -19,7 +19,7 @@ func DemandsAsInSlurm(demands []elastic.Demand) []elastic.Demand {
 	return out
 }
 
-// NodesAsInSlurm is the inventory without the partitions that reserve and choose made.
+// NodesAsInSlurm returns the inventory without virtual partitions.
 func NodesAsInSlurm(inventory []nodes.Node) []nodes.Node {
 	out := slices.Clone(inventory)
 	for i := range out {
@@ -30,7 +30,7 @@ func NodesAsInSlurm(inventory []nodes.Node) []nodes.Node {
 	return out
 }
 
-// asPartitioned is the partitions' names as Slurm has them.
+// asPartitioned returns the names of the partitions in Slurm.
 func asPartitioned(partitions string) string {
 	var names []string
 	for _, p := range strings.Split(partitions, ",") {

@@ -8,35 +8,34 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// Site is the site's limits. The zero value is that of a site whose limits could not be read
-// yet. It is never changed: other limits make another one.
+// Site is the site's limits. The zero value means that they have not been read yet. A Site is not
+// changed; Read makes a new one.
 type Site struct {
 	slurm.Limits
-	Known  bool // they were read at least once
+	Known  bool // the limits were read at least once
 	sorted *index
 }
 
-// Read sorts limits that were read. edge names the partitions that are edge pools.
+// Read indexes limits that were read. edge has the partitions that are edge pools.
 func Read(l slurm.Limits, edge map[string]bool) Site {
 	return Site{Limits: l, Known: true, sorted: indexed(l, edge)}
 }
 
-// index is the site's limits sorted by what sets them. Which of them hold for a job is
-// remembered in ruled from the first time on that a job of the kind asks; so one goroutine at a
-// time may ask.
+// index is the site's limits by what sets them. It caches the limits of each kind of job in ruled,
+// so that it is not safe for concurrent use.
 type index struct {
 	limits     slurm.Limits
 	edge       map[string]bool    // partitions that are edge pools
-	members    map[[2]string]bool // accounts and users that were in the answer
+	members    map[[2]string]bool // account and user of each association
 	qos        map[string]*slurm.QOS
 	partitions map[string]*slurm.Partition
-	accounts   map[string]*slurm.Association // those of accounts, by name
+	accounts   map[string]*slurm.Association // associations of accounts, by name
 	users      map[[3]string]*slurm.Association
-	bills      map[string]elastic.Bill // what counts as billing, by partition
+	bills      map[string]elastic.Bill // by partition
 	ruled      map[limitedKind][]rule
 }
 
-// limitedKind is all of a job that its limits depend on.
+// limitedKind is everything of a job on which its limits depend.
 type limitedKind struct {
 	user, account, qos, partition string
 	time                          time.Duration
@@ -65,7 +64,7 @@ func indexed(l slurm.Limits, edge map[string]bool) *index {
 	return x
 }
 
-// Partition is what the limits say of a partition; known is false where they do not.
+// Partition returns a partition's limits; known is false if there are none.
 func (s Site) Partition(name string) (p slurm.Partition, known bool) {
 	for i := range s.Partitions {
 		if s.Partitions[i].Name == name {
@@ -75,11 +74,11 @@ func (s Site) Partition(name string) (p slurm.Partition, known bool) {
 	return p, false
 }
 
-// blames lists how Slurm's reasons begin that name a limit.
+// blames has the prefixes of Slurm's reasons that name a limit.
 var blames = []string{"Assoc", "QOS", "Max", "Partition", "Reserv", "ReqNodeNotAvail"}
 
-// Outdated reports whether what Slurm shows of a job speaks for limits that are not known yet:
-// Slurm leaves it waiting for one, or its account or user was not in the answer.
+// Outdated reports whether a job indicates that the limits have changed: Slurm lets it wait for a
+// limit, or its account or user has no association.
 func (s Site) Outdated(sj slurm.Job) bool {
 	switch {
 	case sj.State != slurm.Pending:

@@ -10,14 +10,14 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// A held job shows JobHeldUser, whatever else Slurm would not start it for. So its begin
-// time and its dependencies are read themselves.
+// Slurm shows JobHeldUser as the reason of a held job, whatever else keeps it from starting. Its
+// begin time and dependencies are therefore checked here.
 
-// requeueDelay is more than Slurm puts a requeued job off by itself (121 s by default): a
-// begin time that lies further ahead is its user's.
+// requeueDelay exceeds the delay that Slurm gives a requeued job (121 s by default): a begin time
+// further ahead was set by the user.
 const requeueDelay = 10 * time.Minute
 
-// Bar notes in each held job what keeps it from starting however many GPUs are free.
+// Bar sets Blocked of each held job: why it cannot start even if GPUs are free.
 func (l *Look) Bar(s *elastic.Snapshot) {
 	listed, first, ahead := byNumber(l.Jobs), byName(l.Jobs), l.clockBefore()
 	for i := range s.Jobs {
@@ -38,8 +38,8 @@ func (l *Look) Bar(s *elastic.Snapshot) {
 	}
 }
 
-// clockBefore is the latest time that the clock is known to have shown: to this daemon, or
-// to Slurm when it took, started or ended a job.
+// clockBefore returns the latest time that the clock is known to have shown, to this daemon or in
+// a job's submit, start or end time.
 func (l *Look) clockBefore() time.Time {
 	at := l.Ahead
 	for i := range l.Jobs {
@@ -55,7 +55,8 @@ func (l *Look) clockBefore() time.Time {
 	return at
 }
 
-// unreachable: its next run could not be told what it is.
+// unreachable returns the block of a job whose folder hangs: the target of its next run could not
+// be written.
 func unreachable(own Job, now time.Time) elastic.Blocked {
 	if own.Unread.IsZero() {
 		return elastic.Blocked{}
@@ -63,7 +64,7 @@ func unreachable(own Job, now time.Time) elastic.Blocked {
 	return elastic.Blocked{Code: elastic.Unreachable, Since: own.Unread.In(now.Location())}
 }
 
-// byNumber finds jobs by their number; it sorts them when it is first asked.
+// byNumber returns a lookup of jobs by number. The index is built at the first call.
 func byNumber(jobs []slurm.Job) func(slurm.JobID) *slurm.Job {
 	sorted := sync.OnceValue(func() map[slurm.JobID]*slurm.Job {
 		at := make(map[slurm.JobID]*slurm.Job, len(jobs))
@@ -75,9 +76,8 @@ func byNumber(jobs []slurm.Job) func(slurm.JobID) *slurm.Job {
 	return func(id slurm.JobID) *slurm.Job { return sorted()[id] }
 }
 
-// byName reports of a pending job whether Slurm would start it as the only one of its name
-// and user (--dependency=singleton): none runs, and none that waits came before it. It
-// sorts them when it is first asked.
+// byName returns whether --dependency=singleton is satisfied for a pending job: no job of its name
+// and user runs, and none with a smaller number waits. The index is built at the first call.
 func byName(jobs []slurm.Job) func(slurm.Job) bool {
 	type name struct {
 		uid  uint32
@@ -103,9 +103,9 @@ func byName(jobs []slurm.Job) func(slurm.Job) bool {
 	}
 }
 
-// blockedBy says why Slurm would not start a held job now. A job that ran before may be put
-// off by its requeue, which sluice lifts. ahead is where the clock stood before it was set
-// back: what it had reached lies behind a job, whatever the clock shows now.
+// blockedBy returns why Slurm would not start a held job now. The begin time that a requeue sets is
+// ignored, since sluice overwrites it. ahead is the latest time that the clock has shown: a begin
+// time that was reached before the clock was set back does not block the job again.
 func blockedBy(sj *slurm.Job, ran bool, listed func(slurm.JobID) *slurm.Job, first func(slurm.Job) bool, now, ahead time.Time) elastic.Blocked {
 	if b := dependency(slurm.ParseDependency(sj.Dependency), listed, func() bool { return first(*sj) }, now); b.Code != "" {
 		return b
@@ -119,8 +119,8 @@ func blockedBy(sj *slurm.Job, ran bool, listed func(slurm.JobID) *slurm.Job, fir
 	return elastic.Blocked{}
 }
 
-// dependency says what of it is not satisfied. Slurm renews the dependencies of held jobs
-// once a minute only, so what can be seen of the jobs named is judged here.
+// dependency returns which terms are not satisfied. Slurm updates the dependencies of held jobs
+// only once a minute, so that terms are evaluated here from the jobs they name.
 func dependency(d slurm.Dependency, listed func(slurm.JobID) *slurm.Job, first func() bool, now time.Time) elastic.Blocked {
 	var waits, fails []string
 	var until time.Time
@@ -152,8 +152,8 @@ func dependency(d slurm.Dependency, listed func(slurm.JobID) *slurm.Job, first f
 	return elastic.Blocked{}
 }
 
-// term judges one condition by the job that it names, nil where Slurm lists none; at is when
-// it is satisfied by itself, where that is known.
+// term evaluates one condition. on is the job that it names; nil = not in Slurm's list. at is when
+// the condition will be satisfied, if that is known.
 func term(t slurm.DependencyTerm, on *slurm.Job, now time.Time) (done, failed bool, at time.Time) {
 	if t.Failed || on == nil || on.Array || on.Het {
 		return false, t.Failed, at
@@ -175,19 +175,19 @@ func term(t slurm.DependencyTerm, on *slurm.Job, now time.Time) (done, failed bo
 	return false, false, at
 }
 
-// HeldByAdmin is Slurm's reason for a job that an administrator holds, and for one that it
-// holds itself since its dependency cannot be satisfied.
+// HeldByAdmin is Slurm's reason for a job that an administrator holds, and for a job that Slurm
+// holds because its dependency cannot be satisfied.
 const HeldByAdmin = "JobHeldAdmin"
 
-// Barred reports which of the two it is, for as long as the job is held so: Slurm does not lift
-// its own hold when the dependency is taken away, and the owner may not. Sluice may have known
-// before Slurm that the dependency cannot be satisfied, and see it gone at the next look. was is
-// what it was in the last look, known what kept it from starting then.
+// Barred reports whether a job with that reason is held by Slurm because of its dependency. It stays
+// true while the job is held: Slurm does not release the job when the dependency is removed, and
+// the owner may not. Sluice may notice before Slurm that a dependency cannot be satisfied; was
+// is the result of the last cycle, and known the job's block then.
 func Barred(sj slurm.Job, was bool, known elastic.Block) bool {
 	return sj.Held && sj.Reason == HeldByAdmin && (was || neverDepends(sj) || known == elastic.NeverDepends)
 }
 
-// neverDepends: Slurm says that the job's dependency cannot be satisfied.
+// neverDepends reports whether Slurm marks the job's dependency as impossible to satisfy.
 func neverDepends(sj slurm.Job) bool {
 	failed, d := 0, slurm.ParseDependency(sj.Dependency)
 	for _, t := range d.Terms {

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// What a held job waits for is read off its begin time and its dependencies.
+// A held job is blocked by its begin time and its dependencies.
 func TestBlockedBy(t *testing.T) {
 	now := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	at := func(d time.Duration) time.Time { return now.Add(d) }
@@ -66,8 +66,8 @@ func TestBlockedBy(t *testing.T) {
 	}
 }
 
-// TestBeginsBeforeTheClockWasSetBack: a job that had begun before the clock was set back waits for no begin
-// time; one whose user put it off beyond that does, and clocks of two machines may differ.
+// TestBeginsBeforeTheClockWasSetBack: a begin time that was reached before the clock was set back does
+// not block a job. A later one does. The clocks of two machines may differ.
 func TestBeginsBeforeTheClockWasSetBack(t *testing.T) {
 	now := time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC)
 	at := func(d time.Duration) time.Time { return now.Add(d) }
@@ -98,8 +98,8 @@ func TestBeginsBeforeTheClockWasSetBack(t *testing.T) {
 	}
 }
 
-// TestOnlyOneOfItsName: of jobs with --dependency=singleton the first may start while none
-// of its name and user runs; Slurm itself looks at held ones once a minute only.
+// TestOnlyOneOfItsName: of jobs with --dependency=singleton the first may start while no job of its
+// name and user runs. Slurm itself checks held jobs only once a minute.
 func TestOnlyOneOfItsName(t *testing.T) {
 	pending := func(id slurm.JobID, uid uint32, name string) slurm.Job {
 		return slurm.Job{ID: id, UID: uid, Name: name, State: slurm.Pending, Held: true, Dependency: "singleton(unfulfilled)"}

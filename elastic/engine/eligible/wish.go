@@ -11,14 +11,13 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// Slurm starts no job on nodes that its constraint does not accept, or that it excludes;
-// where they are named for it all the same, it waits for good (BadConstraints). So a job
-// that chooses is told a partition of its own, as reserve does: the nodes that it
-// accepts, as "gpu@gpu[1-2]". One with alternatives in its constraint is told one for
-// each, for all nodes of a job are of one partition, and of one alternative.
+// Slurm starts no job on nodes that its constraint rejects or that it excludes. If sluice named
+// such nodes, the job would wait forever (BadConstraints). A job with a constraint, excluded nodes
+// or GPU types therefore gets a virtual partition of the nodes that it accepts, such as
+// "gpu@gpu[1-2]". A constraint with alternatives gives one for each alternative, since all nodes
+// of a job must be in one partition and satisfy the same alternative.
 
-// Choose gives jobs that choose among their partitions' nodes those that they accept, and
-// has ordinary jobs wait for such alone.
+// Choose restricts jobs, and the demands of ordinary jobs, to the nodes that they accept.
 func (l *Look) Choose(s *elastic.Snapshot) {
 	c := newChooser(s, l.Nodes)
 	for i := range s.Jobs {
@@ -36,7 +35,7 @@ func (l *Look) Choose(s *elastic.Snapshot) {
 	l.chooseOrdinary(s, c)
 }
 
-// Unreadable is why a job's constraint cannot be read, for its user; nil = it can.
+// Unreadable returns why a job's constraint cannot be parsed; nil = it can.
 func Unreadable(constraint string) reason.Reason {
 	if constraint == "" {
 		return nil
@@ -47,7 +46,7 @@ func Unreadable(constraint string) reason.Reason {
 	return nil
 }
 
-// chooseOrdinary does so for what ordinary jobs wait for.
+// chooseOrdinary restricts the demands of ordinary jobs.
 func (l *Look) chooseOrdinary(s *elastic.Snapshot, c *chooser) {
 	ordinary := map[elastic.JobID]wish{}
 	for i := range l.Jobs {
@@ -67,11 +66,11 @@ func (l *Look) chooseOrdinary(s *elastic.Snapshot, c *chooser) {
 	}
 }
 
-// wish is what a job asks of its nodes.
+// wish is what a job requires of its nodes.
 type wish struct {
 	constraint string
-	excluded   string // the nodes, with commas
-	types      string // of GPU, with commas
+	excluded   string // nodes, separated by commas
+	types      string // types of GPU, separated by commas
 }
 
 func (w wish) none() bool { return w == wish{} }
@@ -84,18 +83,18 @@ func (s Site) wishOf(sj *slurm.Job) wish {
 	return wish{constraint: sj.Constraint, excluded: strings.Join(excluded, ",")}
 }
 
-// choice is what a wish leaves of partitions.
+// choice is the result of applying a wish to partitions.
 type choice struct {
 	partitions string
-	why        reason.Reason // nil = it leaves all of them
-	bad        error         // the constraint cannot be read: no node is known to be accepted
+	why        reason.Reason // nil = all nodes are accepted
+	bad        error         // the constraint cannot be parsed; no node is accepted
 }
 
-// chooser makes the partitions of a snapshot, each once however many jobs wish for it.
+// chooser makes the virtual partitions of a snapshot, each once for all jobs with the same wish.
 type chooser struct {
 	s         *elastic.Snapshot
 	inventory []slurm.Node
-	nodes     map[string]*slurm.Node // nil until somebody wishes
+	nodes     map[string]*slurm.Node // inventory by name; nil = not built yet
 	made      map[[2]string]choice
 }
 
@@ -103,7 +102,7 @@ func newChooser(s *elastic.Snapshot, inventory []slurm.Node) *chooser {
 	return &chooser{s: s, inventory: inventory}
 }
 
-// look sorts the nodes by name, when that is first asked for.
+// look returns the nodes by name. The index is built at the first call.
 func (c *chooser) look() map[string]*slurm.Node {
 	if c.nodes == nil {
 		c.nodes = make(map[string]*slurm.Node, len(c.inventory))
@@ -114,7 +113,7 @@ func (c *chooser) look() map[string]*slurm.Node {
 	return c.nodes
 }
 
-// features are those of a node.
+// features returns a node's features.
 func (c *chooser) features(name string) []string {
 	if n := c.look()[name]; n != nil {
 		return n.Features
@@ -135,8 +134,8 @@ func (c *chooser) chosen(w wish, partitions string) choice {
 	return got
 }
 
-// make makes the partitions of the nodes that a wish accepts. Where nobody is left out of
-// one it stays as it is; where none is left in any there is one without nodes.
+// make makes virtual partitions of the nodes that a wish accepts. A partition whose nodes are all
+// accepted is kept. If no node is accepted the result is a virtual partition without nodes.
 func (c *chooser) make(w wish, partitions string) choice {
 	alternatives, err := w.alternatives()
 	alternatives = w.typed(alternatives, c.look())
@@ -153,13 +152,13 @@ func (c *chooser) make(w wish, partitions string) choice {
 	got := choice{partitions: strings.Join(names, ","), bad: err}
 	if got.partitions != partitions {
 		first, _, _ := strings.Cut(partitions, ",")
-		got.partitions = cmp.Or(got.partitions, nodes.PartOf(first, "").String()) // no node is in it
+		got.partitions = cmp.Or(got.partitions, nodes.PartOf(first, "").String()) // the partition without nodes
 		got.why = w.leaves(slices.Compact(open), c.passedOver(w), err)
 	}
 	return got
 }
 
-// narrow returns the partition of those nodes of p that are accepted, and their names.
+// narrow returns a partition of the nodes of p that are accepted, and their names.
 func (c *chooser) narrow(p string, accepts func(name string, features []string) bool) (partition string, in []string) {
 	all := 0
 	var at []int
@@ -174,7 +173,7 @@ func (c *chooser) narrow(p string, accepts func(name string, features []string) 
 	if len(in) == all || len(in) == 0 {
 		return p, in
 	}
-	// A comma would end the name of a partition.
+	// Commas separate partitions, so a name must not contain one.
 	partition = nodes.PartOf(p, strings.ReplaceAll(slurm.Compress(in), ",", "+")).String()
 	for _, i := range at {
 		if n := &c.s.Nodes[i]; !n.In(partition) {
@@ -184,8 +183,8 @@ func (c *chooser) narrow(p string, accepts func(name string, features []string) 
 	return partition, in
 }
 
-// alternatives are the sets of nodes in one of which all the job's nodes have to be; none
-// when the constraint cannot be read.
+// alternatives returns the sets of acceptable nodes, as predicates: all nodes of a job must be in
+// one set. It returns none if the constraint cannot be parsed.
 func (w wish) alternatives() (sets []func(string, []string) bool, err error) {
 	excluded := map[string]bool{}
 	for _, n := range strings.Split(w.excluded, ",") {
@@ -204,9 +203,9 @@ func (w wish) alternatives() (sets []func(string, []string) bool, err error) {
 	return sets, nil
 }
 
-// typed parts each set of nodes by the type of their GPUs, where types are wished for: a
-// run has GPUs of one. Slurm is told a type only where there is one to choose from (see
-// elastic.Spec.Type): of a node with several it would give any to others.
+// typed splits each set by the type of GPU, if types are requested: a run uses one type. A type is
+// written to Slurm only if exactly one is requested (see elastic.Spec.Type). With several requested
+// types, nodes with several types are excluded: there Slurm could allocate the wrong one.
 func (w wish) typed(sets []func(string, []string) bool, all map[string]*slurm.Node) []func(string, []string) bool {
 	if w.types == "" {
 		return sets
@@ -224,8 +223,8 @@ func (w wish) typed(sets []func(string, []string) bool, all map[string]*slurm.No
 	return out
 }
 
-// passedOver says for people which nodes have the types wished for beside others, and are
-// not used for them.
+// passedOver returns the nodes that typed excludes because they have several types of GPU, for the
+// reason shown to users.
 func (c *chooser) passedOver(w wish) string {
 	kinds := strings.Split(w.types, ",")
 	var names []string
@@ -241,7 +240,7 @@ func (c *chooser) passedOver(w wish) string {
 	return slurm.Compress(names)
 }
 
-// leaves says for people which nodes a wish leaves.
+// leaves returns the reason shown to users: which nodes a wish leaves.
 func (w wish) leaves(open []string, mixed string, err error) reason.Reason {
 	if err != nil {
 		return reason.BadConstraint{Error: err.Error()}

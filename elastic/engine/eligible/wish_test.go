@@ -19,8 +19,8 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// featured is a cluster of nodes n1, n2, ... with four idle GPUs each, in partition gpu;
-// the even ones are in all as well.
+// featured is a cluster of nodes n1, n2, ... with four idle GPUs each, in partition gpu; the even ones
+// are also in partition all.
 func featured(features ...string) (s elastic.Snapshot, inventory []slurm.Node) {
 	s.Now = time.Unix(1e9, 0)
 	for i, f := range features {
@@ -34,7 +34,7 @@ func featured(features ...string) (s elastic.Snapshot, inventory []slurm.Node) {
 	return s, inventory
 }
 
-// what is in each of the partitions.
+// inEach returns the nodes of each partition.
 func inEach(s elastic.Snapshot, partitions string) string {
 	var out []string
 	for _, p := range strings.Split(partitions, ",") {
@@ -95,14 +95,14 @@ func TestWhatAWishLeaves(t *testing.T) {
 	}
 }
 
-// A job that chooses is in a reservation, too, or is kept from what one has.
+// A job with a constraint is in a reservation, or is excluded from one.
 func TestWishesAndReservations(t *testing.T) {
 	s, inventory := featured("fast", "fast", "slow", "slow")
 	got := newChooser(&s, inventory).chosen(wish{constraint: "fast"}, "gpu")
 	l := slurm.Limits{Reservations: []slurm.Reservation{{Name: "r", Start: s.Now, End: s.Now.Add(time.Hour), Nodes: []string{"n2", "n3"}}}}
 	k := keptFrom(l, 7, 0, s.Now)
 	if !k.concerns(&s, got.partitions) {
-		t.Fatal("the reservation concerns nobody")
+		t.Fatal("the reservation has no effect on any job")
 	}
 	if left := inEach(s, k.partition(&s, got.partitions)); left != "n1" {
 		t.Errorf("left are %q", left)
@@ -112,7 +112,7 @@ func TestWishesAndReservations(t *testing.T) {
 	}
 }
 
-// TestChoose: every job and every demand is told its own, from what Slurm said of both.
+// TestChoose: every job and every demand gets the partition of the nodes that it accepts.
 func TestChoose(t *testing.T) {
 	s, inventory := featured("fast", "slow")
 	l := &Look{Nodes: inventory, Own: map[elastic.JobID]Job{}, Site: Read(slurm.Limits{Excluded: map[slurm.JobID][]string{3: {"n1"}}}, nil)}
@@ -145,9 +145,9 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// Whatever a policy decides, no job is put on a node that it does not accept, nor on
-// nodes of several of its partitions or of several alternatives.
-func TestNobodyIsPutWhereHeDoesNotAccept(t *testing.T) {
+// Whatever a policy decides, no job is placed on a node that it does not accept, nor on nodes of
+// several partitions or alternatives.
+func TestNoJobIsPlacedWhereItDoesNotAccept(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, inventory, wishes := drawChoosy(t)
 		for _, p := range policy.All {
@@ -165,14 +165,14 @@ func TestNobodyIsPutWhereHeDoesNotAccept(t *testing.T) {
 	})
 }
 
-// wanted is what a drawn job was handed in with.
+// wanted is what a random job was submitted with.
 type wanted struct {
 	wish
 	partitions string
 }
 
-// drawChoosy draws a cluster of nodes with features and jobs that choose among them; some
-// run, and not all of these where they would be put today.
+// drawChoosy draws a random cluster of nodes with features and jobs with constraints. Some jobs run,
+// not all of them on nodes that they would accept now.
 func drawChoosy(t *rapid.T) (s elastic.Snapshot, inventory []slurm.Node, wishes []wanted) {
 	var features []string
 	for range rapid.IntRange(1, 6).Draw(t, "nodes") {
@@ -201,7 +201,7 @@ func drawChoosy(t *rapid.T) (s elastic.Snapshot, inventory []slurm.Node, wishes 
 	return s, inventory, wishes
 }
 
-// accepted looks at each node by itself, and knows nothing of how partitions are made.
+// accepted checks each node independently of the virtual partitions.
 func accepted(w wanted, s elastic.Snapshot, inventory []slurm.Node, target nodes.Placement) bool {
 	has := func(share nodes.Share, feature string) bool {
 		i := slices.IndexFunc(inventory, func(n slurm.Node) bool { return n.Name == share.Node })
@@ -228,7 +228,7 @@ func accepted(w wanted, s elastic.Snapshot, inventory []slurm.Node, target nodes
 	return inOne && left && asked
 }
 
-// TestTypesWishedFor: of a node with several types a job has GPUs only where it names one.
+// TestTypesWishedFor: a job uses a node with several types of GPU only if it requests exactly one type.
 func TestTypesWishedFor(t *testing.T) {
 	for wished, want := range map[string][2]string{
 		"red":      {"n1 n2", "its type of GPU, red, leaves n[1-2]"},

@@ -11,21 +11,21 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// Event is one thing that happened, for the log and for checkers. EVENTS.md lists them.
+// Event is one entry of the log. EVENTS.md lists all kinds.
 type Event struct {
 	At   time.Time
 	Job  elastic.JobID // 0 when it concerns no single job
-	Kind string        // one word, a name of Kinds
-	Text string        // for people; what programs need is in Fields
+	Kind string        // a name in Kinds
+	Text string        // for people; programs use Fields
 	Fields
 	Err error // of an action that failed; nil else
 }
 
-// Fields are what an event says to programs. Names and meanings stay; new ones may come.
-// What is zero is not written.
+// Fields are an event's data for programs. Names and meanings do not change; fields may be added.
+// Zero values are not written.
 type Fields struct {
 	Move        elastic.Kind    `json:"move,omitempty"`
-	Target      string          `json:"target,omitempty"` // "gpu1:4+gpu2:2"; empty: nowhere
+	Target      string          `json:"target,omitempty"` // "gpu1:4+gpu2:2"; "" = no GPUs
 	Incarnation int             `json:"incarnation,omitempty"`
 	Step        int             `json:"step,omitempty"` // of the move: 1 to 7
 	Checkpoint  string          `json:"checkpoint,omitempty"`
@@ -42,10 +42,10 @@ type Fields struct {
 type RunFields struct {
 	Run    *int     `json:"run,omitempty"`    // from 0
 	Began  string   `json:"began,omitempty"`  // RFC 3339, by the clock of its node
-	Passed []string `json:"passed,omitempty"` // names of checkpoints
+	Passed []string `json:"passed,omitempty"` // names of checkpoints that were skipped as invalid
 }
 
-// List are the fields that are set, each name followed by its value.
+// List returns the fields that are set, each name followed by its value.
 func (f Fields) List() []any {
 	var list []any
 	v := reflect.ValueOf(f)
@@ -57,7 +57,7 @@ func (f Fields) List() []any {
 	return list
 }
 
-// FieldNames are the names of all fields.
+// FieldNames returns the names of all fields.
 func FieldNames() []string {
 	var names []string
 	for _, field := range reflect.VisibleFields(reflect.TypeFor[Fields]()) {
@@ -75,8 +75,8 @@ func fieldName(f reflect.StructField) string {
 
 // The values of Fields.Problem.
 const (
-	ProblemUntagged   = "untagged"   // the job's user took sluice's comment away
-	ProblemUnreadable = "unreadable" // of a job that is not looked after: its comment cannot be read
+	ProblemUntagged   = "untagged"   // the job's user removed sluice's comment
+	ProblemUnreadable = "unreadable" // of a job that is not managed: its comment cannot be parsed
 )
 
 // Kind is a name of an event, for EVENTS.md.
@@ -84,37 +84,37 @@ type Kind struct {
 	Name, Fields, Means string
 }
 
-// Kinds are the events of sluiced's log that have a name: the engine's own, then those
-// of the daemon around it. They are a promise to those who read logs.
+// Kinds are the named events of sluiced's log: first the engine's, then the daemon's. They are an
+// interface for readers of logs.
 var Kinds = []Kind{
-	{"adopted", "`token`", "sluiced looks after the job from now on, or again; its token where it is new"},
-	{"taken", "`move`, `target`, `incarnation`, `step`, `checkpoint`", "sluiced has started and goes on with a move that its journal has open, after this step"},
-	{"open", "`move`, `target`, `incarnation`", "a move is begun, and stands in the journal"},
+	{"adopted", "`token`", "sluiced manages the job from now on, or again; `token` if it is new"},
+	{"taken", "`move`, `target`, `incarnation`, `step`, `checkpoint`", "sluiced has started and continues a move that is open in its journal, after this step"},
+	{"open", "`move`, `target`, `incarnation`", "a move has begun and is in the journal"},
 	{"act", "`act`; of write `incarnation`, `target`", "an effect follows: `ask`, `withdraw`, `requeue`, `revive`, `clear`, `hold`, `release`, `write`, `annotate` or `pass`"},
-	{"step", "`step`, `checkpoint`", "a step of the move is done, and stands in the journal; `checkpoint` where one was verified"},
-	{"close", "`outcome`, `on`, `state`", "the move has ended: `done`, `fellback`, `abandoned` or `ended`; where the job then runs, or Slurm's state of a job that has ended (`gone`: not known)"},
-	{"run", "`run`, `incarnation`, `began`, `checkpoint`, `passed`", "a run has begun: Slurm's count of restarts, the time on its node, what it resumed from, what it found bad"},
-	{"ended", "`state`", "the job has ended, in this state of Slurm's"},
-	{"stranded", "`run`", "a node lost the run and Slurm has not noticed: it is requeued next"},
-	{"problem", "`problem`", "something is not as it should be; `untagged`: the job's comment was taken away; `unreadable`: the comment of a job that is not looked after cannot be read"},
-	{"blind", "", "Slurm cannot be seen; nothing is changed meanwhile"},
+	{"step", "`step`, `checkpoint`", "a step of the move is done and is in the journal; `checkpoint` if one was verified"},
+	{"close", "`outcome`, `on`, `state`", "the move has ended: `done`, `fellback`, `abandoned` or `ended`; `on`: where the job then runs; `state`: Slurm's state of a job that has ended (`gone`: unknown)"},
+	{"run", "`run`, `incarnation`, `began`, `checkpoint`, `passed`", "a run has begun: Slurm's count of restarts, the time on its node, the checkpoint it resumed from, those it skipped as invalid"},
+	{"ended", "`state`", "the job has ended, with this Slurm state"},
+	{"stranded", "`run`", "a node lost the run and Slurm has not noticed: the job is requeued next"},
+	{"problem", "`problem`", "an error or a warning; `untagged`: the job's comment was removed; `unreadable`: the comment of a job that is not managed cannot be parsed"},
+	{"blind", "", "Slurm does not answer, or not plausibly; nothing is changed meanwhile"},
 	{"sighted", "", "Slurm answers again"},
 	{"health", "", "a node has unfit GPUs, or is used again"},
 	{"starts", "`uid`, `user`, `config`, `policy`", "sluiced starts, under this account; `user`: for one user"},
 	{"stops", "`error`", "sluiced stops"},
-	{"emptied", "", "the store is not as the last sluiced left it: an empty one, or an older copy"},
-	{"order", "`uid`, `order`, `result`", "a user directed a job; `result` where that failed"},
+	{"emptied", "", "the store is not the one that the last sluiced left: it is empty, or an older copy"},
+	{"order", "`uid`, `order`, `result`", "a user's request about a job; `result` if it failed"},
 	{"trust", "`node`, `uid`, `result`", "an operator said that a node's GPUs are fit"},
-	{"trouble", "`trouble`", "something that an administrator has to mend, by its code"},
-	{"mended", "`trouble`", "it is mended"},
+	{"trouble", "`trouble`", "a condition that an administrator has to repair, by its code"},
+	{"mended", "`trouble`", "it is repaired"},
 	{"reloaded", "`config`, `policy`", "the configuration was read again"},
-	{"unreloaded", "`error`", "it could not be; the old one, or a part of it, stays"},
+	{"unreloaded", "`error`", "it could not be read; the old one, or a part of it, stays in force"},
 	{"undecided", "`error`", "a cycle made no decisions"},
 	{"unstored", "`error`", "learned speeds could not be stored; it is tried again"},
 	{"stored", "", "they are stored again"},
 	{"unpruned", "`error`", "history past its time could not be removed from the store"},
-	{"listens", "`address`", "requests are taken over TCP"},
-	{"beside", "`cluster`", "with `--user`: the cluster has a sluiced as well"},
+	{"listens", "`address`", "requests are accepted over TCP"},
+	{"beside", "`cluster`", "with `--user`: the cluster also has a system-wide sluiced"},
 	{"api", "`error`", "the API's server could not serve a connection"},
 	{"denied", "`uid`, `user`, `verb`", "a request was refused"},
 }
@@ -133,7 +133,7 @@ const (
 	actPass     = "pass"
 )
 
-// OfAct are what an action says to programs.
+// OfAct returns the fields of an action.
 func OfAct(a elastic.Action) Fields {
 	switch a := a.(type) {
 	case elastic.AskCheckpoint:
@@ -160,12 +160,12 @@ func OfAct(a elastic.Action) Fields {
 	return Fields{}
 }
 
-// OfMove are what the beginning of a move says to programs.
+// OfMove returns the fields of the beginning of a move.
 func OfMove(in elastic.Intent) Fields {
 	return Fields{Move: in.Kind, Target: placed(in.Target), Incarnation: in.To}
 }
 
-// OfStep are what a step says to programs.
+// OfStep returns the fields of a step.
 func OfStep(next resize.Next) Fields {
 	f := Fields{Step: int(next.Intent.Step)}
 	if r, ok := next.Why.(reason.CheckpointVerified); ok {
@@ -174,7 +174,7 @@ func OfStep(next resize.Next) Fields {
 	return f
 }
 
-// OfClose are what the end of a move says to programs.
+// OfClose returns the fields of the end of a move.
 func OfClose(next resize.Next) Fields {
 	f := Fields{Outcome: next.Close}
 	switch r := next.Why.(type) {
@@ -186,7 +186,7 @@ func OfClose(next resize.Next) Fields {
 	return f
 }
 
-// placed is a placement in a field; nowhere is empty.
+// placed formats a placement for a field; "" = no GPUs.
 func placed(p nodes.Placement) string {
 	if p.GPUs() == 0 {
 		return ""
@@ -194,7 +194,7 @@ func placed(p nodes.Placement) string {
 	return p.String()
 }
 
-// OfTaken are what a move that is taken up says to programs.
+// OfTaken returns the fields of a move that is resumed after a start of the daemon.
 func OfTaken(in elastic.Intent) Fields {
 	f := OfMove(in)
 	f.Step, f.Checkpoint = int(in.Step), in.Checkpoint

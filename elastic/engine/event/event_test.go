@@ -18,7 +18,7 @@ import (
 
 var updateEvents = flag.Bool("update-events", false, "write EVENTS.md anew")
 
-// meanings of the fields, in the order of event.Fields.
+// meanings has the meaning of each field, in the order of event.Fields.
 var meanings = map[string]string{
 	"move":        "what a move is for: `start`, `resize`, `park`, `revive`, `clear` or `save`",
 	"target":      "nodes and GPUs that the job is to have, such as `gpu1:4+gpu2:2`; left out: none",
@@ -40,10 +40,10 @@ var meanings = map[string]string{
 func TestEventsPage(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# Events of sluiced's log\n\nWritten by `go test ./elastic/engine/event -run TestEventsPage -update-events`.\n\n" +
-		"With `[log] format = \"json\"` a line is a JSON object with `time`, `level`, `message` and, where it is of a kind that\n" +
-		"has a name, `event`; `job` where it is about one job. The names of events and fields stay as they are, and new ones may\n" +
-		"come. The message is for people: its words change, and nothing should read them. `act` and `step` are of level debug.\n" +
-		"A field that is empty, false or 0 is left out, but for `run`. `format = \"text\"` leaves the fields below out.\n\n" +
+		"With `[log] format = \"json\"` a line is a JSON object with `time`, `level`, `message` and, if it is of a kind that\n" +
+		"has a name, `event`; `job` if it is about one job. The names of events and fields do not change; new ones may\n" +
+		"be added. The message is for people: its wording may change, and programs should not parse it. `act` and `step` are of level debug.\n" +
+		"A field that is empty, false or 0 is omitted, except `run`. `format = \"text\"` omits the fields below.\n\n" +
 		"| event | fields | meaning |\n|---|---|---|\n")
 	for _, k := range event.Kinds {
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", k.Name, k.Fields, k.Means)
@@ -65,7 +65,7 @@ func TestEventsPage(t *testing.T) {
 	}
 }
 
-// TestEventsAreListed: what the rooms of the engine and the daemon call an event is on the page.
+// TestEventsAreListed: every event that the engine or the daemon logs is in Kinds.
 func TestEventsAreListed(t *testing.T) {
 	seen := map[string]bool{}
 	for _, pattern := range []string{"../*.go", "../*/*.go", "../../../cmd/sluiced/*.go"} {
@@ -94,12 +94,12 @@ func TestEventsAreListed(t *testing.T) {
 	}
 	for _, k := range event.Kinds {
 		if !seen[k.Name] {
-			t.Errorf("nothing tells of %q", k.Name)
+			t.Errorf("no code logs %q", k.Name)
 		}
 	}
 }
 
-// eventName is the name of the event that a call tells of: log.Tell(at, job, "name", ...) or
+// eventName returns the name of the event that a call logs: log.Tell(at, job, "name", ...) or
 // entry.Str("event", "name"); "" = of none.
 func eventName(n ast.Node) string {
 	call, ok := n.(*ast.CallExpr)

@@ -19,25 +19,25 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// maxRows bounds how many rows of the table one move may pass in one cycle;
-// no path is longer.
+// maxRows bounds how many rows of the resize table a move passes in one cycle. No path through the
+// table without a new observation is longer.
 const maxRows = 4
 
-// Executor carries out what was decided, and records it. It changes Slurm, the journal and jobs'
-// folders, and notes in the state what came of it.
+// Executor carries out decisions and records them. It changes Slurm, the journal and jobs' folders,
+// and updates the state with the results.
 type Executor struct {
 	*track.State
 	Slurm   slurm.Client
 	Journal journal.Journal
 	Samples journal.Samples
 	Mail    observe.Mailbox
-	Between func() // called before every effect; nil = nothing is
+	Between func() // called before every effect; nil = not called
 }
 
-// Act walks moves as far as they get without a new look at the world. It reports
-// whether anything was done, and whether a snapshot of the same look may be another now:
-// whatever changes what is known of a job is told as well. When Slurm goes away in the
-// middle the rest waits for the next cycle.
+// Act advances moves as far as possible without a new observation. It reports whether anything was
+// done, and whether a snapshot of the same observation may differ now. It uses the number of
+// events for that, since every change of a job's state is also logged. If slurmctld goes down
+// meanwhile, the remaining moves wait for the next cycle.
 func (x *Executor) Act(ctx context.Context, moves []elastic.Intent, snap elastic.Snapshot, now time.Time) (acted, stirred bool) {
 	told := x.Count
 	for _, in := range slices.Clone(moves) {
@@ -54,7 +54,7 @@ func (x *Executor) Act(ctx context.Context, moves []elastic.Intent, snap elastic
 	return acted, acted || stirred || x.Count != told
 }
 
-// step takes one move onward, or lets go of a job its user took away.
+// step advances one move, or ends it if the job's tag was removed.
 func (x *Executor) step(ctx context.Context, in elastic.Intent, snap elastic.Snapshot, now time.Time) (_ elastic.Intent, keep, did, down bool) {
 	if js := x.ByID[in.Job]; js != nil && js.Shown.Disown {
 		return in, !x.letGo(ctx, js, in, now), true, false
@@ -62,7 +62,8 @@ func (x *Executor) step(ctx context.Context, in elastic.Intent, snap elastic.Sna
 	return x.walk(ctx, in, x.ByID.JobFor(snap.Jobs, in, now), snap, now)
 }
 
-// walk takes one move through the table until it has to wait, closes, or fails.
+// walk takes one move through the resize table until it has to wait, closes, or fails. keep: the
+// move is still open; did: something was done; down: slurmctld is down.
 func (x *Executor) walk(ctx context.Context, in elastic.Intent, job elastic.Job, snap elastic.Snapshot, now time.Time) (_ elastic.Intent, keep, did, down bool) {
 	for range maxRows {
 		if x.Unread(in, now) || x.ByID.Unsure(in, now) {
@@ -91,7 +92,7 @@ func (x *Executor) walk(ctx context.Context, in elastic.Intent, job elastic.Job,
 		if changed(in, next.Intent) {
 			if err := x.Journal.Advance(ctx, next.Intent); err != nil {
 				x.Tell(now, in.Job, "problem", "the journal did not take a step: "+err.Error())
-				return in, true, did, false // the effect is repeated next cycle, harmlessly
+				return in, true, did, false // the next cycle repeats the effect, which is harmless
 			}
 			x.Tell(now, in.Job, "step", fmt.Sprintf("R%d %s", next.Intent.Step, say.Reason(next.Why, now)), event.OfStep(next))
 		}
@@ -104,9 +105,9 @@ func (x *Executor) walk(ctx context.Context, in elastic.Intent, job elastic.Job,
 	return in, true, did, false
 }
 
-// letGo ends the move of a job whose user took the tag away: the request goes,
-// and a job that stands held by sluice's hand is released as it is. While a stop may be on
-// its way the job waits: what it trained until then would be lost.
+// letGo ends the move of a job whose user removed the tag: it withdraws the request, and releases
+// the job if sluice holds it. It returns false while a stop may still be under way: if the
+// request were withdrawn the program would continue, and the stop would lose that work.
 func (x *Executor) letGo(ctx context.Context, js *track.Job, in elastic.Intent, now time.Time) bool {
 	if track.PhaseOf(js.Shown.Slurm) == elastic.Running && in.BeingStopped(now) {
 		return false
@@ -125,10 +126,10 @@ func (x *Executor) letGo(ctx context.Context, js *track.Job, in elastic.Intent, 
 	return x.closeMove(ctx, next, now)
 }
 
-// closeFirst ends a move before its request is withdrawn: were it the other way
-// round, a crash in between would let the answer of a job that trains on again
-// count for the move. A request that stays behind is withdrawn as a chore.
-// An end the journal does not take has not come: the move stands as before.
+// closeFirst closes a move in the journal BEFORE it withdraws the request. In the other order, a
+// crash in between would leave an open move with the answer of a job that has continued
+// training. A request that is left over is withdrawn by DoChores. If the journal does not
+// record the end, the move stays open.
 func (x *Executor) closeFirst(ctx context.Context, in elastic.Intent, next resize.Next, job elastic.Job, now time.Time) (_ elastic.Intent, keep, did, down bool) {
 	if !x.closeMove(ctx, next, now) {
 		return in, true, true, false
@@ -141,8 +142,8 @@ func (x *Executor) closeFirst(ctx context.Context, in elastic.Intent, next resiz
 	return next.Intent, false, true, false
 }
 
-// Renumbered ends the move of a job whose number is another's by now: slurmctld forgot it.
-// Moves know their job by its number, and would go on with the other one.
+// Renumbered ends the move of a job whose number slurmctld, having lost the job, has given to
+// another one. Moves identify their job by its number and would affect the other job.
 func (x *Executor) Renumbered(ctx context.Context, js *track.Job, now time.Time) error {
 	for _, in := range slices.Clone(x.Open) {
 		if in.Job != js.Rec.ID {
@@ -166,7 +167,7 @@ func onlyWithdraws(actions []elastic.Action) bool {
 	return true
 }
 
-// changed reports whether the move has anything new to remember.
+// changed reports whether the move has changed in a way that the journal must record.
 func changed(a, b elastic.Intent) bool {
 	return a.Step != b.Step || !a.RequeuedAt.Equal(b.RequeuedAt) || !a.ReleasedAt.Equal(b.ReleasedAt) || a.AnyNodes != b.AnyNodes || !a.Target.Equal(b.Target)
 }
@@ -181,8 +182,7 @@ func replaced(ins []elastic.Intent, in elastic.Intent) []elastic.Intent {
 	return out
 }
 
-// failed decides what a failed effect means. It never repeats blindly: the next
-// cycle looks first.
+// failed handles a failed effect. The effect is not repeated before the next observation.
 func (x *Executor) failed(ctx context.Context, in elastic.Intent, a elastic.Action, err error, now time.Time) (keep, down bool) {
 	x.CouldNot(a, in.Job, err, now)
 	js := x.ByID[in.Job]
@@ -193,25 +193,25 @@ func (x *Executor) failed(ctx context.Context, in elastic.Intent, a elastic.Acti
 	case errors.Is(err, slurm.ErrControllerDown), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return true, true
 	case errors.Is(err, slurm.ErrPermission) && revives(a):
-		return true, false // else it is lost; a slurmctld that has just started may not know its operators yet
+		return true, false // try again: a slurmctld that has just started may not know its operators yet, and the job would be lost
 	case errors.Is(err, slurm.ErrRefused), errors.Is(err, slurm.ErrPermission):
 		if in.Step >= elastic.Requeued && !track.StopsRun(a) {
 			x.NoteRefused(in, reason.SlurmSaid{Text: err.Error()}, false, now)
 		}
 		return !x.refused(ctx, in, a, err, now), false
 	}
-	return true, false // outcome unknown, wrong state, not found: look again
+	return true, false // outcome unknown, wrong state or not found: observe first
 }
 
-// revives reports whether an action brings back a job that Slurm calls failed. Slurm forgets
-// such a job after its MinJobAge, and the table gives up before where it can.
+// revives reports whether an action requeues a job that Slurm has marked as failed. Slurm purges
+// such a job after MinJobAge.
 func revives(a elastic.Action) bool {
 	_, is := a.(elastic.Revive)
 	return is
 }
 
-// refused closes a move Slurm will not carry out. A running job trains on; a
-// held one is placed afresh.
+// refused closes a move that Slurm refused, and reports whether it is closed. A running job
+// continues; a held one gets a new placement.
 func (x *Executor) refused(ctx context.Context, in elastic.Intent, a elastic.Action, err error, now time.Time) bool {
 	if _, ok := a.(elastic.WithdrawRequest); ok {
 		return false
@@ -224,7 +224,7 @@ func (x *Executor) refused(ctx context.Context, in elastic.Intent, a elastic.Act
 	return !keep
 }
 
-// closeMove makes the end of a move durable and reports whether it is.
+// closeMove records the end of a move and reports whether it is durable.
 func (x *Executor) closeMove(ctx context.Context, next resize.Next, now time.Time) bool {
 	in := next.Intent
 	if err := x.Journal.Close(ctx, in, next.Close, next.Why, now); err != nil {

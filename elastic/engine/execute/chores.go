@@ -7,10 +7,10 @@ import (
 	"github.com/sluice-hpc/sluice/elastic"
 )
 
-// Tidy does the small effects outside moves: it catches jobs Slurm requeued by
-// itself, writes standing orders into comments, and gives back what a user took
-// out of sluice's hands. It reports whether it did anything.
-func (x *Executor) Tidy(ctx context.Context, now time.Time) bool {
+// DoChores performs the actions that belong to no move (see track.Chores): it holds jobs that
+// Slurm requeued, writes users' orders into comments, and withdraws requests that no move
+// needs. It reports whether there were any.
+func (x *Executor) DoChores(ctx context.Context, now time.Time) bool {
 	did := false
 	moving := map[elastic.JobID]bool{}
 	for _, in := range x.Open {

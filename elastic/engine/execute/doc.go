@@ -1,25 +1,28 @@
-// Package execute has the only effects of the engine: it changes Slurm, the journal, the store of
-// speeds and jobs' folders, and notes in the state what came of it.
+// Package execute performs all effects of the engine: it changes Slurm, the journal, the store of
+// speeds and jobs' folders, and updates the state with the results.
 //
 // # Order
 //
-// Record MUST have returned a move BEFORE Act is called with it: every move stands in the journal
-// before its first effect. Act takes one move through the table (elastic/resize) and for each row
+// Record MUST have returned a move BEFORE Act is called with it: every move is in the journal
+// before its first effect. Act takes each move through the resize table (elastic/resize) and, for
+// each row,
 //
-//  1. tells of the effect, and carries it out;
-//  2. has the journal take the step;
+//  1. logs the effects, and carries them out;
+//  2. records the step in the journal;
 //  3. replaces the move in the state.
 //
-// A crash after 1 repeats the effect in the next life, so that every effect can be repeated without
-// harm. A move whose end is only that its request is withdrawn is closed in the journal BEFORE that:
-// otherwise a crash in between would let the answer of a job that trains on count for the move.
+// After a crash between 1 and 2 the next daemon repeats the effect, so that every effect MUST be
+// safe to repeat. A move that ends by withdrawing its request is closed in the journal BEFORE the
+// request is withdrawn. Otherwise a crash in between would leave an open move with the answer
+// of a job that has continued training.
 //
-// Save makes durable what a cycle learnt: records, runs, speeds, answers, complaints about GPUs. It
-// MUST come after all folding of a cycle; what is lost before is learnt again from the same files.
+// Save stores what changed in a cycle: records, runs, speeds, answers, complaints about GPUs. It
+// MUST be called AFTER all folding of the cycle. What is lost before is read again from the same files.
 //
 // # Failures
 //
-// An effect that failed is not tried again in the same cycle. Where Slurm refused, the move ends, and
-// the job trains on or is placed afresh; where Slurm did not answer, the effect may still come, and the
-// next look shows which. Where slurmctld is down, or the context has ended, all other moves wait for the next cycle.
+// A failed effect is not tried again in the same cycle. If Slurm refused it, the move ends, and the
+// job continues or gets a new placement. If Slurm did not answer, the effect may still be
+// carried out; the next observation shows whether it was. If slurmctld is down, or the context
+// has ended, all other moves wait for the next cycle.
 package execute

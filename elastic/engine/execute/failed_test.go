@@ -23,8 +23,8 @@ import (
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-// world writes down, in order, what is changed in Slurm, in the journal and in jobs' folders, and
-// fails what it is told to.
+// world logs, in order, the changes of Slurm, the journal and jobs' folders, and fails those that the
+// test selects.
 type world struct {
 	slurm.Client
 	observe.Mailbox
@@ -47,7 +47,7 @@ func (w *world) RunnerNow(string, uint32) (checkpoint.Runner, bool, error) {
 	return w.word, w.word.State != "", w.fails["runner"]
 }
 
-// executor is one with a job 7 that runs, and these moves of it.
+// executor returns an Executor with a running job 7 and these moves of it.
 func executor(t *testing.T, moves ...elastic.Intent) (*Executor, *world, []elastic.Intent) {
 	t.Helper()
 	w, kept := &world{fails: map[string]error{}}, new(journal.Memory)
@@ -64,7 +64,7 @@ func executor(t *testing.T, moves ...elastic.Intent) (*Executor, *world, []elast
 	return x, w, opened
 }
 
-// TestFailed: what a failed effect means for its move, and for the others of the cycle.
+// TestFailed: the effect of a failure on its move, and on the other moves of the cycle.
 func TestFailed(t *testing.T) {
 	for _, c := range []struct {
 		name       string
@@ -98,13 +98,13 @@ func TestFailed(t *testing.T) {
 			t.Errorf("%s: %d tries count as refused, want %d", c.name, n, c.refused)
 		}
 		if js.Tells.Problem["move"] == "" {
-			t.Errorf("%s: nobody is told", c.name)
+			t.Errorf("%s: the failure is not logged", c.name)
 		}
 	}
 }
 
-// TestCloseFirst: a move ends in the journal before its request is withdrawn, and where the journal
-// does not take that nothing is withdrawn and the move stands.
+// TestCloseFirst: a move is closed in the journal before its request is withdrawn. If the journal
+// fails, nothing is withdrawn and the move stays open.
 func TestCloseFirst(t *testing.T) {
 	for _, c := range []struct {
 		fails string
@@ -125,8 +125,8 @@ func TestCloseFirst(t *testing.T) {
 	}
 }
 
-// TestLetGo: the move of a job whose user took the tag away ends once its request is withdrawn and
-// the job is not held by sluice; where either fails the move stands, and both are tried again.
+// TestLetGo: the move of a job whose user removed the tag ends once its request is withdrawn and the
+// job is not held by sluice. If either fails the move stays open, and both are tried again.
 func TestLetGo(t *testing.T) {
 	held := slurm.Job{ID: 7, State: slurm.Pending, Held: true}
 	for _, c := range []struct {
@@ -153,8 +153,8 @@ func TestLetGo(t *testing.T) {
 	}
 }
 
-// TestStillWaits: right before a job is stopped for its move its answer is read anew; a job that
-// trains on is not stopped.
+// TestStillWaits: right before a job is stopped for its move its answer is read again; a job that has
+// continued training is not stopped.
 func TestStillWaits(t *testing.T) {
 	saved := elastic.Saved{Request: "r", Checkpoint: "00000005"}
 	running := elastic.Job{ID: 7, Phase: elastic.Running, Saved: saved}
@@ -187,8 +187,8 @@ func TestStillWaits(t *testing.T) {
 	}
 }
 
-// TestASlurmThatIsDownEndsTheCycle: once slurmctld is found to be down no other move is gone on
-// with; after any other failure the others are.
+// TestASlurmThatIsDownEndsTheCycle: if slurmctld is down no other move is advanced; after any other
+// failure the other moves are.
 func TestASlurmThatIsDownEndsTheCycle(t *testing.T) {
 	for _, c := range []struct {
 		err error
@@ -209,8 +209,8 @@ func TestASlurmThatIsDownEndsTheCycle(t *testing.T) {
 	}
 }
 
-// TestAStepFollowsItsEffect: the journal takes a step after its effect, and where either fails the
-// move stands where it was, so that the next look repeats the effect.
+// TestAStepFollowsItsEffect: a step is recorded after its effect. If either fails the move stays at its
+// step, so that the next cycle repeats the effect.
 func TestAStepFollowsItsEffect(t *testing.T) {
 	place := nodes.Placement{{Node: "g1", GPUs: 2}}
 	for _, c := range []struct {

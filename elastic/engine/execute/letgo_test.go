@@ -21,9 +21,9 @@ type withdrawals struct {
 
 func (w *withdrawals) Withdraw(string) error { w.n++; return nil }
 
-// TestRequestStandsWhileAStopMayCome: the user removed the tag of a job that Slurm was asked to
-// stop, without an answer. Its request is withdrawn only once the stop cannot come any more:
-// what the job trained until then would be lost.
+// TestRequestStandsWhileAStopMayCome: the user removes the tag of a job whose stop Slurm has not
+// answered. The request is withdrawn only once the stop can no longer be carried out, because
+// work that the job did until then would be lost.
 func TestRequestStandsWhileAStopMayCome(t *testing.T) {
 	now := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	kept, mail := new(journal.Memory), new(withdrawals)

@@ -9,21 +9,21 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/engine/track"
 )
 
-// Direct makes a user's standing order about a job durable. The order is in force when Direct
-// returns nil, and then the job is asked and started again whatever came of that before.
+// Direct records a user's directive for a job. It is in force when Direct returns nil. Earlier
+// refusals and unanswered requests are then forgotten, so that the next cycle tries again.
 func (x *Executor) Direct(ctx context.Context, js *track.Job, order elastic.Directive) error {
 	rec := js.Rec
 	rec.Tag.Directive = order
-	rec.Deaf = 0 // an order is worth another question
+	rec.Deaf = 0 // ask again
 	if err := x.Journal.SaveJobs(ctx, []journal.JobRecord{rec}); err != nil {
 		return fmt.Errorf("job %d: not recorded: %w", rec.ID, err)
 	}
 	js.Rec, js.PendingTag = rec, true
-	js.Placing.Refused = elastic.Refused{} // and another try
+	js.Placing.Refused = elastic.Refused{} // try again
 	return nil
 }
 
-// Trust makes durable what is said against GPUs once an operator trusts a node.
+// Trust records the complaints that are left after an operator trusted a node.
 func (x *Executor) Trust(ctx context.Context, trusted elastic.Health) error {
 	if err := x.Journal.SaveHealth(ctx, trusted); err != nil {
 		return fmt.Errorf("not recorded: %w", err)
@@ -32,6 +32,6 @@ func (x *Executor) Trust(ctx context.Context, trusted elastic.Health) error {
 	return nil
 }
 
-// ForgetFolder removes the daemon's files of a job that has ended. One that cannot be removed is
-// not tried again: it is small, and nothing reads it.
+// ForgetFolder removes the daemon's files of a job that has ended. A failure is ignored: the files
+// are small, and nothing reads them.
 func (x *Executor) ForgetFolder(js *track.Job) { _ = x.Mail.Forget(js.Rec.Token) }

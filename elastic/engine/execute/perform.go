@@ -15,12 +15,12 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// startAfter makes the new launch fall in a strictly later second than the kill
-// of the old one, without which slurmd refuses the credential. It also removes
-// Slurm's own wait of two minutes after a requeue.
+// startAfter makes the new launch fall in a strictly later second than the kill of the old run;
+// otherwise slurmd refuses the job's credential. It also replaces the delay of two minutes that
+// Slurm sets after a requeue.
 const startAfter = time.Second
 
-// perform carries out one action. Every action may be repeated.
+// perform carries out one action. Every action is safe to repeat.
 func (x *Executor) perform(ctx context.Context, a elastic.Action, job elastic.Job, now time.Time) error {
 	observe.LetIn(x.Between)
 	x.Tell(now, a.About(), "act", a.String(), event.OfAct(a))
@@ -67,13 +67,13 @@ func (x *Executor) carryOut(ctx context.Context, a elastic.Action, job elastic.J
 	return fmt.Errorf("no such action: %T", a)
 }
 
-// stillWaits looks once more, right before a job is stopped for its move, whether its
-// answer stands: a log, a disk or a file system that blocked may have let minutes pass
-// since it was read, and a runner that gets no answer lets its program train on.
+// stillWaits checks again, right before a job is stopped for its move, that its answer is still
+// valid. A log, disk or file system that blocked may have delayed the daemon by minutes since the
+// answer was read, and a runner whose request gets no reaction lets its program continue.
 func (x *Executor) stillWaits(job elastic.Job) error {
 	js := x.ByID[job.ID]
 	if js == nil || job.Phase != elastic.Running || job.Saved.Request == "" {
-		return nil // a chore, or nothing that could train on
+		return nil // not a move, or no program that could continue
 	}
 	word, ok, err := x.Mail.RunnerNow(js.Rec.Token, js.Rec.UID)
 	switch a := word.Answer; {
@@ -85,8 +85,8 @@ func (x *Executor) stillWaits(job elastic.Job) error {
 	return nil
 }
 
-// requestPass fails only where Slurm does not answer at all: a request that is refused, or
-// that comes when the job has started, leaves the move as it is.
+// requestPass fails only if Slurm does not answer at all. A request that Slurm refuses, for example
+// because the job has started, does not affect the move.
 func (x *Executor) requestPass(ctx context.Context, a elastic.RequestPass, now time.Time) error {
 	if js := x.ByID[a.Job]; js != nil {
 		js.Placing.PassAsked = now
@@ -113,13 +113,13 @@ func (x *Executor) ask(ctx context.Context, a elastic.AskCheckpoint, job elastic
 	}
 	err = x.Slurm.Signal(ctx, slurm.JobID(a.Job), job.Spec.Signal, true)
 	if errors.Is(err, slurm.ErrUnknownOutcome) {
-		return nil // the request file stands beside the signal
+		return nil // the runner also reads the request file
 	}
 	return err
 }
 
-// write puts the new size on the held job, and tells the next run what it is
-// before the run can start.
+// write sets the new size of the held job in Slurm. BEFORE that it writes the target file of the
+// next run, which may start as soon as the job is released.
 func (x *Executor) write(ctx context.Context, a elastic.Write, job elastic.Job) error {
 	js := x.ByID[a.Job]
 	if js == nil {
@@ -156,12 +156,13 @@ func (x *Executor) write(ctx context.Context, a elastic.Write, job elastic.Job) 
 	return nil
 }
 
-// updateFor spells a placement the way Slurm can give it exactly: the same
-// number on every node, or a total that it fills greedily in node order.
+// updateFor expresses a placement as an update that Slurm allocates exactly: GPUs per node if the
+// split is even, else a total, which Slurm fills greedily in node order.
 func updateFor(a elastic.Write, spec elastic.Spec) slurm.Update {
 	u := slurm.Update{CPUs: max(len(a.Target), spec.CPUsPerGPU*a.Target.GPUs())}
-	// Slurm refuses a count with a type where sbatch was told one without, so that of
-	// several types none is named, but always nodes of the one that was chosen.
+	// Slurm refuses a GPU count with a type if sbatch was given one without. With several
+	// acceptable types, no type is written; instead the nodes are always named, which have
+	// the chosen type.
 	if len(spec.Types) == 1 {
 		u.GPUType = spec.Types[0]
 	}
@@ -178,8 +179,8 @@ func updateFor(a elastic.Write, spec elastic.Spec) slurm.Update {
 	return u
 }
 
-// annotate writes a user's standing order into the comment, where it survives
-// the loss of the database.
+// annotate writes a user's directive into the job's comment, where it survives the loss of the
+// journal.
 func (x *Executor) annotate(ctx context.Context, a elastic.Annotate) error {
 	js := x.ByID[a.Job]
 	if js == nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/say"
 )
 
-// Record makes a plan's moves durable, notes each job's reason and returns the
-// moves as the journal numbered them.
+// Record writes a plan's moves to the journal, stores each job's reason, and returns the moves with
+// the IDs that the journal assigned. After an error no move is open.
 func (x *Executor) Record(ctx context.Context, decided elastic.Plan, now time.Time) ([]elastic.Intent, error) {
 	x.Decided(decided)
 	if len(decided.Open) == 0 {

@@ -14,16 +14,16 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/engine/track"
 )
 
-// gone is the mailbox of jobs whose folders are no more.
+// gone is the mailbox of jobs whose folders have been deleted.
 type gone struct{ observe.Mailbox }
 
 func (gone) RunnerNow(string, uint32) (checkpoint.Runner, bool, error) {
 	return checkpoint.Runner{}, false, nil
 }
 
-// TestMovesEndWithTheirNumber: when a number is another job's, the moves of the job that
-// had it are over, in the journal and in memory alike; those of others go on. Where the
-// journal does not take that, nothing is forgotten.
+// TestMovesEndWithTheirNumber: when a number has been given to another job, the moves of the first job
+// are closed in the journal and in memory; moves of other jobs stay open. If the journal
+// fails, nothing changes.
 func TestMovesEndWithTheirNumber(t *testing.T) {
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	for _, broken := range []bool{false, true} {

@@ -7,7 +7,8 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 )
 
-// Save makes what the cycle learnt durable, in as few transactions as it takes.
+// Save stores what changed in the cycle, in few transactions. What could not be stored is tried
+// again by the next call.
 func (x *Executor) Save(ctx context.Context) error {
 	if err := x.saveSpeeds(ctx); err != nil {
 		return err
@@ -40,7 +41,7 @@ func (x *Executor) saveSpeeds(ctx context.Context) error {
 	return nil
 }
 
-// saveAnswers makes durable which scripts and models have answered.
+// saveAnswers stores which scripts and models have answered requests.
 func (x *Executor) saveAnswers(ctx context.Context) error {
 	if len(x.Unsaved) == 0 {
 		return nil
@@ -52,8 +53,8 @@ func (x *Executor) saveAnswers(ctx context.Context) error {
 	return nil
 }
 
-// saveHealth makes durable what is said against GPUs: a restart must neither forget
-// an operator's trust nor place jobs where others have just died.
+// saveHealth stores the complaints about GPUs: a restart must neither forget an operator's trust
+// nor place jobs on GPUs on which others have just failed.
 func (x *Executor) saveHealth(ctx context.Context) error {
 	if !x.HealthUnsaved() {
 		return nil

@@ -21,15 +21,15 @@ func (m *Memory) SaveAnswers(ctx context.Context, answers []Answer) error {
 	})
 }
 
-// Answers returns them in order of user and key.
+// Answers returns all answers in order of user and key.
 func (m *Memory) Answers(ctx context.Context) ([]Answer, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return SortedAnswers(maps.Clone(m.answers)), ctx.Err()
 }
 
-// AnswerKey is a script or a model of one user. Whether a program answers is its user's
-// own word, so that no user's jobs ever speak for another's.
+// AnswerKey is a script or a model of one user. A program reports its answers itself, so that an
+// answer counts only for jobs of the same user.
 type AnswerKey struct {
 	UID uint32
 	Key string // "script/DIGEST" or "model/NAME"

@@ -37,15 +37,15 @@ type Ending struct {
 	Output string        // the file that could not be opened
 	Nodes  []string      // of its last run
 	Limit  time.Duration // of its time; 0 = unknown
-	Reason string        // Slurm's word
+	Reason string        // Slurm's reason
 	Words  *checkpoint.LastWords
-	// Declared is the GPU-seconds it had had at the end that it declared, Had in all; 0 =
-	// it says nothing of its length.
+	// Declared is the GPU-seconds used when the declared total was reached, Had those used in
+	// all; 0 = unknown.
 	Declared float64 `json:",omitempty"`
 	Had      float64 `json:",omitempty"`
 }
 
-// String is the one place that says an ending in English.
+// String returns the ending in English.
 func (e Ending) String() string {
 	switch e.How {
 	case "":
@@ -79,7 +79,7 @@ func (e Ending) String() string {
 	return "failed: " + e.failure() + e.last()
 }
 
-// failure is why a script failed, from who knows most.
+// failure returns why a script failed: the runner's explanation, else Slurm's signal or exit code.
 func (e Ending) failure() string {
 	switch {
 	case e.Words != nil && e.Words.Why != "":
@@ -90,7 +90,7 @@ func (e Ending) failure() string {
 	return fmt.Sprintf("exit code %d", e.Code)
 }
 
-// last is the last line that the script printed, unless the reason has it.
+// last returns the last line that the script printed, unless the explanation contains it.
 func (e Ending) last() string {
 	if e.Words == nil || len(e.Words.Lines) == 0 {
 		return ""

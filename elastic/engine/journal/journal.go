@@ -10,21 +10,21 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/reason"
 )
 
-// Journal keeps what must survive the daemon. Every method is durable when it
-// returns nil and leaves everything as it was when it returns an error.
+// Journal stores what must survive the daemon. A write is durable when its method returns nil and
+// has changed nothing when it returns an error.
 // Implementations: store (SQLite), Memory (in this package).
 type Journal interface {
 	// Intend stores new intents in one transaction and gives them IDs.
 	Intend(ctx context.Context, ins []elastic.Intent) ([]elastic.Intent, error)
 	// Advance stores an open intent's new step.
 	Advance(ctx context.Context, in elastic.Intent) error
-	// Close ends an intent. Closing it again is no error.
+	// Close ends an intent. Closing it again is no error and changes nothing.
 	Close(ctx context.Context, in elastic.Intent, how elastic.Outcome, why reason.Reason, at time.Time) error
 	// Open returns the open intents in order of ID.
 	Open(ctx context.Context) ([]elastic.Intent, error)
-	// Written returns the highest incarnation that each job's moves have written, open
-	// ones and closed, as far back as they are kept. A record that was to be saved after
-	// that may have been lost with the daemon.
+	// Written returns the highest incarnation that each job's moves, open and closed, have
+	// written to Slurm, as far back as moves are kept. A job's record may have an older one if
+	// the daemon crashed before it saved the record.
 	Written(ctx context.Context) (map[elastic.JobID]int, error)
 
 	// SaveJobs inserts or replaces records by token in one transaction.
@@ -38,15 +38,15 @@ type Journal interface {
 	// Segments returns a job's segments in order of Restarts.
 	Segments(ctx context.Context, token string) ([]Segment, error)
 
-	// SaveHealth replaces what is said against the GPUs of nodes.
+	// SaveHealth replaces all complaints about GPUs.
 	SaveHealth(ctx context.Context, h elastic.Health) error
-	// Health returns it, in order of node, GPU and user.
+	// Health returns them in order of node, GPU and user.
 	Health(ctx context.Context) (elastic.Health, error)
 
-	// SaveAnswers inserts or replaces answers by user and key in one transaction; one of
-	// a zero time is forgotten instead.
+	// SaveAnswers inserts or replaces answers by user and key in one transaction. An answer
+	// with a zero time is deleted instead.
 	SaveAnswers(ctx context.Context, answers []Answer) error
-	// Answers returns them in order of user and key.
+	// Answers returns all answers in order of user and key.
 	Answers(ctx context.Context) ([]Answer, error)
 }
 
@@ -57,16 +57,16 @@ type Answer struct {
 	At  time.Time // when it was noted last, to the day
 }
 
-// Samples keeps observed speeds across jobs.
+// Samples stores observed speeds across jobs.
 type Samples interface {
 	AddSamples(ctx context.Context, model string, samples []speed.Sample) error
 	// Samples returns the newest samples of a model, oldest first, at most limit.
 	Samples(ctx context.Context, model string, limit int) ([]speed.Sample, error)
 }
 
-// What every Journal says in the same words. Test with errors.Is.
+// Errors of every Journal. Test with errors.Is.
 var (
-	// ErrIntentOpen: the job already has an open intent; one at a time.
+	// ErrIntentOpen: the job already has an open intent.
 	ErrIntentOpen = errors.New("a move of this job is already open in the journal")
 	// ErrNoIntent: the journal holds no such open intent.
 	ErrNoIntent = errors.New("no such open move in the journal")

@@ -17,16 +17,17 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/reason"
 )
 
-// MaxSamples is how many samples of one model are used, and kept: the newest ones.
+// MaxSamples bounds the samples of one key that are stored and used: the newest ones.
 const MaxSamples = learn.MaxSamples
 
-// MaxSeries is how many series of samples are kept of the models of one user, or of all
-// users where these share their speeds: those of the newest samples. A model has up to 3
-// (epochs, steps and the time of steps). Models' names are in comments, which users write.
+// MaxSeries bounds the series of samples that are stored per owner (see Owner): those with the newest
+// samples. A model has up to 3: seconds per epoch, per step, and step times. The bound is needed
+// because users can write any model name into a job's comment.
 const MaxSeries = 600
 
-// Owner is what the keys of all series begin with that share in MaxSeries; "" where a
-// series is a job's own, which is forgotten with the job.
+// Owner returns the prefix of all keys that count together for MaxSeries: those of one user's models,
+// or of all models if users share speeds. It is "" for the series of a single job, which is
+// deleted with the job.
 func Owner(key string) string {
 	if user, _, ok := strings.Cut(key, "/model:"); ok && strings.HasPrefix(user, "user:") {
 		return user + "/model:"
@@ -41,8 +42,8 @@ func Owner(key string) string {
 // It behaves as the store does, except that it does not survive. The zero value
 // is empty and ready; it must not be copied after first use.
 type Memory struct {
-	// Fail, when set, is asked before every write with the method's name. An
-	// error makes that write fail and change nothing.
+	// Fail, when set, is called before every write with the method's name. If it returns an
+	// error, the write fails with it and changes nothing.
 	Fail func(op string) error
 
 	mu       sync.Mutex
@@ -56,7 +57,7 @@ type Memory struct {
 	answers  map[AnswerKey]time.Time
 }
 
-// Copy returns a journal that holds the same, as a copy of the store's file would.
+// Copy returns an independent journal with the same contents.
 func (m *Memory) Copy() *Memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -73,7 +74,7 @@ func (m *Memory) Copy() *Memory {
 	return c
 }
 
-// write runs change under the lock unless the write is to fail.
+// write runs change under the lock, unless ctx has ended or Fail returns an error.
 func (m *Memory) write(ctx context.Context, op string, change func() error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -93,8 +94,8 @@ func (m *Memory) write(ctx context.Context, op string, change func() error) erro
 	return change()
 }
 
-// Intend stores new intents, all or none, and gives them ascending IDs. A job
-// that has an open intent may not get another: ErrIntentOpen.
+// Intend stores new intents, all or none, and assigns ascending IDs. It returns ErrIntentOpen if a
+// job already has an open intent.
 func (m *Memory) Intend(ctx context.Context, ins []elastic.Intent) ([]elastic.Intent, error) {
 	out := make([]elastic.Intent, len(ins))
 	err := m.write(ctx, "Intend", func() error {
@@ -125,7 +126,7 @@ func (m *Memory) Intend(ctx context.Context, ins []elastic.Intent) ([]elastic.In
 	return out, nil
 }
 
-// Advance replaces an open intent; ErrNoIntent when there is none of that ID.
+// Advance replaces an open intent; ErrNoIntent if none has that ID and job.
 func (m *Memory) Advance(ctx context.Context, in elastic.Intent) error {
 	return m.write(ctx, "Advance", func() error {
 		if old, ok := m.intents[in.ID]; !ok || m.closed[in.ID] || old.Job != in.Job {
@@ -136,7 +137,7 @@ func (m *Memory) Advance(ctx context.Context, in elastic.Intent) error {
 	})
 }
 
-// Close ends an intent. The first word on how stands.
+// Close ends an intent. A second call changes nothing.
 func (m *Memory) Close(ctx context.Context, in elastic.Intent, _ elastic.Outcome, _ reason.Reason, _ time.Time) error {
 	return m.write(ctx, "Close", func() error {
 		if old, ok := m.intents[in.ID]; !ok || old.Job != in.Job {
@@ -240,8 +241,7 @@ func (m *Memory) Health(ctx context.Context) (elastic.Health, error) {
 	return normalList(m.health), ctx.Err()
 }
 
-// AddSamples appends samples and forgets what is older than the newest
-// MaxSamples of the model.
+// AddSamples appends samples and deletes all but the newest MaxSamples of the model.
 func (m *Memory) AddSamples(ctx context.Context, model string, samples []speed.Sample) error {
 	return m.write(ctx, "AddSamples", func() error {
 		all := slices.Clone(m.samples[model])
@@ -255,7 +255,7 @@ func (m *Memory) AddSamples(ctx context.Context, model string, samples []speed.S
 	})
 }
 
-// forgetSeries drops the series of an owner that were heard of longest ago.
+// forgetSeries deletes an owner's series beyond MaxSeries, those with the oldest samples first.
 func (m *Memory) forgetSeries(owner string) {
 	if owner == "" || len(m.samples) <= MaxSeries {
 		return
@@ -274,7 +274,7 @@ func (m *Memory) forgetSeries(owner string) {
 	}
 }
 
-// newestOf is the time of the newest of samples, which are in order of time.
+// newestOf returns the time of the newest sample. samples MUST be in order of time.
 func newestOf(samples []speed.Sample) time.Time {
 	if len(samples) == 0 {
 		return time.Time{}
@@ -290,8 +290,8 @@ func (m *Memory) Samples(ctx context.Context, model string, limit int) ([]speed.
 	return slices.Clone(all[max(0, len(all)-max(limit, 0)):]), ctx.Err()
 }
 
-// NormalIntent returns the intent as a Journal gives it back: times in UTC and
-// without a monotonic part, empty lists nil, no list shared.
+// NormalIntent returns the intent as a Journal returns it: times in UTC and without monotonic clock,
+// empty lists nil, lists copied.
 func NormalIntent(in elastic.Intent) elastic.Intent {
 	in.From, in.Target, in.Cause = normalList(in.From), normalList(in.Target), reason.Normal(in.Cause)
 	for _, t := range in.Times() {
@@ -327,7 +327,7 @@ func NormalSample(s speed.Sample) speed.Sample {
 	return s
 }
 
-// NormalHealth is NormalIntent for what is said against GPUs.
+// NormalHealth is NormalIntent for complaints about GPUs.
 func NormalHealth(h elastic.Health) elastic.Health {
 	h = normalList(h)
 	for i := range h {
@@ -343,8 +343,8 @@ func normalList[S ~[]E, E any](list S) S {
 	return slices.Clone(list)
 }
 
-// normalTime also takes times that nanoseconds since 1970 cannot hold (before
-// 1678, after 2261) for unknown.
+// normalTime returns t in UTC. Times that nanoseconds since 1970 cannot represent (before 1678,
+// after 2261) become zero, which means unknown.
 func normalTime(t time.Time) time.Time {
 	if t.Year() < 1678 || t.Year() > 2261 {
 		return time.Time{}
@@ -352,8 +352,8 @@ func normalTime(t time.Time) time.Time {
 	return t.Round(0).UTC()
 }
 
-// finite keeps what a program made up out of the journal: JSON and SQLite have
-// no NaN, and nothing sensible can be done with an infinite amount of work.
+// finite replaces NaN and infinities, which a program may report, by 0. JSON and SQLite cannot
+// represent NaN, and an infinite amount of work is meaningless.
 func finite(f float64) float64 {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return 0

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// JobRecord is what the daemon remembers about a job, live or ended.
+// JobRecord is what is stored about a job, live or ended.
 type JobRecord struct {
 	Token string // key
 	Identity
@@ -18,16 +18,16 @@ type JobRecord struct {
 	Signs
 	Moved time.Time // when the last move closed, a start or a save apart
 	Price elastic.Price
-	// Promised: it was told that it ends by its deadline.
+	// Promised: the job was admitted; it ends by its deadline.
 	Promised bool `json:",omitempty"`
-	// Barred: Slurm itself holds the job, as an administrator would, since its dependency
-	// cannot be satisfied. It goes on doing so once the dependency is gone.
+	// Barred: Slurm itself holds the job (JobHeldAdmin) because its dependency cannot be
+	// satisfied. The hold stays when the dependency is removed.
 	Barred bool `json:",omitempty"`
-	// Ending is how it ended; zero while it lives.
+	// Ending is how it ended; zero before.
 	Ending Ending `json:",omitzero"`
 }
 
-// Identity is which job it is, and whose.
+// Identity identifies a job and its user.
 type Identity struct {
 	ID        elastic.JobID
 	Name      string
@@ -36,21 +36,21 @@ type Identity struct {
 	Partition string
 }
 
-// Life is when the job came and went.
+// Life is when the job was submitted, ran first and ended.
 type Life struct {
 	Submitted time.Time // first submit
 	FirstRun  time.Time // first time seen running; zero before
-	Ended     time.Time // zero while alive
-	State     string    // Slurm's last word
+	Ended     time.Time // zero before
+	State     string    // Slurm's last state
 }
 
-// LastRun is where the present run is, or the last one was.
+// LastRun is the placement of the present run, or of the last one.
 type LastRun struct {
 	Place    nodes.Placement // the last known split
-	Restarts int             // the run that it belongs to, by Slurm's count of restarts
+	Restarts int             // Slurm's restart count of that run
 }
 
-// Signs are what the job's program and its runner have shown.
+// Signs are what the job's program and its runner have reported.
 type Signs struct {
 	Speaks bool    // see elastic.Job
 	Deaf   int     // requests in a row without an answer
@@ -68,13 +68,12 @@ type Segment struct {
 	Ended       time.Time       `json:"ended"` // zero while it runs
 	DoneFrom    float64         `json:"done_from"`
 	DoneTo      float64         `json:"done_to"`
-	Seconds     float64         `json:"seconds"` // a unit of work, lately; 0 = unknown
+	Seconds     float64         `json:"seconds"` // per unit of work, as last reported; 0 = unknown
 	Cause       reason.Reason   `json:"-"`
-	Price       elastic.Price   `json:"price"` // paid to get here
+	Price       elastic.Price   `json:"price"` // cost of the resize that began it
 }
 
-// Held is what the segment held of the cluster by now, in GPU-seconds; nothing
-// when it has no end and now is zero.
+// Held returns the GPU-seconds that the segment has used by now; 0 if it has no end and now is zero.
 func (s Segment) Held(now time.Time) float64 {
 	if !s.Ended.IsZero() {
 		now = s.Ended
@@ -82,7 +81,7 @@ func (s Segment) Held(now time.Time) float64 {
 	return max(0, now.Sub(s.Started).Seconds()) * float64(s.Place.GPUs())
 }
 
-// Beyond is the part of the segment's work that lies beyond an end.
+// Beyond returns the part of the segment's work that lies beyond end, from 0 to 1.
 func (s Segment) Beyond(end float64) float64 {
 	if s.DoneTo <= max(end, s.DoneFrom) {
 		return 0

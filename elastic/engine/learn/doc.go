@@ -1,10 +1,11 @@
-// Package learn turns the speeds that jobs report into what decisions go by: curves, and for
-// shapes that nobody tried the predictor that cross-validation prefers. It knows jobs by the keys
-// of their samples alone.
+// Package learn turns the speeds that jobs report into curves for decisions. For shapes that were not
+// tried it uses the predictor that cross-validation prefers. Jobs are known here only by the keys
+// of their samples.
 //
-// A Memory is what one engine holds of that. All of it follows from the samples, which are read
-// from their store once.
+// A Memory holds one engine's samples and curves. All of it is derived from the samples, and each
+// series of samples is read from the store once.
 //
-// Fit MUST have been called for a job's keys BEFORE Curve, and Foresee AFTER the samples of a cycle
-// were kept. A store that cannot be read is asked again the next time; until then nothing is known.
+// Fit MUST be called for a job's keys BEFORE Curve, and Foresee AFTER the samples of a cycle were
+// added with Keep. If the store cannot be read, it is read again at the next use; until then
+// nothing is known.
 package learn

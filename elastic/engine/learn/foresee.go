@@ -12,32 +12,32 @@ import (
 )
 
 const (
-	// enoughShapes is in how many shapes a model must have been timed before anybody is
-	// held against its curve: of fewer, too few can be held back.
+	// enoughShapes is the number of shapes in which a model must have been timed before
+	// predictors are compared with its curve: with fewer, cross-validation has too few folds.
 	enoughShapes = 6
-	// mostObservations bounds what is learned from, those with most samples: it bounds
-	// how long learning takes, 0.3 s of CPU time.
+	// mostObservations bounds the observations used, those with most samples, and so the time
+	// that a comparison takes: about 0.3 s of CPU time.
 	mostObservations = 40
-	// stale is the age at which a choice is made again, if there are new samples.
+	// stale is the age from which a choice is made again, if there are new samples.
 	stale = 6 * time.Hour
 )
 
-// foreseers are who may answer for shapes nobody tried. The first does unless another
-// is better.
+// foreseers are the predictors for shapes that were not tried. The first is used unless another is
+// better.
 var foreseers = []predict.Form{predict.Curve, predict.LeastSquares, predict.Network}
 
-// foresight is who is believed of one series of samples.
+// foresight is the choice of a predictor for one series of samples.
 type foresight struct {
 	read   reading
 	chosen reading // when the choice was made
 	at     time.Time
-	where  []string        // the places learned from, in order
+	where  []string        // the splits and kinds of GPU in the samples, sorted
 	choice *predict.Choice // nil = too few shapes
-	kinds  []string        // of GPU, the one most samples are of first
-	beside int             // other jobs on the nodes, in the middle
+	kinds  []string        // kinds of GPU, the one with most samples first
+	beside int             // median number of other jobs on the nodes
 }
 
-// reading tells whether there are new samples.
+// reading identifies the state of a series, to detect new samples.
 type reading struct {
 	count int
 	last  time.Time
@@ -50,8 +50,8 @@ func readingOf(samples []speed.Sample) reading {
 	return reading{len(samples), samples[len(samples)-1].At}
 }
 
-// Foresee settles for one model, at most, who is believed of shapes nobody tried, and
-// only where there are new samples: learning takes its time, and the next cycle comes.
+// Foresee chooses a predictor for at most one model with new samples. A choice takes a while, so
+// that other models are left to the next cycles.
 func (m *Memory) Foresee(jobs iter.Seq[Keys], now time.Time) {
 	for of := range jobs {
 		if m.look(m.telling(of), now) {
@@ -61,15 +61,14 @@ func (m *Memory) Foresee(jobs iter.Seq[Keys], now time.Time) {
 	}
 }
 
-// series is which samples of a model say most of its speed in different places.
+// series caches which samples of a model cover most shapes.
 type series struct {
 	units, steps reading
 	key          string
 }
 
-// telling is the key of the samples that say most of the job's speed in different places:
-// those of its unit of work, unless steps were timed in more shapes. It looks at what is
-// in memory alone.
+// telling returns the key of the job's samples that cover most shapes: those of its unit of work,
+// unless steps were timed in more shapes. It uses only samples in memory.
 func (m *Memory) telling(of Keys) string {
 	s := series{readingOf(m.samples[of.Units]), readingOf(m.samples[of.Steps]), of.Units}
 	if had, known := m.series[of.Units]; known && had.units == s.units && had.steps == s.steps {
@@ -90,7 +89,7 @@ func countShapes(samples []speed.Sample) int {
 	return len(seen)
 }
 
-// look reads a series of samples; it reports whether anything was learned.
+// look chooses a predictor for a series if that is due, and reports whether it did.
 func (m *Memory) look(key string, now time.Time) bool {
 	samples := m.samples[key]
 	read := readingOf(samples)
@@ -110,25 +109,27 @@ func (m *Memory) look(key string, now time.Time) bool {
 	}
 	choice, err := predict.Choose(foreseers, observations, shapeWords)
 	if err != nil {
-		return false // a model that nothing can be said of keeps its curve
+		return false // no predictor can be fitted: keep the curve
 	}
 	*f = foresight{read: read, chosen: read, at: now, where: where, choice: choice, kinds: kindsBySamples(observations), beside: besideOf(samples)}
 	return true
 }
 
-// outgrown reports whether a choice was made of much less than there is now.
+// outgrown reports whether the choice is outdated: new splits or kinds of GPU, twice as many
+// samples, or stale.
 func (f *foresight) outgrown(where []string, now time.Time) bool {
 	return !slices.Equal(f.where, where) || f.read.count >= 2*f.chosen.count || now.Sub(f.at) >= stale
 }
 
-// answer is a speed.Prediction.
-func (f *foresight) answer(kind string, s speed.Shape) (seconds float64, believed bool) {
+// answer implements speed.Prediction.
+func (f *foresight) answer(kind string, s speed.Shape) (seconds float64, used bool) {
 	q := f.question(kind, s.Even())
 	seconds, err := f.choice.Seconds(q)
-	return seconds, err == nil && f.choice.Believed(q) > 0
+	return seconds, err == nil && f.choice.FormOf(q) > 0
 }
 
-// question is a configuration as the samples know them.
+// question returns the configuration to predict: kind "" is the kind with most samples, and the
+// number of neighbouring jobs is their median.
 func (f *foresight) question(kind string, split []int) predict.Configuration {
 	if kind == "" && len(f.kinds) > 0 {
 		kind = f.kinds[0]
@@ -136,13 +137,14 @@ func (f *foresight) question(kind string, split []int) predict.Configuration {
 	return predict.Configuration{Split: split, Kind: kind, Beside: f.beside}
 }
 
-// shapeWords says which observations are held back together: questions are for shapes that
-// nobody tried, whatever the split, the kind of node and the neighbours.
+// shapeWords is the fold of an observation in cross-validation. All observations of a shape are in
+// one fold, whatever their split, kind of GPU and neighbours, since predictions are made for
+// shapes that were not tried.
 func shapeWords(c predict.Configuration) string {
 	return strconv.Itoa(c.GPUs()) + "/" + strconv.Itoa(len(c.Split))
 }
 
-// placeWords names the place of an observation, whoever was beside.
+// placeWords returns an observation's split and kind of GPU.
 func placeWords(c predict.Configuration) string { return SplitWords(c.Split) + " " + c.Kind }
 
 func placesOf(observations []predict.Observation) []string {
@@ -154,8 +156,8 @@ func placesOf(observations []predict.Observation) []string {
 	return slices.Compact(out)
 }
 
-// splitOf reads what SplitWords wrote; of samples without it, or with one that is not of
-// their shape, the most even split.
+// splitOf parses a sample's split (see SplitWords). If it is missing or does not fit the sample's
+// shape, it returns the most even split.
 func splitOf(s speed.Sample) []int {
 	var out []int
 	sum := 0
@@ -172,7 +174,7 @@ func splitOf(s speed.Sample) []int {
 	return out
 }
 
-// SplitWords writes a split largest first: "4,2".
+// SplitWords formats a split, largest first: "4,2".
 func SplitWords(split []int) string {
 	sorted := slices.Clone(split)
 	slices.SortFunc(sorted, func(a, b int) int { return b - a })

@@ -10,8 +10,8 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 )
 
-// stepped is a truth that the curve does not foresee: crossing nodes makes everything
-// slower by a quarter, however many GPUs there are.
+// stepped is a speed that the curve cannot predict: a split over several nodes is slower by a quarter
+// for any number of GPUs.
 func stepped(s speed.Shape) float64 {
 	t := 100/float64(s.GPUs) + 1
 	if s.Nodes > 1 {
@@ -22,7 +22,7 @@ func stepped(s speed.Shape) float64 {
 
 var foreseeNoon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// empty is a store that holds nothing.
+// empty is a store without samples.
 type empty struct{}
 
 func (empty) Samples(context.Context, string, int) ([]speed.Sample, error) { return nil, nil }
@@ -32,7 +32,7 @@ var (
 	n = Keys{Units: "user:7/model:n/epoch", Steps: "user:7/model:n/pace"}
 )
 
-// trained is a memory of one model, timed in the shapes.
+// trained returns a memory of one model, timed in the shapes.
 func trained(shapes ...speed.Shape) *Memory {
 	e := New(empty{})
 	for _, s := range shapes {
@@ -44,14 +44,14 @@ func trained(shapes ...speed.Shape) *Memory {
 	return e
 }
 
-// foresee is what a cycle does for jobs of these models.
+// foresee does what a cycle does for jobs of these models.
 func (m *Memory) foresee(now time.Time, jobs ...Keys) { m.Foresee(slices.Values(jobs), now) }
 
 var seenShapes = []speed.Shape{{GPUs: 1, Nodes: 1}, {GPUs: 2, Nodes: 1}, {GPUs: 3, Nodes: 1}, {GPUs: 4, Nodes: 1}, {GPUs: 6, Nodes: 1}, {GPUs: 8, Nodes: 1},
 	{GPUs: 2, Nodes: 2}, {GPUs: 4, Nodes: 2}, {GPUs: 6, Nodes: 2}, {GPUs: 8, Nodes: 2}, {GPUs: 16, Nodes: 2}, {GPUs: 12, Nodes: 2}}
 
-// TestForeseeAnswersWhatTheCurveCannot: within what was timed, shapes nobody tried are
-// answered by whoever is better, and what was measured stands.
+// TestForeseeAnswersWhatTheCurveCannot: within the timed range, shapes that were not tried are
+// answered by the better predictor, and measured shapes by their measurement.
 func TestForeseeAnswersWhatTheCurveCannot(t *testing.T) {
 	e := trained(seenShapes...)
 	before := e.Fit(m, foreseeNoon)
@@ -59,7 +59,7 @@ func TestForeseeAnswersWhatTheCurveCannot(t *testing.T) {
 	after := e.Fit(m, foreseeNoon)
 	f := e.foreseen[e.telling(m)]
 	if f == nil || f.choice == nil || f.choice.Within.Best == 0 {
-		t.Fatalf("nobody is better than the curve: %+v", f)
+		t.Fatalf("no predictor is better than the curve: %+v", f)
 	}
 	for _, s := range []speed.Shape{{GPUs: 5, Nodes: 1}, {GPUs: 10, Nodes: 2}} {
 		was, _ := before.Seconds(s)
@@ -76,7 +76,7 @@ func TestForeseeAnswersWhatTheCurveCannot(t *testing.T) {
 	}
 }
 
-// TestForeseeNeedsShapes: of few shapes nothing is learned, however many samples.
+// TestForeseeNeedsShapes: with few shapes no predictor is chosen, however many samples there are.
 func TestForeseeNeedsShapes(t *testing.T) {
 	e := trained(seenShapes[:enoughShapes-1]...)
 	e.foresee(foreseeNoon, m)
@@ -85,15 +85,15 @@ func TestForeseeNeedsShapes(t *testing.T) {
 	}
 }
 
-// cheaply leaves out the form that takes longest to learn.
+// cheaply leaves out the form that takes longest to train.
 func cheaply(t *testing.T) {
 	all := foreseers
 	foreseers = foreseers[:2]
 	t.Cleanup(func() { foreseers = all })
 }
 
-// TestForeseeLearnsOnce: not again of the same samples, nor of more of the same; again of
-// a new shape, of twice as many samples, and of new ones much later.
+// TestForeseeLearnsOnce: the choice is not repeated for the same samples or a few more of them. It is
+// repeated for a new shape, for twice as many samples, and for new samples much later.
 func TestForeseeLearnsOnce(t *testing.T) {
 	cheaply(t)
 	e := trained(seenShapes[:enoughShapes]...)
@@ -132,7 +132,7 @@ func TestForeseeLearnsOnce(t *testing.T) {
 	}
 }
 
-// TestForeseeOneModelACycle: and the next in the next.
+// TestForeseeOneModelACycle: each cycle chooses for one model.
 func TestForeseeOneModelACycle(t *testing.T) {
 	cheaply(t)
 	e := trained(seenShapes[:enoughShapes]...)
@@ -153,14 +153,14 @@ func TestForeseeOneModelACycle(t *testing.T) {
 			t.Errorf("after %d cycles %d models are learned", want, count())
 		}
 	}
-	// Steps alone say how the time changes with the shape, and no seconds.
+	// With step times alone the curve has a form and no seconds.
 	if c := e.Fit(n, foreseeNoon); c.Samples() != 0 {
 		t.Errorf("%d samples", c.Samples())
 	}
 }
 
-// TestObservations: samples of one configuration are one observation, as heavy as they are
-// many; what says nothing is left out, and what is not said of the split is even.
+// TestObservations: samples of one configuration are one observation, weighted by their number.
+// Invalid samples are left out, and a missing split counts as even.
 func TestObservations(t *testing.T) {
 	sample := func(g, n int, seconds float64, kind, split string, beside int) speed.Sample {
 		return speed.Sample{Shape: speed.Shape{GPUs: g, Nodes: n}, Seconds: seconds, Units: 1, Kind: kind, Split: split, Beside: beside}
@@ -182,7 +182,7 @@ func TestObservations(t *testing.T) {
 	}
 }
 
-// TestForesightLeavesMemory with the samples it was made of.
+// TestForesightLeavesMemory: Forget removes the choice together with its samples.
 func TestForesightLeavesMemory(t *testing.T) {
 	cheaply(t)
 	e := trained(seenShapes[:enoughShapes]...)
@@ -194,6 +194,6 @@ func TestForesightLeavesMemory(t *testing.T) {
 	}
 	e.Forget(map[string]bool{"user:7/model:n": true})
 	if held := e.Held(); held != (Held{}) {
-		t.Errorf("%+v of a model that nobody learns is left", held)
+		t.Errorf("%+v of a model without live jobs is left", held)
 	}
 }

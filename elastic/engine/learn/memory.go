@@ -10,22 +10,23 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 )
 
-// MaxSamples is how many samples of one model are used, and kept: the newest ones.
+// MaxSamples bounds the samples of one key that are stored and used: the newest ones.
 const MaxSamples = 512
 
-// Store is where samples outlive the daemon.
+// Store reads the samples that survive the daemon.
 type Store interface {
 	// Samples returns the newest samples of a key, oldest first, at most limit.
 	Samples(ctx context.Context, key string, limit int) ([]speed.Sample, error)
 }
 
-// Keys are those of a job's samples: who learns from it, a slash, and what the samples are of.
+// Keys are the keys of a job's samples: the group that shares them (track.Rules.LearnerOf), a slash,
+// and what was timed.
 type Keys struct {
 	Units string // the time of a unit of work
 	Steps string // the time of a step, whatever the job counts in
 }
 
-// Memory is what was learnt, by key. One goroutine at a time may use it.
+// Memory has the samples and curves by key. It is not safe for concurrent use.
 type Memory struct {
 	Store Store
 
@@ -35,7 +36,7 @@ type Memory struct {
 	series   map[string]series // by Keys.Units
 }
 
-// New returns a memory that holds nothing yet.
+// New returns an empty memory.
 func New(store Store) *Memory {
 	return &Memory{
 		Store:   store,
@@ -43,31 +44,32 @@ func New(store Store) *Memory {
 	}
 }
 
-// Keep takes in a sample.
+// Keep adds a sample. The caller stores it, in the store, on its own.
 func (m *Memory) Keep(key string, s speed.Sample) {
 	m.samples[key] = append(m.Recall(key), s)
 	if over := len(m.samples[key]) - MaxSamples; over > 0 {
 		m.samples[key] = m.samples[key][over:]
 	}
-	for _, unit := range []elastic.Unit{elastic.Epochs, elastic.Steps} { // a pace is behind both
+	for _, unit := range []elastic.Unit{elastic.Epochs, elastic.Steps} { // both curves use step times
 		delete(m.curves, learnerOf(key)+"/"+string(unit))
 	}
 }
 
-// Recall returns the samples of a key, from the store the first time.
+// Recall returns the samples of a key, which are read from the store the first time.
 func (m *Memory) Recall(key string) []speed.Sample {
 	if got, ok := m.samples[key]; ok {
 		return got
 	}
 	got, err := m.Store.Samples(context.Background(), key, MaxSamples)
 	if err != nil {
-		return nil // asked again; a curve without history is only slower to learn
+		return nil // read again next time; until then the curve has no history
 	}
 	m.samples[key] = got
 	return got
 }
 
-// Fit brings the curve of a job up to its samples, and returns it; nil where nothing is known.
+// Fit returns the curve of a job's samples; nil = there are none. It is fitted again only after Keep, Foresee or Forget
+// invalidated it.
 func (m *Memory) Fit(of Keys, now time.Time) *speed.Curve {
 	if c, ok := m.curves[of.Units]; ok {
 		return c
@@ -80,10 +82,10 @@ func (m *Memory) Fit(of Keys, now time.Time) *speed.Curve {
 	return c
 }
 
-// Curve is the one that was fitted last.
+// Curve returns the curve of the last Fit; nil if it was invalidated since.
 func (m *Memory) Curve(of Keys) *speed.Curve { return m.curves[of.Units] }
 
-// Forget drops what was learnt of all but those who still learn; the store keeps it.
+// Forget removes the samples and curves of all groups that are not in live. The store keeps them.
 func (m *Memory) Forget(live map[string]bool) {
 	gone := func(key string) bool { return !live[learnerOf(key)] }
 	maps.DeleteFunc(m.samples, func(key string, _ []speed.Sample) bool { return gone(key) })
@@ -92,13 +94,13 @@ func (m *Memory) Forget(live map[string]bool) {
 	maps.DeleteFunc(m.foreseen, func(key string, _ *foresight) bool { return gone(key) })
 }
 
-// Held is how much is in memory, of each kind.
+// Held is how many of each are in memory.
 type Held struct{ Samples, Curves, Series, Foresights int }
 
-// Held counts what is in memory: samples by their keys.
+// Held counts what is in memory. Samples counts keys.
 func (m *Memory) Held() Held {
 	return Held{len(m.samples), len(m.curves), len(m.series), len(m.foreseen)}
 }
 
-// learnerOf is who learns from the samples of a key.
+// learnerOf returns the group that shares the samples of a key.
 func learnerOf(key string) string { return key[:strings.LastIndexByte(key, '/')] }

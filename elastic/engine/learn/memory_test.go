@@ -9,7 +9,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 )
 
-// shelf is a store that can fail, and counts how often it is asked.
+// shelf is a store that can fail, and counts reads.
 type shelf struct {
 	has   map[string][]speed.Sample
 	err   error
@@ -21,8 +21,8 @@ func (s *shelf) Samples(_ context.Context, key string, limit int) ([]speed.Sampl
 	return slices.Clone(s.has[key][max(0, len(s.has[key])-limit):]), s.err
 }
 
-// TestRecall: samples are read from the store once, and again after a failure; of what is kept
-// since, the newest MaxSamples stay.
+// TestRecall: samples are read from the store once, and again after a failure. After Keep the newest
+// MaxSamples are left.
 func TestRecall(t *testing.T) {
 	sample := speed.Sample{Shape: speed.Shape{GPUs: 1, Nodes: 1}, Seconds: 10, Units: 1, At: foreseeNoon}
 	store := &shelf{has: map[string][]speed.Sample{m.Units: {sample}}, err: errors.New("the disk is full")}
@@ -48,7 +48,7 @@ func TestRecall(t *testing.T) {
 	}
 }
 
-// TestFit: a curve stands until a sample of its model comes, be it of another unit.
+// TestFit: a curve is reused until its model gets a sample, even one in another unit.
 func TestFit(t *testing.T) {
 	e := trained(seenShapes[0])
 	first := e.Fit(m, foreseeNoon)

@@ -9,9 +9,8 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 )
 
-// observationsOf joins the samples of each configuration into one observation: their
-// median, as heavy as they are many. Of too many configurations those with most samples
-// stay.
+// observationsOf merges the samples of each configuration into one observation, their median,
+// weighted by their number. It keeps the mostObservations with most samples.
 func observationsOf(samples []speed.Sample) []predict.Observation {
 	var out []predict.Observation
 	seconds := map[string][]float64{}
@@ -37,7 +36,7 @@ func observationsOf(samples []speed.Sample) []predict.Observation {
 	return out[:min(len(out), mostObservations)]
 }
 
-// possibleSplit is nil of a shape that cannot be.
+// possibleSplit returns a sample's split; nil if its shape is impossible.
 func possibleSplit(s speed.Sample) []int {
 	if s.Nodes < 1 || s.GPUs < s.Nodes {
 		return nil
@@ -45,7 +44,7 @@ func possibleSplit(s speed.Sample) []int {
 	return splitOf(s)
 }
 
-// kindsBySamples lists the kinds of GPU, the one most samples are of first.
+// kindsBySamples returns the kinds of GPU, the one with most samples first.
 func kindsBySamples(observations []predict.Observation) []string {
 	weight := map[string]float64{}
 	var out []string
@@ -59,7 +58,7 @@ func kindsBySamples(observations []predict.Observation) []string {
 	return out
 }
 
-// besideOf is the median of the other jobs beside.
+// besideOf returns the median number of neighbouring jobs.
 func besideOf(samples []speed.Sample) int {
 	if len(samples) == 0 {
 		return 0

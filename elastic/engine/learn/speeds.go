@@ -11,23 +11,23 @@ import (
 
 // Speeds is what is known of the speed of a user's jobs of one model.
 type Speeds struct {
-	Key    string       // of the samples, and At of the newest: the same two, the same samples
-	At     time.Time    // zero = there are none
-	Unit   elastic.Unit // what they are of
-	Shared bool         // they are of everybody's jobs of the model
-	Count  int          // of samples
-	Shapes int          // in which there are any
-	Enough int          // from how many on anybody is held against the curve
+	Key    string       // of the samples; Key and At together identify them
+	At     time.Time    // time of the newest sample; zero = there are none
+	Unit   elastic.Unit // what was timed
+	Shared bool         // the samples are of all users' jobs of the model
+	Count  int          // number of samples
+	Shapes int          // number of shapes with samples
+	Enough int          // number of shapes from which on predictors are compared with the curve
 	Seen   []predict.Observation
-	Curve  *speed.Curve // what is gone by as long as nobody else is believed; nil without samples
-	// Choice is who is believed; nil = not settled: too few shapes, or see Settle.
+	Curve  *speed.Curve // used unless Choice prefers another predictor; nil without samples
+	// Choice is the chosen predictor; nil = too few shapes, or not chosen yet (see Settle).
 	Choice *predict.Choice
 	kinds  []string
 	beside int
 }
 
-// Speeds looks up what is known of one who learns, of the series of samples that says most:
-// whole units of work, unless steps were timed in more shapes. Nothing is kept of what is asked.
+// Speeds returns what is known of a group of jobs, from the series of samples that covers most
+// shapes: whole units of work, unless steps were timed in more. It does not change the memory.
 func (m *Memory) Speeds(ctx context.Context, learner string, now time.Time) (Speeds, error) {
 	out := Speeds{Enough: enoughShapes}
 	var samples []speed.Sample
@@ -56,11 +56,11 @@ func (m *Memory) Speeds(ctx context.Context, learner string, now time.Time) (Spe
 	return out, nil
 }
 
-// Pace is what samples of the time of a step are of.
+// Pace is the unit of samples of step times.
 const Pace elastic.Unit = "pace"
 
-// Settle finds out who is believed, where there are shapes enough and no cycle did. It
-// takes about 0.3 s of CPU time.
+// Settle chooses a predictor if there are enough shapes and no cycle has chosen one. It takes
+// about 0.3 s of CPU time.
 func (s *Speeds) Settle() {
 	if s.Choice != nil || s.Shapes < s.Enough {
 		return
@@ -70,17 +70,17 @@ func (s *Speeds) Settle() {
 	}
 }
 
-// Asked is a shape as the samples know it, and what is believed of it.
+// Asked is a configuration and its expected speed.
 type Asked struct {
 	predict.Configuration
 	Seconds float64
 	Source  speed.Source
-	Says    []float64 // by form; nil = nobody is held against the curve
-	By      string    // the form that answers; "" = it was measured
+	Says    []float64 // prediction of each form; nil = predictors were not compared
+	By      string    // name of the form that was used; "" = the shape was measured
 }
 
-// Ask answers for a configuration; "" for its kind is the kind of GPU that most samples are
-// of. It is what decisions go by, but for their hope.
+// Ask returns the expected speed of a configuration; kind "" is the kind with most samples. Decisions
+// use the same value, apart from their optimism for untried shapes.
 func (s *Speeds) Ask(split []int, kind string) Asked {
 	f := &foresight{choice: s.Choice, kinds: s.kinds, beside: s.beside}
 	out := Asked{Configuration: f.question(kind, split)}
@@ -98,7 +98,7 @@ func (s *Speeds) Ask(split []int, kind string) Asked {
 	case s.Choice == nil:
 		out.By = foreseers[0].Name
 	default:
-		out.By = s.Choice.Forms[s.Choice.Believed(f.question(kind, shape.Even()))].Name
+		out.By = s.Choice.Forms[s.Choice.FormOf(f.question(kind, shape.Even()))].Name
 	}
 	return out
 }

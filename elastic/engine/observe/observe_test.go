@@ -13,7 +13,7 @@ import (
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-// site answers as it is told to, and counts questions.
+// site returns the answers that the test sets, and counts queries.
 type site struct {
 	Queries
 	nodes  []slurm.Node
@@ -25,9 +25,9 @@ type site struct {
 func (s *site) Nodes(context.Context) ([]slurm.Node, error)  { s.asked++; return s.nodes, s.err }
 func (s *site) Limits(context.Context) (slurm.Limits, error) { s.asked++; return s.limits, s.err }
 
-// TestNoNodesAreNotBelieved: an empty answer is an error, for a cluster has nodes; every job on them
+// TestNoNodesIsAnError: an empty answer is an error, since a cluster has nodes, and every job on them
 // would count as lost.
-func TestNoNodesAreNotBelieved(t *testing.T) {
+func TestNoNodesIsAnError(t *testing.T) {
 	s := &site{}
 	o := Observer{Slurm: s}
 	if _, err := o.Nodes(t.Context()); !errors.Is(err, ErrSuspicious) {
@@ -43,8 +43,8 @@ func TestNoNodesAreNotBelieved(t *testing.T) {
 	}
 }
 
-// TestWhenLimitsAreAskedFor: not while those known are young enough, once a cycle, after a question
-// that failed no sooner than after the longer time, and never without somebody to ask.
+// TestWhenLimitsAreAskedFor: limits are queried once a cycle, not while the known ones are young
+// enough, after a failed query not before the longer time, and never without a Limiter.
 func TestWhenLimitsAreAskedFor(t *testing.T) {
 	down := errors.New("slurmdbd is down")
 	const most, again = 15 * time.Second, time.Minute
@@ -77,7 +77,7 @@ func TestWhenLimitsAreAskedFor(t *testing.T) {
 	}
 }
 
-// TestLimitsAfterAClockSetBack: what was asked for later than now counts as asked for now.
+// TestLimitsAfterAClockSetBack: a query later than now counts as made now.
 func TestLimitsAfterAClockSetBack(t *testing.T) {
 	s := &site{}
 	o := Observer{Limiter: s}
@@ -95,7 +95,7 @@ func TestLimitsAfterAClockSetBack(t *testing.T) {
 	}
 }
 
-// files are files of progress: each has so many lines of so many bytes.
+// files are progress files with the given numbers of lines and bytes.
 type files struct {
 	Reader
 	lines map[string]int
@@ -107,8 +107,8 @@ func (f files) Progress(token string, _ uint32, _ int64) ([]checkpoint.Progress,
 	return make([]checkpoint.Progress, f.lines[token]), f.bytes[token], nil, f.fails[token]
 }
 
-// TestOneUsersFilesCostOthersNothing: once a user's files of one cycle passed the bounds the rest of
-// that user's are not read; those of others are, and a read that failed costs nothing.
+// TestOneUsersFilesCostOthersNothing: once a user's files exceed the bounds of a cycle, the rest of that
+// user's files are not read. Other users' files are, and a failed read does not count.
 func TestOneUsersFilesCostOthersNothing(t *testing.T) {
 	for _, c := range []struct {
 		name  string

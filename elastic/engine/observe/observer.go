@@ -12,30 +12,30 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// ErrSuspicious marks an answer that is legal but not believed.
+// ErrSuspicious marks an answer that is well-formed but implausible, and is not used.
 var ErrSuspicious = errors.New("suspicious answer from Slurm")
 
-// Observer reads what an observation is made of. Its seams are the reading halves of those of the
-// engine, so that it cannot change anything. It knows nothing of jobs but what it is asked about.
+// Observer makes all reads of an observation. Its interfaces are the reading halves of the engine's,
+// so that it cannot change anything.
 type Observer struct {
 	Slurm      Queries
 	Mail       Reader
 	Journal    Records
 	Limiter    slurm.Limiter    // nil = the site has no limits
 	Accountant slurm.Accountant // nil = how jobs ended that Slurm has forgotten stays unknown
-	Between    func()           // called between two queries; nil = nothing is
+	Between    func()           // called between two queries; nil = not called
 
 	limits limitsAsked
 }
 
-// Queries are what is asked of Slurm. See slurm.Client.
+// Queries are the queries to Slurm. See slurm.Client.
 type Queries interface {
 	Jobs(ctx context.Context) ([]slurm.Job, error)
 	Nodes(ctx context.Context) ([]slurm.Node, error)
 	Job(ctx context.Context, id slurm.JobID) (slurm.Detail, error)
 }
 
-// Records are what the journal is asked for. See journal.Journal.
+// Records are the reads of the journal. See journal.Journal.
 type Records interface {
 	Open(ctx context.Context) ([]elastic.Intent, error)
 	Written(ctx context.Context) (map[elastic.JobID]int, error)
@@ -45,15 +45,14 @@ type Records interface {
 	Answers(ctx context.Context) ([]journal.Answer, error)
 }
 
-// Look is one look at the cluster.
+// Look is one observation of the cluster.
 type Look struct {
 	Jobs  []slurm.Job
 	Nodes []slurm.Node
-	Old   bool // nodes are those of the look before
+	Old   bool // Nodes are those of the last observation
 }
 
-// Nodes asks Slurm for the nodes. An empty answer is never "nothing there": a
-// cluster has nodes.
+// Nodes queries Slurm for the nodes. An empty answer is an error (ErrSuspicious).
 func (o *Observer) Nodes(ctx context.Context) ([]slurm.Node, error) {
 	fresh, err := o.Slurm.Nodes(ctx)
 	if err != nil {
@@ -65,14 +64,14 @@ func (o *Observer) Nodes(ctx context.Context) ([]slurm.Node, error) {
 	return fresh, nil
 }
 
-// Box is the folder of a job, and whose it must be.
+// Box is the folder of a job and the user that must own it.
 type Box struct {
 	Token string
 	UID   uint32
 }
 
-// Owners tries to read what the runners in these folders said. An error is kept: it tells whose
-// the folder is, or that it does not answer.
+// Owners checks who owns these folders by reading their runners' status. The error of each is kept:
+// checkpoint.ErrOwner if another user owns it, *Unanswered if it hangs.
 func (o *Observer) Owners(boxes []Box) map[Box]error {
 	out := make(map[Box]error, len(boxes))
 	for _, b := range boxes {
@@ -81,14 +80,14 @@ func (o *Observer) Owners(boxes []Box) map[Box]error {
 	return out
 }
 
-// Word is what a runner said last.
+// Word is a runner's last status.
 type Word struct {
 	Runner checkpoint.Runner
-	OK     bool // it said something
+	OK     bool // there is a status
 	Err    error
 }
 
-// Words reads what runners said, in the order of the boxes.
+// Words reads the runners' status, in the order of boxes.
 func (o *Observer) Words(boxes []Box) []Word {
 	out := make([]Word, len(boxes))
 	for i, b := range boxes {
@@ -97,7 +96,7 @@ func (o *Observer) Words(boxes []Box) []Word {
 	return out
 }
 
-// WordsNow is Words, none of them older than the call.
+// WordsNow is Words, but no status is older than the call.
 func (o *Observer) WordsNow(boxes []Box) []Word {
 	out := make([]Word, len(boxes))
 	for i, b := range boxes {
@@ -106,7 +105,7 @@ func (o *Observer) WordsNow(boxes []Box) []Word {
 	return out
 }
 
-// History is the history of a job.
+// History is a job's past runs.
 type History struct {
 	Segments []journal.Segment
 	Err      error
@@ -122,7 +121,7 @@ func (o *Observer) Histories(ctx context.Context, tokens []string) map[string]Hi
 	return out
 }
 
-// Details asks about single jobs. Those that Slurm does not answer about are missing.
+// Details queries single jobs. Jobs whose query failed are missing from the result.
 func (o *Observer) Details(ctx context.Context, ids []slurm.JobID) map[slurm.JobID]slurm.Detail {
 	out := make(map[slurm.JobID]slurm.Detail, len(ids))
 	for _, id := range ids {
@@ -133,7 +132,7 @@ func (o *Observer) Details(ctx context.Context, ids []slurm.JobID) map[slurm.Job
 	return out
 }
 
-// PastRuns asks accounting how jobs ended. late: it has been asked and has not answered.
+// PastRuns queries accounting for how jobs ended. late: it has not answered yet.
 func (o *Observer) PastRuns(ctx context.Context, ids []slurm.JobID, since time.Time) (runs []slurm.PastRun, late bool, err error) {
 	runs, err = o.Accountant.Past(ctx, ids, since)
 	if errors.Is(err, ErrAsking) {
@@ -142,8 +141,8 @@ func (o *Observer) PastRuns(ctx context.Context, ids []slurm.JobID, since time.T
 	return runs, false, err
 }
 
-// LetIn lets in what may be done between two effects of a cycle (Direct and Meet), so that an
-// order does not wait for all that a cycle does.
+// LetIn calls between, if set: users' requests (engine.Direct and Meet) are handled there, so that
+// they do not wait for the end of the cycle.
 func LetIn(between func()) {
 	if between != nil {
 		between()

@@ -2,34 +2,34 @@ package observe
 
 import "github.com/sluice-hpc/sluice/checkpoint"
 
-// LinesPerUser and bytesPerUser are what one user's files of progress cost others at most, a cycle. They end the reading of a
-// user's files: the file that passes them is the last. What is left waits for its turn; who was
-// not heard for longest is next.
+// LinesPerUser and bytesPerUser bound what is read per cycle from one user's progress files, so that
+// it does not delay others. Reading of the user's files stops after the file that exceeds a bound;
+// the rest is read in later cycles, the files read longest ago first.
 const LinesPerUser, bytesPerUser = 2000, 256 << 10
 
-// Reading is a job's file of progress, and how far it was read before.
+// Reading is a job's progress file and the offset up to which it was read.
 type Reading struct {
 	Box
 	Offset int64
 }
 
-// Lines are what was read of one.
+// Lines are the new lines of one progress file.
 type Lines struct {
-	Read  bool // it was tried; else the user's budget was spent
+	Read  bool // the file was read; false = the user's budget was spent
 	Lines []checkpoint.Progress
 	Next  int64
 	Bad   []error
 	Err   error
 }
 
-// readerBudget is what was read in this cycle, by user.
+// readerBudget has the lines and bytes that were read in this cycle, by user.
 type readerBudget map[uint32]struct{ lines, bytes int64 }
 
 func (b readerBudget) spent(uid uint32) bool {
 	return b[uid].lines >= LinesPerUser || b[uid].bytes >= bytesPerUser
 }
 
-// Progress reads the new lines of jobs, within what each user may cost, in the order given.
+// Progress reads the new lines of progress files in the given order, within each user's budget.
 func (o *Observer) Progress(all []Reading) []Lines {
 	out, budget := make([]Lines, len(all)), readerBudget{}
 	for i, r := range all {
@@ -46,7 +46,7 @@ func (o *Observer) Progress(all []Reading) []Lines {
 	return out
 }
 
-// spend counts what was read. A file that was made shorter was read from its start.
+// spend counts what was read. A file that became shorter was read from its start.
 func (b readerBudget) spend(r Reading, l *Lines) {
 	of := b[r.UID]
 	of.lines += int64(len(l.Lines) + len(l.Bad))

@@ -9,18 +9,18 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// limitsAsked is how asking for the site's limits goes.
+// limitsAsked is the state of the queries for the site's limits.
 type limitsAsked struct {
-	asked time.Time // when what is known was asked for, or the last question failed
-	tried time.Time // the cycle that asked last
-	late  time.Time // since when Slurm has been asked and has not answered; zero = it has
-	why   string    // why they could not be read the last time
-	told  bool      // that they are late
+	asked time.Time // when the query of the known limits began, or when the last query failed
+	tried time.Time // time of the last cycle with a query
+	late  time.Time // when the query began that has not been answered; zero = none
+	why   string    // error of the last query; "" = it succeeded
+	told  bool      // LimitsLate has reported that the query is late
 }
 
-// SiteLimits asks for the site's limits unless those known are younger than most, or, after a question
-// that failed, than again. An answer that is late is taken by the cycle that finds it: Slurm has
-// none that are fresher. read: there is an answer.
+// SiteLimits queries the site's limits unless the known ones are younger than most or, after a failed
+// query, than again. A late answer is used by the first cycle that finds it, with the age of its
+// query. read: there is an answer.
 func (o *Observer) SiteLimits(ctx context.Context, most, again time.Duration, now time.Time) (fresh slurm.Limits, read bool, err error) {
 	l := &o.limits
 	if o.Limiter == nil || !l.due(most, again, now) {
@@ -35,7 +35,7 @@ func (o *Observer) SiteLimits(ctx context.Context, most, again time.Duration, no
 		return fresh, false, nil
 	case asking && now.Sub(l.late) < limitsPatience:
 		return fresh, false, nil
-	case asking: // it counts as failed, and is still asked
+	case asking: // counts as failed; the query continues
 		err = fmt.Errorf("Slurm has not answered for %s", now.Sub(l.late).Round(time.Second))
 	case !l.late.IsZero():
 		began, l.late = l.late, time.Time{}
@@ -49,11 +49,11 @@ func (o *Observer) SiteLimits(ctx context.Context, most, again time.Duration, no
 	return fresh, true, nil
 }
 
-// LimitsFailed reports whether the last question for the limits failed.
+// LimitsFailed reports whether the last query for the limits failed.
 func (o *Observer) LimitsFailed() bool { return o.limits.why != "" }
 
-// LimitsLate reports whether Slurm has been asked for the limits and has neither answered nor
-// counts as having failed to; first: for the first time since its last answer.
+// LimitsLate reports whether a query for the limits is under way that has not failed. first: it is
+// reported for the first time since the last answer.
 func (o *Observer) LimitsLate() (late, first bool) {
 	l := &o.limits
 	if l.late.IsZero() || l.why != "" {
@@ -63,9 +63,9 @@ func (o *Observer) LimitsLate() (late, first bool) {
 	return true, first
 }
 
-// due reports whether the limits are to be asked for: those known are older than most, or,
-// after a question that failed, than again. Once a cycle is enough, unless what it got had
-// been under way for as long as limits count as known.
+// due reports whether a query is due: the known limits are older than most or, after a failed query,
+// than again. There is one query a cycle, and a second one only if the answer of the first is
+// already older than again.
 func (l *limitsAsked) due(most, again time.Duration, now time.Time) bool {
 	age := now.Sub(l.asked)
 	switch {
@@ -73,13 +73,13 @@ func (l *limitsAsked) due(most, again time.Duration, now time.Time) bool {
 		return false
 	case !l.late.IsZero(), l.asked.IsZero():
 		return true
-	case l.why != "": // a slurmdbd that hangs takes a call's whole deadline
+	case l.why != "": // if slurmdbd hangs, every query takes until its timeout
 		most = max(most, again)
 	}
 	return age >= most
 }
 
-// Rewind takes for now what is remembered as later than now: the clock was set back since.
+// Rewind lowers remembered times that lie after now, because the clock was set back.
 func (o *Observer) Rewind(now time.Time) {
 	for _, t := range []*time.Time{&o.limits.asked, &o.limits.late} {
 		if t.After(now) {
@@ -88,6 +88,5 @@ func (o *Observer) Rewind(now time.Time) {
 	}
 }
 
-// limitsPatience is how long a question for the site's limits may be under way before it counts
-// as failed.
+// limitsPatience is how long a query for the site's limits may take before it counts as failed.
 const limitsPatience = time.Minute

@@ -19,8 +19,8 @@ func board() (*Board, *track.Job) {
 	return b, js
 }
 
-// TestATakenReportStays: a report that a reader took is never changed, whatever is published after
-// it; the memory of one that nobody took serves again.
+// TestATakenReportStays: a report that a reader took is never changed, whatever is published after it.
+// The memory of a report that no reader took is reused.
 func TestATakenReportStays(t *testing.T) {
 	b, js := board()
 	publish := func(done float64) {
@@ -49,7 +49,7 @@ func TestATakenReportStays(t *testing.T) {
 	}
 }
 
-// TestBlind: while Slurm cannot be seen the last report stands, with why and for how long.
+// TestBlind: while observations fail the last report is repeated, with the reason and the duration.
 func TestBlind(t *testing.T) {
 	b, _ := board()
 	b.Blind("squeue: timed out", time.Second)
@@ -68,7 +68,7 @@ func TestBlind(t *testing.T) {
 	}
 }
 
-// TestEndedJobsComeLast: they have their end and no reason for a size.
+// TestEndedJobsComeLast: ended jobs come last, with their ending and without a reason for a size.
 func TestEndedJobsComeLast(t *testing.T) {
 	b, js := board()
 	js.Rec.Ended, js.Rec.State = noon, track.ForgottenState

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 )
 
-// Publish hands the cycle's result to readers, whole.
+// Publish replaces the report by one of this cycle.
 func (b *Board) Publish(snap elastic.Snapshot, plan elastic.Plan, now time.Time) {
 	r := &Report{At: now, Policy: b.Policy.Name, Nodes: eligible.NodesAsInSlurm(snap.Nodes), Demands: eligible.DemandsAsInSlurm(snap.Demands), Health: b.State.Health.Findings(b.Rules.Health)}
 	jobs := make(map[elastic.JobID]*elastic.Job, len(snap.Jobs))
@@ -38,7 +38,7 @@ func (b *Board) Publish(snap elastic.Snapshot, plan elastic.Plan, now time.Time)
 		}
 		jr.ETA = ETA(jr.Job, jr.Kind, now)
 		if due := jr.Record.Tag.Spec.Deadline; jr.Due == elastic.DueUnjudged && jr.Record.Promised && due.After(now) {
-			jr.Promised, jr.Due = true, elastic.DuePromised // as it was promised, until a decision says otherwise
+			jr.Promised, jr.Due = true, elastic.DuePromised // admitted earlier and not judged in this cycle
 		}
 		jr.Gauged, jr.Utilisation = js.Learnt.Gauged.Known && jr.Job.Phase == elastic.Running, js.Learnt.Gauged.Share
 	}
@@ -50,8 +50,7 @@ func (b *Board) Publish(snap elastic.Snapshot, plan elastic.Plan, now time.Time)
 	b.replace(r)
 }
 
-// Blind repeats the last report with the reason nothing newer is there, and for how long
-// there has not been.
+// Blind publishes the last report again with the reason why there is no newer one, and for how long.
 func (b *Board) Blind(why string, since time.Duration) {
 	r := Report{Policy: b.Policy.Name}
 	if last := b.Report.Load(); last != nil {
@@ -61,7 +60,7 @@ func (b *Board) Blind(why string, since time.Duration) {
 	b.Report.Store(&r)
 }
 
-// ReportOf writes what is known of a job beside the snapshot, and what the plan says of it.
+// ReportOf fills a job's report from the state and the plan. Job is left to the caller.
 func (b *Board) ReportOf(jr *JobReport, js *track.Job, plan elastic.Plan) {
 	said := js.Tells.Said
 	*jr = JobReport{
@@ -89,7 +88,7 @@ func (b *Board) ReportOf(jr *JobReport, js *track.Job, plan elastic.Plan) {
 	}
 }
 
-// copyOf copies a job to where an older report had one, if it had.
+// copyOf copies a job, into the memory of an old report if there is any.
 func copyOf(j, old *elastic.Job) *elastic.Job {
 	if old == nil || old == &noJob {
 		old = new(elastic.Job)
@@ -98,7 +97,7 @@ func copyOf(j, old *elastic.Job) *elastic.Job {
 	return old
 }
 
-// ETA is the expected end at the present size; zero when unknown.
+// ETA returns the expected end at the present size; zero = unknown.
 func ETA(j *elastic.Job, kind string, now time.Time) time.Time {
 	left, ok := j.Remaining()
 	if !ok || j.Phase != elastic.Running || j.Curve.Samples() == 0 {

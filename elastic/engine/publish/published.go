@@ -9,9 +9,9 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/policy"
 )
 
-// Board is the last report, for readers in any goroutine. A busy cluster has megabytes of
-// jobs in each, and most are never read: the memory of a report that no reader took serves
-// for the one after the next.
+// Board holds the last report, for readers in any goroutine. On a busy cluster a report has
+// megabytes, and most are never read: the memory of a report that no reader took is reused by
+// the report after the next.
 type Board struct {
 	*track.State
 	Policy policy.Policy
@@ -19,11 +19,11 @@ type Board struct {
 	Report atomic.Pointer[Report]
 
 	mu    sync.Mutex
-	taken bool        // the last one, or one that shares its jobs
-	spare []JobReport // no reader has it
+	taken bool        // a reader has the last report, or one that shares its jobs
+	spare []JobReport // memory that no reader has
 }
 
-// Last hands the last report to a reader, who may keep it.
+// Last returns the last report, which the caller may keep; nil before the first.
 func (p *Board) Last() *Report {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -31,7 +31,7 @@ func (p *Board) Last() *Report {
 	return p.Report.Load()
 }
 
-// room is memory for the jobs of the next report.
+// room returns memory for the jobs of the next report.
 func (p *Board) room() []JobReport {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -40,7 +40,7 @@ func (p *Board) room() []JobReport {
 	return jobs[:0]
 }
 
-// replace publishes a report whose jobs are its own.
+// replace publishes a report that shares no jobs with the last one.
 func (p *Board) replace(r *Report) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -51,7 +51,8 @@ func (p *Board) replace(r *Report) {
 	p.Report.Store(r)
 }
 
-// Change replaces the last report, if there is one, by a changed copy. The jobs MUST stay as they are.
+// Change replaces the last report, if there is one, by a changed copy. change MUST NOT change Jobs,
+// which both share.
 func (p *Board) Change(change func(*Report)) {
 	if last := p.Report.Load(); last != nil {
 		next := *last
@@ -60,7 +61,7 @@ func (p *Board) Change(change func(*Report)) {
 	}
 }
 
-// ChangeJobs is change, for its jobs too.
+// ChangeJobs is Change with a copy of Jobs, whose elements may be changed.
 func (p *Board) ChangeJobs(change func(*Report)) {
 	p.Change(func(r *Report) {
 		r.Jobs = slices.Clone(r.Jobs)

@@ -10,28 +10,26 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// Report is what the last cycle saw and decided, published whole for readers.
-// It is never changed after it was published.
+// Report is what the last cycle observed and decided. It is not changed after it was published.
 type Report struct {
-	At       time.Time     // when the cycle looked
+	At       time.Time     // time of the cycle
 	Took     time.Duration // wall time of the cycle
 	Policy   string
 	Blind    string        // why the last look at Slurm failed; "" when it did not
-	BlindFor time.Duration // how long there has been no good look
+	BlindFor time.Duration // since the last complete observation
 	Nodes    []nodes.Node
-	Jobs     []JobReport // live ones first in order of submit, then ended ones Slurm or the journal remembers
+	Jobs     []JobReport // live jobs in order of submit, then ended ones
 	Demands  []elastic.Demand
-	// Health is what is said against nodes' GPUs, and what follows from it.
+	// Health has the complaints about nodes' GPUs, and which nodes are excluded.
 	Health []elastic.Finding
 	Next   time.Time // when the next cycle is due
 }
 
-// noJob stands in the report of an ended job: those of a day are most of a report, and two
-// thirds of one would be an empty elastic.Job. Nobody writes to it.
+// noJob is shared by the reports of all ended jobs. Most jobs of a report have ended, and an empty
+// elastic.Job each would take two thirds of its memory. It MUST NOT be changed.
 var noJob elastic.Job
 
-// next is room for one more job. What an older report, which no reader has, left there serves
-// again.
+// next returns room for one more job. It may contain the data of an old report, which is reused.
 func (r *Report) next() *JobReport {
 	r.Jobs = r.Jobs[:len(r.Jobs)+1]
 	return &r.Jobs[len(r.Jobs)-1]
@@ -40,43 +38,43 @@ func (r *Report) next() *JobReport {
 // JobReport is one job in a Report.
 type JobReport struct {
 	Record journal.JobRecord
-	Job    *elastic.Job // as it was decided about; all zero for an ended job, never nil
+	Job    *elastic.Job // as in the snapshot; all zero for an ended job, never nil
 	Decided
 	Intent *elastic.Intent // the open move, if any
 	// Last is how the last move closed.
 	Last reason.Reason
-	// Problems are things a person should know: unreadable progress lines, a
-	// heartbeat that stopped, a refused comment.
+	// Problems are for the user: unreadable progress lines, a file system that hangs, an
+	// unreadable comment.
 	Problems []string
-	// ETA is the expected end at the present size; zero when unknown.
+	// ETA is the expected end at the present size; zero = unknown.
 	ETA time.Time
 	Use
-	// Run is the present run as far as it has come, or the last one; zero before the first.
+	// Run is the present run so far, or the last one; zero before the first.
 	Run journal.Segment
-	// Kept is the last verified checkpoint that was asked for; nil = none was.
+	// Kept is the last verified checkpoint that was requested; nil = none.
 	Kept *checkpoint.Answer
 	Over
 }
 
-// Decided is what the last decision says of a job.
+// Decided is the last decision about a job.
 type Decided struct {
-	// Target is where the plan wants the job; equal to Job.Place when it stays.
+	// Target is the planned placement; equal to Job.Place if the job stays.
 	Target nodes.Placement
-	Why    reason.Reason // why this size, why now
-	Policy string        // of the job's partition
-	// Promised: the last decision says that the job ends by its deadline; Ends is when,
-	// as far as can be seen; zero = not in sight, or it has none.
+	Why    reason.Reason
+	Policy string // of the job's partition
+	// Promised: the job is admitted. Ends is its expected end by the last decision; zero =
+	// unknown, or it has no deadline.
 	Promised bool
 	Ends     time.Time
 	Due      elastic.Due
 }
 
-// Use is what a job makes of its GPUs.
+// Use is how a job uses its GPUs.
 type Use struct {
-	// Kind is the type of the GPUs it is on, as Slurm writes it; "" while it has none.
+	// Kind is the type of its GPUs, as in Slurm; "" while it has none.
 	Kind string
-	// Utilisation is the mean share of time with work on the job's GPUs in the last
-	// minutes, from 0 to 1; only where they are Gauged.
+	// Utilisation is the mean share of time with work on the job's GPUs in the last minutes,
+	// from 0 to 1. It is valid if Gauged is true.
 	Gauged      bool
 	Utilisation float64
 }
@@ -84,9 +82,9 @@ type Use struct {
 // Over is how a job ended.
 type Over struct {
 	Ended bool
-	// Ending is how it ended; zero while it lives.
+	// Ending is how it ended; zero before.
 	Ending journal.Ending
-	// LastWords are why an ended job did not end well; nil when it did, or when
-	// that is not known.
+	// LastWords are the runner's explanation of a failure; nil = the job did not fail, or there
+	// is none.
 	LastWords *checkpoint.LastWords
 }

@@ -10,16 +10,16 @@ import (
 )
 
 // Jobs that ended while sluiced was down for longer than Slurm's MinJobAge are gone from
-// squeue. Slurm's accounting is asked once for all of them how they ended. Nothing waits for
-// it: without an answer they end as forgotten, and they are asked about again, ever less
-// often, for as long as they are in the report. What it answers then replaces that end.
+// squeue. One query asks Slurm's accounting how all of them ended. Nothing waits for the
+// answer: without one the jobs end as forgotten, and the query is repeated at growing
+// intervals while they are in the report. A later answer replaces that end.
 
 const (
-	// accountsMost is about how many jobs accounting is asked at once.
+	// accountsMost is the largest number of jobs in one query to accounting.
 	accountsMost = 10_000
-	// accountsFirst and accountsRest bound the time between two questions, which doubles.
+	// accountsFirst and accountsRest bound the time between two queries, which doubles.
 	accountsFirst, accountsRest = time.Minute, time.Hour
-	// AccountsBack is how far before the last sign of life runs are asked for.
+	// AccountsBack is how far before a job's last known time in Slurm runs are asked for.
 	AccountsBack = time.Minute
 )
 
@@ -30,7 +30,7 @@ type accounts struct {
 	why  string        // why it could not be asked last
 }
 
-// ForgottenState is the state on record of a job whose end is not known.
+// ForgottenState is the recorded state of a job if it is not known how it ended.
 const ForgottenState = "forgotten by Slurm"
 
 // Forgotten reports whether it is not known how the job ended.
@@ -38,17 +38,18 @@ func (js *Job) Forgotten() bool {
 	return !js.Rec.Ended.IsZero() && js.Rec.State == ForgottenState
 }
 
-// AskAgain has accounting asked about forgotten jobs at that time, or sooner.
+// AskAgain schedules the next query to accounting at that time, or leaves an earlier one.
 func (st *State) AskAgain(at time.Time) {
 	if next := st.accounts.next; next.IsZero() || at.Before(next) {
 		st.accounts.next = at
 	}
 }
 
-// Askable are as many of the jobs as accounting is asked about at once.
+// Askable returns the jobs that fit in one query to accounting.
 func Askable(jobs []*Job) []*Job { return jobs[:min(len(jobs), accountsMost)] }
 
-// AskedAbout notes of how many of the jobs that are gone accounting told. late: it has not answered.
+// AskedAbout schedules the next query: accounting knew told of the gone jobs. late: it has not
+// answered yet.
 func (st *State) AskedAbout(gone, asked []*Job, told int, late bool, now time.Time) {
 	switch {
 	case told == len(gone):
@@ -61,8 +62,8 @@ func (st *State) AskedAbout(gone, asked []*Job, told int, late bool, now time.Ti
 	st.accounts.rest = 0
 }
 
-// ForgottenDue are the jobs on record as forgotten when it is time to ask about them, and those
-// of them to ask about now: those first that were asked about longest ago.
+// ForgottenDue returns the forgotten jobs if a query is due, and those to ask about now: the
+// ones asked about longest ago come first.
 func (st *State) ForgottenDue(now time.Time) (left, asked []*Job) {
 	if next := st.accounts.next; next.IsZero() || now.Before(next) {
 		return nil, nil
@@ -77,7 +78,7 @@ func (st *State) ForgottenDue(now time.Time) (left, asked []*Job) {
 	return left, Askable(left)
 }
 
-// LookedUp notes of how many of those jobs accounting told.
+// LookedUp schedules the next query: accounting knew told of the forgotten jobs.
 func (st *State) LookedUp(left, asked []*Job, told int, now time.Time) {
 	if len(left) > len(asked) && left[len(asked)].Over.looked.IsZero() {
 		st.AskAgain(now)
@@ -88,7 +89,7 @@ func (st *State) LookedUp(left, asked []*Job, told int, now time.Time) {
 	}
 }
 
-// AccountsAnswered notes whether accounting answered. That it did not is told once.
+// AccountsAnswered records whether accounting answered. The first failure in a row is logged.
 func (st *State) AccountsAnswered(err error, now time.Time) {
 	why := ""
 	if err != nil {
@@ -100,7 +101,7 @@ func (st *State) AccountsAnswered(err error, now time.Time) {
 	st.accounts.why = why
 }
 
-// LastRuns picks of what accounting has the run that each job ended with. known are the last times at
+// LastRuns returns the last run of each job in accounting's answer. known are the last times at
 // which the jobs are known to have been in Slurm.
 func LastRuns(jobs []*Job, known []time.Time, all []slurm.PastRun, now time.Time) map[*Job]slurm.PastRun {
 	of := make(map[slurm.JobID][]slurm.PastRun, len(jobs))
@@ -117,14 +118,15 @@ func LastRuns(jobs []*Job, known []time.Time, all []slurm.PastRun, now time.Time
 	return runs
 }
 
-// TakeBack takes back that these jobs ended: accounting knows better.
+// TakeBack clears the recorded end of these jobs. The caller MUST then record the end that
+// accounting gave.
 func TakeBack(runs map[*Job]slurm.PastRun) {
 	for js := range runs {
 		js.Rec.Ended, js.Rec.Ending = time.Time{}, journal.Ending{}
 	}
 }
 
-// KnownAt are the last times at which jobs are known to have been in Slurm.
+// KnownAt returns the last times at which the jobs are known to have been in Slurm.
 func KnownAt(jobs []*Job) []time.Time {
 	out := make([]time.Time, len(jobs))
 	for i, js := range jobs {
@@ -133,7 +135,7 @@ func KnownAt(jobs []*Job) []time.Time {
 	return out
 }
 
-// IdsOf are the numbers of jobs.
+// IdsOf returns the jobs' Slurm numbers.
 func IdsOf(jobs []*Job) []slurm.JobID {
 	out := make([]slurm.JobID, len(jobs))
 	for i, js := range jobs {
@@ -157,7 +159,7 @@ func (js *Job) lastKnown() time.Time {
 	return last
 }
 
-// ShowPast puts what accounting says in the place of what Slurm would have shown.
+// ShowPast sets Shown.Slurm from accounting's record, since squeue no longer lists the job.
 func (js *Job) ShowPast(r slurm.PastRun) {
 	ran := !r.Start.IsZero() && len(r.Nodes) > 0
 	restarts := max(js.Rec.Restarts, 0)
@@ -179,12 +181,12 @@ func (js *Job) ShowPast(r slurm.PastRun) {
 	}
 }
 
-// LacksRun reports whether the job ran before this daemon's life, and what is on record of its last
-// run has not been taken up.
+// LacksRun reports whether the job ran before this daemon started, and its last recorded run
+// has not been loaded yet.
 func (js *Job) LacksRun() bool { return js.Runs.Seg == nil && !js.Rec.FirstRun.IsZero() }
 
-// TakeSegments takes up the last runs on record of jobs that this daemon has not seen run. A job
-// whose history could not be read keeps what it has.
+// TakeSegments loads the last recorded run of each job that this daemon has not seen running.
+// If a history could not be read, that job keeps what it has.
 func TakeSegments(jobs []*Job, histories map[string]observe.History) {
 	for _, js := range jobs {
 		if old := histories[js.Rec.Token].Segments; js.LacksRun() && len(old) > 0 {
@@ -193,7 +195,7 @@ func TakeSegments(jobs []*Job, histories map[string]observe.History) {
 	}
 }
 
-// TokensOf are the tokens of those jobs.
+// TokensOf returns the tokens of the jobs for which which is true.
 func TokensOf(jobs []*Job, which func(*Job) bool) (out []string) {
 	for _, js := range jobs {
 		if which(js) {

@@ -12,10 +12,10 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// EndedMemory is how long ended jobs stay in the report.
+// EndedMemory is how long ended jobs stay in memory and in the report.
 const EndedMemory = 24 * time.Hour
 
-// Remember adds a job. Of two with the same number the one that was submitted later has it.
+// Remember adds a job. If two jobs have the same number, ByID has the one submitted later.
 func (ro *Roster) Remember(js *Job) {
 	js.Tells.Problem = map[string]string{}
 	ro.Jobs[js.Rec.Token], ro.order = js, nil
@@ -24,7 +24,7 @@ func (ro *Roster) Remember(js *Job) {
 	}
 }
 
-// tagOf reads the job's comment, unless it is the one that was read the last time.
+// tagOf parses the job's comment. An unchanged comment is not parsed again.
 func (ro *Roster) tagOf(sj slurm.Job) (elastic.Tag, error) {
 	js := ro.ByID[elastic.JobID(sj.ID)]
 	if js != nil && js.Shown.comment == sj.Comment {
@@ -37,8 +37,8 @@ func (ro *Roster) tagOf(sj slurm.Job) (elastic.Tag, error) {
 	return tag, err
 }
 
-// Take joins one tagged job to its record. A token belongs to one job and one
-// user; a second claimant is left alone.
+// Take matches one tagged job to its record. A token belongs to one job and one user; a second
+// job with the same token is ignored.
 func (st *State) Take(sj slurm.Job, tag elastic.Tag, owners map[observe.Box]error, now time.Time) {
 	if known := st.ByID[elastic.JobID(sj.ID)]; known != nil && known.is(sj) && known.Rec.Token != tag.Spec.Token {
 		st.rewritten(known, sj, now)
@@ -49,7 +49,7 @@ func (st *State) Take(sj slurm.Job, tag elastic.Tag, owners map[observe.Box]erro
 		if sj.State.Ended() {
 			return // over before sluice ever saw it
 		}
-		if why := squats(owners[observe.Box{Token: tag.Spec.Token, UID: sj.UID}]); why != "" {
+		if why := ownerConflict(owners[observe.Box{Token: tag.Spec.Token, UID: sj.UID}]); why != "" {
 			st.leave(sj, now, why)
 			return
 		}
@@ -59,12 +59,13 @@ func (st *State) Take(sj slurm.Job, tag elastic.Tag, owners map[observe.Box]erro
 		st.leave(sj, now, fmt.Sprintf("its comment carries the token of job %d; left alone", js.Rec.ID))
 		return
 	}
-	// Orders come through sluice, and were durable before their caller was told:
-	// the record knows better than a comment not yet written.
+	// A user's order is recorded before the comment is written, so the record wins over an
+	// older comment.
 	if tag.Directive != js.Rec.Tag.Directive {
 		tag.Directive, js.PendingTag = js.Rec.Tag.Directive, true
 	}
-	// Never back: slurmctld may have carried an older change out late, or forgotten this one.
+	// An incarnation never decreases: slurmctld may have applied an older update late, or
+	// lost the newest one.
 	if tag.Incarnation < js.Rec.Tag.Incarnation {
 		tag.Incarnation, js.PendingTag = js.Rec.Tag.Incarnation, true
 	}
@@ -82,8 +83,8 @@ func (st *State) Take(sj slurm.Job, tag elastic.Tag, owners map[observe.Box]erro
 	}
 }
 
-// livesAgain takes back the end of a job that was requeued while Slurm remembers it: by its user,
-// or for its open move.
+// livesAgain clears the end of a job that was requeued before Slurm purged it: by its user, or for
+// its open move.
 func (st *State) livesAgain(js *Job, sj slurm.Job, now time.Time) {
 	if js.Rec.Ended.IsZero() || sj.State.Ended() || sj.Completing {
 		return
@@ -98,7 +99,7 @@ func (st *State) livesAgain(js *Job, sj slurm.Job, now time.Time) {
 	st.Tell(now, js.Rec.ID, "adopted", "lives again: "+by)
 }
 
-// sameTag reports whether two tags are written alike.
+// sameTag reports whether two tags are equal or have the same text.
 func sameTag(a, b elastic.Tag) bool { return a.Equal(b) || a.String() == b.String() }
 
 func (st *State) adopt(sj slurm.Job, tag elastic.Tag, now time.Time) *Job {
@@ -118,7 +119,7 @@ func (st *State) adopt(sj slurm.Job, tag elastic.Tag, now time.Time) *Job {
 	return js
 }
 
-// disowned notes a job whose tag its user took away.
+// disowned marks a job as not managed: its user removed the tag.
 func (st *State) disowned(sj slurm.Job, now time.Time) {
 	js := st.ByID[elastic.JobID(sj.ID)]
 	if js == nil || js.Rec.UID != sj.UID || !js.Rec.Ended.IsZero() {
@@ -131,8 +132,8 @@ func (st *State) disowned(sj slurm.Job, now time.Time) {
 	js.Tells.Problem["comment"] = "the sluice comment was removed; the job is left alone"
 }
 
-// unreadable notes a comment that claims to be sluice's and cannot be read. A
-// known job goes on with the spec it had.
+// unreadable handles a comment that is marked as sluice's and cannot be parsed. A known job
+// keeps its last valid spec.
 func (st *State) unreadable(sj slurm.Job, err error, now time.Time) {
 	js := st.ByID[elastic.JobID(sj.ID)]
 	if js == nil || js.Rec.UID != sj.UID || !js.Rec.Ended.IsZero() {
@@ -140,18 +141,19 @@ func (st *State) unreadable(sj slurm.Job, err error, now time.Time) {
 		return
 	}
 	js.Shown.Seen, js.Shown.Disown, js.Shown.Slurm = true, false, sj
-	js.Tells.Problem["comment"] = "the job's comment cannot be read (" + err.Error() + "); its last good one stands"
+	js.Tells.Problem["comment"] = "the job's comment cannot be parsed (" + err.Error() + "); the last valid comment is used"
 }
 
-// atLeast keeps a record that is an older copy from giving an incarnation again that the
-// job's comment shows.
+// atLeast raises the recorded incarnation to the one in the job's comment. A record restored
+// from an older copy would otherwise assign that incarnation a second time.
 func (js *Job) atLeast(comment string) {
 	if tag, err := elastic.ParseTag(comment); err == nil && tag.Incarnation > js.Rec.Tag.Incarnation {
 		js.Rec.Tag.Incarnation, js.Dirty = tag.Incarnation, true
 	}
 }
 
-// Ended notes that a job has ended, and what its runner said last, which was read since.
+// Ended records that a job has ended, and its runner's last status, which MUST have been read
+// after Slurm showed the end.
 func (st *State) Ended(js *Job, state string, last observe.Word, now time.Time) {
 	if !js.Rec.Ended.IsZero() {
 		return
@@ -162,7 +164,7 @@ func (st *State) Ended(js *Job, state string, last observe.Word, now time.Time) 
 	js.HeardLast(last)
 	js.Runs.end(js.endOfRun(now))
 	js.Rec.Ending = js.Ending()
-	js.tookInAll(now)
+	js.noteLength(now)
 	st.Lengths.Note(js.Rec)
 	st.Tell(now, js.Rec.ID, "ended", state+": "+js.Ending().String(), event.Fields{State: state})
 }

@@ -8,10 +8,11 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 )
 
-// answerDay is how old an answer on record becomes before it is written anew.
+// answerDay is the age from which a recorded answer is written again with a new time.
 const answerDay = 24 * time.Hour
 
-// answersOf is what a job's answer speaks for beside the job itself.
+// answersOf returns the keys for which a job's answer counts beside the job itself: its user's
+// script and model.
 func answersOf(rec journal.JobRecord) []journal.AnswerKey {
 	var out []journal.AnswerKey
 	if script := rec.Tag.Spec.Script; script != "" {
@@ -23,8 +24,8 @@ func answersOf(rec journal.JobRecord) []journal.AnswerKey {
 	return out
 }
 
-// proven reports whether the job has shown that it can be stopped and come back, or an
-// earlier one of its user has that ran the same script or model.
+// proven reports whether the job has shown that it can be stopped and resumed, or an earlier
+// job of the same user with the same script or model has.
 func (st *State) proven(js *Job) bool {
 	if st.Rules.Proven || js.Mail.answer != "" || js.Rec.Price.Measured > 0 {
 		return true
@@ -32,28 +33,26 @@ func (st *State) proven(js *Job) bool {
 	return slices.ContainsFunc(answersOf(js.Rec), func(k journal.AnswerKey) bool { return !st.Answers[k].IsZero() })
 }
 
-// FoldAnswers notes which jobs have shown a checkpoint: one verified upon a request, one
-// that a run resumed from, or one adopted of a program that saves by its own habit. A job
-// that leaves every request unanswered takes back what others of its script and model
-// have shown, until one of them answers again.
+// FoldAnswers records which jobs have shown a checkpoint: verified after a request, resumed
+// from, or adopted from a program that saves on its own. A job that has left DeafAfter requests
+// in a row unanswered deletes the answers of its script and model, until a job answers again.
 func (st *State) FoldAnswers(now time.Time) {
 	for _, js := range st.Ordered() {
 		if !js.Shown.Seen || js.Shown.Disown || !js.Rec.Ended.IsZero() {
 			continue
 		}
 		if shown := js.proof(); shown != "" && shown != js.Mail.answer {
-			js.Mail.answer, js.Mail.dumb = shown, false
+			js.Mail.answer, js.Mail.retracted = shown, false
 			st.noteAnswer(js, now)
 		}
-		if deaf := st.Rules.Limits.DeafAfter; deaf > 0 && js.Rec.Deaf >= deaf && !js.Mail.dumb {
-			js.Mail.dumb = true
+		if deaf := st.Rules.Limits.DeafAfter; deaf > 0 && js.Rec.Deaf >= deaf && !js.Mail.retracted {
+			js.Mail.retracted = true
 			st.noteAnswer(js, time.Time{})
 		}
 	}
 }
 
-// proof is the newest checkpoint that tells that the job can come back; "" when there is
-// none.
+// proof returns the newest checkpoint that shows that the job can resume; "" = none.
 func (js *Job) proof() string {
 	if js.Mail.runner.ok {
 		if a := js.Mail.runner.word.Answer; a != nil && a.Checkpoint != "" {
@@ -85,11 +84,11 @@ func (us *Users) noteAnswer(js *Job, at time.Time) {
 	}
 }
 
-// mostAnswers is how many scripts and models are remembered of one user: both names are in
-// comments, which users write.
+// mostAnswers bounds the scripts and models remembered for one user. Both come from job
+// comments, which users can write at will.
 const mostAnswers = 1000
 
-// roomFor forgets the oldest answers of a user that has too many.
+// roomFor deletes a user's oldest answers until one more fits in mostAnswers.
 func (us *Users) roomFor(uid uint32) {
 	var of []journal.AnswerKey
 	for k := range us.Answers {

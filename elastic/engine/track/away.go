@@ -2,22 +2,22 @@ package track
 
 import "time"
 
-// stalled is how late a cycle is that follows one in which Slurm let a query or a change
-// wait: slurmctld was being started again, or a backup was taking over. Slurm's commands
-// wait for that by themselves, so that nothing fails.
+// stalled is the delay of a cycle from which on the one before is taken to have waited for
+// slurmctld, which restarted or failed over to a backup. Slurm's commands retry meanwhile, so
+// that no error shows it.
 const stalled = 2 * time.Second
 
-// NoteAway notes that the cycle, which was due at that time, comes late.
+// NoteAway notes at the start of a cycle whether it is more than stalled after due.
 func (mo *Moments) NoteAway(due, now time.Time) {
 	if !due.IsZero() && now.After(due.Add(stalled)) {
 		mo.away = now
 	}
 }
 
-// SeenAgain notes that Slurm answers again after it had not.
+// SeenAgain notes that Slurm answers again after an outage.
 func (st *State) SeenAgain(now time.Time) {
 	for _, js := range st.Jobs {
-		atLeast(&js.Shown.placeless, now) // it could not be asked
+		atLeast(&js.Shown.placeless, now) // the split could not be queried meanwhile
 	}
 	st.away = now
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// TestChores: what is due for a job without a move, and what is not.
+// TestChores: which actions are due for a job without a move.
 func TestChores(t *testing.T) {
 	queued := func(js *Job) { js.Shown.Slurm.State = slurm.Pending }
 	for _, c := range []struct {
@@ -30,9 +30,9 @@ func TestChores(t *testing.T) {
 		{"it waits for a node that is there", []func(*Job){queued, func(js *Job) { js.Shown.Slurm.ReqNodes = []string{"g1"} }}, nil},
 		{"it started while it was held", []func(*Job){func(js *Job) { js.Shown.Slurm.Held, js.Placing.Hold = true, true }}, elastic.Release{Job: 7}},
 		{"its user holds it", []func(*Job){func(js *Job) { js.Shown.Slurm.Held = true }}, nil},
-		{"it waits for a request that nobody made", []func(*Job){func(js *Job) { js.Mail.runner.word.State = checkpoint.Waiting }}, elastic.WithdrawRequest{Job: 7}},
+		{"it waits for a request without a move", []func(*Job){func(js *Job) { js.Mail.runner.word.State = checkpoint.Waiting }}, elastic.WithdrawRequest{Job: 7}},
 		{"it saves for one", []func(*Job){func(js *Job) { js.Mail.runner.word.State = checkpoint.Saving }}, elastic.WithdrawRequest{Job: 7}},
-		{"... and has said nothing since it was told", []func(*Job){func(js *Job) {
+		{"... and has written no heartbeat since the withdrawal", []func(*Job){func(js *Job) {
 			js.Mail.runner.word.State, js.Mail.runner.word.Beat, js.Mail.freed = checkpoint.Saving, noon, noon
 		}}, nil},
 		{"the word is of another run", []func(*Job){func(js *Job) { js.Mail.runner = runnerWord{word: checkpoint.Runner{State: checkpoint.Waiting}} }}, nil},
@@ -63,8 +63,8 @@ func TestChores(t *testing.T) {
 	}
 }
 
-// TestARunIsStrandedOnce: a run that its node lost is requeued once for it, however often Slurm has
-// to be asked, and the next such run waits longer.
+// TestARunIsStrandedOnce: a run that its node lost counts once, even if the requeue is repeated, and the
+// next such run waits longer.
 func TestARunIsStrandedOnce(t *testing.T) {
 	told := 0
 	st, js := New(Rules{}, nil, func(ev event.Event) {

@@ -11,9 +11,9 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// Mine reports whether the engine looks after the job. One that its user moved to a
-// partition without sluice stays looked after: left out it would count as missing
-// from Slurm's answer, and enough of those would leave every cycle blind.
+// Mine reports whether the engine manages the job. A known job that its user moved to a
+// partition without sluice stays managed: otherwise it would count as missing from Slurm's
+// answer, and many such jobs would make every answer suspicious.
 func (st *State) Mine(sj slurm.Job) bool {
 	if st.Rules.Mine == nil || st.Rules.Mine(sj) {
 		return true
@@ -22,19 +22,19 @@ func (st *State) Mine(sj slurm.Job) bool {
 	return js != nil && js.Rec.UID == sj.UID && js.Rec.Ended.IsZero()
 }
 
-// leave says once why a job is left alone: its user may have a thousand of them.
+// leave logs once why a tagged job is not managed. A user may have a thousand such jobs.
 func (st *State) leave(sj slurm.Job, now time.Time, why string, fields ...event.Fields) {
-	if st.strange.before[sj.ID] != why {
+	if st.unmanaged.before[sj.ID] != why {
 		st.Tell(now, elastic.JobID(sj.ID), "problem", why, fields...)
 	}
-	st.strange.now[sj.ID] = why
+	st.unmanaged.now[sj.ID] = why
 }
 
-// squats says why the job is not taken up: its token is another user's, or whose it is cannot
-// be seen yet; "" = it is its own. err is what reading its folder came to. Everybody can see the name of a job's folder before its
-// job is there, and could hand in one that carries it first; the true one would then be left
-// alone for ever.
-func squats(err error) string {
+// ownerConflict returns why the job is not adopted: the folder of its token belongs to another user,
+// or does not answer yet; "" = it may be adopted. err is the result of reading that folder.
+// Without this check any user who sees the name of a new folder could submit a job with that
+// token first, and the owner's job would never be managed.
+func ownerConflict(err error) string {
 	var late *observe.Unanswered
 	switch {
 	case errors.Is(err, checkpoint.ErrOwner):
@@ -45,11 +45,10 @@ func squats(err error) string {
 	return ""
 }
 
-// is reports whether the job that Slurm shows is the one on record, whatever its comment
-// says: comments are in its user's hands, and number, user and submit time are not. A
-// requeue renews the submit time and counts as a restart. So a later submit without one
-// more restart is that of another job: slurmctld forgot the first and gave its number
-// again.
+// is reports whether the job that Slurm shows is the one on record. It compares number, user
+// and submit time, which users cannot change, and ignores the comment, which they can. A
+// requeue sets a new submit time and counts one more restart. A later submit time without one
+// more restart is therefore another job: slurmctld lost the first one and reused its number.
 func (js *Job) is(sj slurm.Job) bool {
 	if js.Rec.ID != elastic.JobID(sj.ID) || js.Rec.UID != sj.UID {
 		return false
@@ -61,19 +60,18 @@ func (js *Job) is(sj slurm.Job) bool {
 	return sj.Restarts > restarts || !sj.Submit.After(submitted)
 }
 
-// rewritten notes a job whose comment carries another token than it was submitted with.
-// It is an error of that job alone: it goes on under its last good spec, and no record is
-// made of the other token.
+// rewritten handles a job whose comment has another token than at submission. The job keeps
+// its last valid spec, and no record is made for the other token.
 func (st *State) rewritten(js *Job, sj slurm.Job, now time.Time) {
 	st.livesAgain(js, sj, now)
 	if !js.Shown.rewrote && js.Rec.Ended.IsZero() {
-		st.Tell(now, js.Rec.ID, "problem", "the id in its comment was changed; its last good comment stands")
+		st.Tell(now, js.Rec.ID, "problem", "the id in its comment was changed; the last valid comment is used")
 	}
 	js.Shown.Seen, js.Shown.Disown, js.Shown.Slurm, js.Shown.rewrote = true, false, sj, true
-	js.Tells.Problem["comment"] = "the id in the job's comment was changed; its last good comment stands"
+	js.Tells.Problem["comment"] = "the id in the job's comment was changed; the last valid comment is used"
 }
 
-// Another reports whether Slurm shows another job under the number of the one on record.
+// Another reports whether sj is not the recorded job but a later one with the same number.
 func Another(js *Job, sj slurm.Job) bool {
 	if js.Rec.UID != sj.UID {
 		return true

@@ -9,8 +9,8 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// TestMine: a job outside the partitions is looked after only while it is the one that is
-// known by its number: that user's, and not ended.
+// TestMine: a job outside the partitions is managed only if it is a known job of the same number and
+// user that has not ended.
 func TestMine(t *testing.T) {
 	inside := func(sj slurm.Job) bool { return sj.Partition == "gpu" }
 	for _, c := range []struct {
@@ -39,8 +39,8 @@ func TestMine(t *testing.T) {
 	}
 }
 
-// TestAnother: a number is another's job when its user is another, or when it was submitted
-// later under another token. What a user writes into the comment makes it nobody else's.
+// TestAnother: it is another job with the same number if its user is another, or if it was submitted
+// later with another token. A change of the comment alone does not make it another job.
 func TestAnother(t *testing.T) {
 	const own, other = "sluice/1 id=0123456789abcdef0123456789abcdef inc=0 min=1", "sluice/1 id=0123456789abcdef0123456789abcdee inc=0 min=1"
 	submitted := time.Unix(1000, 0)
@@ -65,13 +65,13 @@ func TestAnother(t *testing.T) {
 	}
 }
 
-// TestLeftAloneIsSaidOnce: why a job is left alone is said when it is found and when the
-// reason becomes another, not in every look.
+// TestLeftAloneIsSaidOnce: the reason why a job is not managed is logged when the job is found and when
+// the reason changes, not in every cycle.
 func TestLeftAloneIsSaidOnce(t *testing.T) {
 	var said []string
 	e := New(Rules{}, nil, func(ev event.Event) { said = append(said, ev.Text) })
 	for _, why := range []string{"a", "a", "b", "b", "b", "a"} {
-		e.strange.before, e.strange.now = e.strange.now, map[slurm.JobID]string{}
+		e.unmanaged.before, e.unmanaged.now = e.unmanaged.now, map[slurm.JobID]string{}
 		e.leave(slurm.Job{ID: 7}, time.Unix(1, 0), why)
 	}
 	if len(said) != 3 {

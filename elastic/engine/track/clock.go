@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// Rewind takes for now what is remembered as later than now: the clock was set back
-// since, by a person or by NTP. Else a node would count as lost, a job would rest and a
-// move would wait for its deadline for as long as the clock had been ahead, for ever if
-// that was years. A rest may end a little ahead.
+// Rewind lowers every remembered time that lies after now, because the clock was set back by
+// an administrator or by NTP. Otherwise nodes would count as lost, and jobs and moves would
+// wait, for as long as the clock had been ahead, which may be years. Waits that end in the
+// future are lowered to their longest duration from now.
 func (st *State) Rewind(now time.Time) {
 	for node, at := range st.Lost {
 		if at.After(now) {
@@ -17,7 +17,7 @@ func (st *State) Rewind(now time.Time) {
 	}
 	for _, js := range st.Jobs {
 		atMost(&js.Placing.rest, now.Add(settling))
-		atMost(&js.Placing.unheard, now.Add(late))
+		atMost(&js.Placing.uncertainUntil, now.Add(late))
 		atMost(&js.Mail.silent, now)
 		atMost(&js.Mail.quiet.since, now)
 		atMost(&js.Placing.Refused.Start.Last, now)

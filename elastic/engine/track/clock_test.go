@@ -7,11 +7,11 @@ import (
 	"github.com/sluice-hpc/sluice/elastic"
 )
 
-// A clock that was years ahead when something happened holds nothing up once it is right.
+// A clock that was years ahead when something happened delays nothing once it is right.
 func TestClockSetBack(t *testing.T) {
 	now := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	ahead := now.AddDate(10, 0, 0)
-	js := &Job{Placing: placing{rest: ahead, unheard: ahead}}
+	js := &Job{Placing: placing{rest: ahead, uncertainUntil: ahead}}
 	js.Rec.ID, js.Rec.Moved, js.Over.noticed = 7, ahead, ahead
 	js.rescue.stranded.last = ahead
 	e := New(Rules{}, nil, nil)

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/resize"
 )
 
-// Closed notes the end of a move. The journal MUST have it BEFORE.
+// Closed applies the end of a move to the state. The journal MUST have recorded it BEFORE.
 func (st *State) Closed(next resize.Next, now time.Time) {
 	in := next.Intent
 	js := st.ByID[in.Job]
@@ -51,9 +51,9 @@ func (m *mail) answered(request string) bool {
 	return m.runner.ok && AnswersRequest(m.runner.word, request) && m.runner.word.Answer.Checkpoint != ""
 }
 
-// priceOf books what the move cost: the parts the daemon saw. The load part
-// comes later, from the program's first word. A park shows two parts only, and no
-// run that was paid for.
+// priceOf records the resize cost of a closed move, as far as the daemon measured it: save, drain
+// and start. The load part comes later, from the program's first progress line. A park has
+// only the first two parts and is not charged to a run.
 func (js *Job) priceOf(in elastic.Intent) {
 	if in.AskedAt.IsZero() || in.SavedAt.IsZero() || in.PendingAt.IsZero() || js.Runs.Seg == nil {
 		return

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// TestClosed: what the end of a move changes about its job.
+// TestClosed: what the end of a move changes in its job.
 func TestClosed(t *testing.T) {
 	resized := elastic.Intent{Job: 7, Kind: elastic.Resize, Step: elastic.Released}
 	asked := elastic.Intent{Job: 7, Kind: elastic.Resize, Step: elastic.Asked, Request: "r"}
@@ -70,13 +70,13 @@ func TestClosed(t *testing.T) {
 			t.Errorf("%s: %+v, %+v, %+v", c.name, js.Rec, js.Placing, js.Tells)
 		}
 		if _, told := js.Tells.Problem["move"]; told != (c.next.Close != elastic.Done) {
-			t.Errorf("%s: the move's problem is told: %v", c.name, told)
+			t.Errorf("%s: the move's problem is shown: %v", c.name, told)
 		}
 	}
 }
 
-// TestThreeFallsAreARefusal: moves that did not bring their job to run count, and the third in a
-// row makes the next wait as after a refusal; not where the job's folder is what failed.
+// TestThreeFallsAreARefusal: after three failed moves in a row the next one is delayed as after a
+// refusal. Moves that failed because of the job's folder do not count.
 func TestThreeFallsAreARefusal(t *testing.T) {
 	for _, c := range []struct {
 		name    string

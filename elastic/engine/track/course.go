@@ -7,24 +7,24 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// course is when a job passed the ends that it declared, in GPU-seconds that it had had by
-// the daemon's own clock. A total may be changed while the job runs.
+// course records how many GPU-seconds a job had used, by the daemon's clock, when it reached
+// its declared total. The total may be changed while the job runs.
 type course struct {
-	total   float64 // the least that was declared since it ran
-	first   float64 // when that was passed; 0 = not yet
-	of      float64 // the total that reached is of
-	reached float64 // when that was passed; 0 = not yet
+	total   float64 // the smallest total declared since the job first ran, in units of work
+	first   float64 // GPU-seconds used when total was reached; 0 = not yet
+	of      float64 // the total that is declared now
+	reached float64 // GPU-seconds used when of was reached; 0 = not yet
 }
 
-// foldCourse notes whether the job has passed an end that it declared: that it did is its
-// own word, when is not.
+// foldCourse updates course. Whether the total is reached is the job's own report; the
+// GPU-seconds at that point are measured by the daemon.
 func (js *Job) foldCourse(now time.Time) {
 	total, c := js.Rec.Tag.Spec.Total, &js.Runs.course
 	if total <= 0 || js.Rec.FirstRun.IsZero() || !js.Runs.counted {
 		return
 	}
 	if js.Shown.Slurm.State == slurm.Running && (js.Runs.Seg == nil || js.Runs.Seg.Restarts != js.Restarts()) {
-		return // what the present run had is not known yet
+		return // the present run's GPU-seconds are not known yet
 	}
 	if c.total == 0 || total < c.total {
 		c.total, c.first = total, 0
@@ -40,8 +40,8 @@ func (js *Job) foldCourse(now time.Time) {
 	}
 }
 
-// passed is what the job had had when it passed an end, in the present run: as long ago as
-// it would be if the run had been equally fast throughout.
+// passed returns the GPU-seconds used when the present run reached end, by linear interpolation
+// over the run's work.
 func (r *runs) passed(end float64, now time.Time) float64 {
 	had := r.attained(now)
 	if seg := r.Seg; seg != nil && seg.DoneFrom < end {
@@ -50,9 +50,9 @@ func (r *runs) passed(end float64, now time.Time) float64 {
 	return max(1, had)
 }
 
-// passedBefore is the course of a job that passed its end in a run before this life of the
-// daemon, by what it had had before and in that run. One that reported that it stood still
-// at its end passed it when the run ended.
+// passedBefore returns the course of a job that reached its total in a run before this daemon
+// started. had are the GPU-seconds of the runs before, held those of that run. If the run made
+// no progress beyond the total, the total counts as reached at the end of the run.
 func passedBefore(had float64, seg journal.Segment, held, end float64) course {
 	at := max(1, had+held*(1-seg.Beyond(end)))
 	return course{total: end, first: at, of: end, reached: at}

@@ -10,8 +10,8 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// TestCourse: when a job passed the end that it declared is told by the time, whatever it
-// reports beyond; a total that is raised while it runs does not hide the first.
+// TestCourse: the GPU-seconds at the declared total are interpolated, whatever the job reports beyond
+// it. A total that is raised while the job runs does not replace the first one.
 func TestCourse(t *testing.T) {
 	begin := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	js := &Job{Runs: runs{counted: true}, Shown: shown{Slurm: slurm.Job{State: slurm.Running}}}
@@ -29,7 +29,7 @@ func TestCourse(t *testing.T) {
 		t.Errorf("at its end: %+v, want 2 GPUs for 600 s", c)
 	}
 	if c := at(15, 10); c.reached != 1200 {
-		t.Errorf("it reports that it stands still: %+v", c)
+		t.Errorf("it reports no progress: %+v", c)
 	}
 	js.Rec.Tag.Spec.Total = 20
 	if c := at(16, 16); c.first != 1200 || c.reached != 0 {
@@ -39,13 +39,13 @@ func TestCourse(t *testing.T) {
 		t.Errorf("at its second end: %+v", c)
 	}
 	js.Rec.State = string(slurm.Cancelled)
-	if js.tookInAll(begin.Add(20 * time.Minute)); js.Rec.Ending.Declared != 1200 || js.Rec.Ending.Had != 2400 {
+	if js.noteLength(begin.Add(20 * time.Minute)); js.Rec.Ending.Declared != 1200 || js.Rec.Ending.Had != 2400 {
 		t.Errorf("it took %+v, want twice what it declared at first", js.Rec.Ending)
 	}
 }
 
-// TestCourseOfEarlierRuns: a daemon that starts again finds the declared end in the runs
-// that there were, also in the middle of one.
+// TestCourseOfEarlierRuns: a restarted daemon finds when the total was reached in past runs, also in
+// the middle of one.
 func TestCourseOfEarlierRuns(t *testing.T) {
 	begin := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	seg := journal.Segment{Place: nodes.Placement{{Node: "a", GPUs: 2}}, Started: begin, Ended: begin.Add(10 * time.Minute), DoneFrom: 5, DoneTo: 15}

@@ -2,7 +2,7 @@ package track
 
 import "github.com/sluice-hpc/sluice/elastic"
 
-// Decided notes what a plan says of jobs.
+// Decided stores the plan's reason for each job, and marks jobs that it admitted.
 func (ro *Roster) Decided(plan elastic.Plan) {
 	for _, r := range plan.Reasons {
 		if js := ro.ByID[r.Job]; js != nil {

@@ -1,39 +1,41 @@
-// Package track is what is known between two looks at the cluster, and how each look changes it. It
-// reads nothing and has no effects: queries, files and the journal are read by elastic/engine/observe
-// and handed in; what follows is returned, as jobs to ask about, records to save, actions to carry
-// out. One goroutine at a time may use a State.
+// Package track holds the state that the engine keeps between two cycles, and updates it from
+// observations. It does no I/O: elastic/engine/observe reads queries, files and the journal and
+// passes them in. Methods return what to do next: jobs to query, records to save, actions to
+// perform. A State is not safe for concurrent use.
 //
-// # The order of a look
+// # Order of calls
 //
-// What is to be read next depends on what was read before. So the methods of a State MUST be called in
-// this order, and elastic/engine/watch does; between them stands what is to be read.
+// What is read next depends on what was read before. The methods of a State MUST be called in
+// this order, as elastic/engine/watch does. An arrow separates the method that says what to read
+// from the method that takes the result.
 //
-//	Rewind, NoteAway     what lies ahead of the clock counts as now
-//	SawJobs              the jobs                    -> whether the nodes of the look before serve
-//	SawNodes             the nodes, if not; and Lost.Note
-//	Claims -> Match      whose the folders of unknown jobs are; then jobs join their records
-//	LimitsOld -> TookLimits
-//	Missing -> ShownLate, Ended    live jobs that the answer lacks are asked about by number
-//	ForgottenDue -> Ended          accounting tells how jobs ended that Slurm has forgotten
-//	Placeless -> HeardSplits       where runs over several nodes are
-//	Writing -> HeardRunners        what runners said
-//	Readings -> HeardLines         what programs reported; then TellUnread
-//	WantsHistory, Ends -> Fold     past runs, and the last words of jobs that end
+//	Rewind, NoteAway               correct remembered times after the clock was set back
+//	SawJobs                        all jobs; reports whether the last cycle's nodes can be reused
+//	SawNodes, Lost.Note            the nodes, if not reused; nodes that are down
+//	Claims -> Match                owners of unknown jobs' folders; then match jobs to records
+//	LimitsOld -> TookLimits        the site's limits, if too old
+//	Missing -> ShownLate, Ended    live jobs that the answer lacks are queried by number
+//	ForgottenDue -> Ended          accounting: how jobs ended that Slurm has purged
+//	Placeless -> HeardSplits       the GPUs per node of runs on several nodes
+//	Writing -> HeardRunners        the runners' status files
+//	Readings -> HeardLines         the programs' progress lines; then TellUnread
+//	WantsHistory, Ends -> Fold     past runs, and the last status of jobs that ended
 //	FoldAnswers, Reconsider, HearGPUs
-//	Snapshot             what a policy sees
+//	Snapshot                       the input of a policy
 //
-// An end is believed from Slurm alone: a job that one answer lacks has not ended (see Missing). A
-// record is changed in memory first and is Dirty until SavedJobs; callers MUST save what UnsavedJobs
-// and UnsavedSpeeds return BEFORE they call SavedJobs and SavedSpeeds.
+// A job ends only if Slurm says so: a job that one answer lacks has not ended (see Missing). A
+// record is changed in memory first and is Dirty until SavedJobs. Callers MUST save what
+// UnsavedJobs and UnsavedSpeeds return BEFORE they call SavedJobs and SavedSpeeds.
 //
-// Moves are opened and closed by elastic/engine/execute, which calls Opened and Closed AFTER the
-// journal has taken that.
+// Package execute opens and closes moves. It calls Opened and Closed AFTER the journal has
+// recorded the move or its end.
 //
-// # What is where
+// # Where things are
 //
-// A State is made of groups by concern: Roster the jobs, Speeds and Users what was learnt, Cluster
-// nodes and the site, Moments times. A Job likewise (job.go): what Slurm showed, what its runner said,
-// what came of placing it, its runs. Files are named after what they fold: claim.go joins Slurm's jobs
-// to records, missing.go and lost.go judge absences, revive.go and stranded.go bring runs back,
-// snapshot.go gathers what a decision may depend on.
+// A State consists of groups by concern: Roster (jobs), Speeds and Users (what was learned), Cluster
+// (nodes and the site's limits) and Moments (times). So does a Job (job.go): what Slurm showed,
+// what its runner reported, the results of placing it, its runs. Files are named after what they
+// update: claim.go matches Slurm's jobs to records, missing.go handles jobs that an answer lacks,
+// lost.go nodes that went down, revive.go and stranded.go runs that are requeued, snapshot.go
+// builds the input of a decision.
 package track

@@ -7,12 +7,12 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// exitLook is how long Slurm is asked every Transition whether a run is over whose
-// runner has said so: Slurm still runs its epilog. It is the job's own word, so it is
-// believed once for each run, and not for longer.
+// exitLook is for how long Slurm is queried every Transition after a runner reported that its
+// run is over, while Slurm still runs its epilog. The report is the job's own, so that it has
+// this effect once a run.
 const exitLook = 15 * time.Second
 
-// exited is which run, counted from 1, said that it was over, and when that was read.
+// exited is the run, counted from 1, that reported its end, and when that was first read.
 type exited struct {
 	Of   int
 	seen time.Time
@@ -28,7 +28,8 @@ func (s *shown) OverBy(word checkpoint.Runner) bool {
 	return word.State == checkpoint.Exited && current(word, s.Slurm)
 }
 
-// Ending reports whether a run that said it is over is still to be seen over in Slurm.
+// Ending reports whether a runner said less than exitLook ago that its run is over, and Slurm
+// does not show that yet.
 func (st *State) Ending(now time.Time) bool {
 	if !st.Rules.Listen {
 		return false

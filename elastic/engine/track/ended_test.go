@@ -12,8 +12,8 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// TestEnded: the end of a job is noted once, with what Slurm and its runner said of it, at the time
-// that Slurm says.
+// TestEnded: the end of a job is recorded once, with Slurm's and its runner's last status, at the time
+// that Slurm gives.
 func TestEnded(t *testing.T) {
 	var told []event.Event
 	st, js := New(Rules{}, nil, func(ev event.Event) { told = append(told, ev) }), killedJob()
@@ -37,8 +37,8 @@ func TestEnded(t *testing.T) {
 	}
 }
 
-// TestForgetOld: a job stays in memory for a day after its end, or after it was noticed; its number
-// may be another's by then.
+// TestForgetOld: a job stays in memory for a day after its end, or after that was noticed. Its number
+// may have been given to another job by then.
 func TestForgetOld(t *testing.T) {
 	for _, c := range []struct {
 		name           string
@@ -81,7 +81,7 @@ func TestForgetOld(t *testing.T) {
 	}
 }
 
-// TestUnsaved: what the journal lacks is handed out until it is saved, and then no more.
+// TestUnsaved: what the journal lacks is returned until it is saved.
 func TestUnsaved(t *testing.T) {
 	st, js := New(Rules{}, nil, nil), killedJob()
 	st.Remember(js)
@@ -105,8 +105,7 @@ func TestUnsaved(t *testing.T) {
 	}
 }
 
-// TestReleasable: what sluice holds of a job that it lets go of is released; what an administrator
-// holds is not.
+// TestReleasable: sluice's hold of a job whose tag was removed is released; an administrator's is not.
 func TestReleasable(t *testing.T) {
 	held := slurm.Job{State: slurm.Pending, Held: true, Reason: "JobHeldUser"}
 	for _, c := range []struct {
@@ -128,8 +127,8 @@ func TestReleasable(t *testing.T) {
 	}
 }
 
-// TestPriceOf: what a move cost is blended into what is known of the job's moves, the first as it is;
-// a park has no start, and a move of which a part was not seen teaches nothing.
+// TestPriceOf: a measured cost is blended into the job's known cost, the first one as it is. A park has
+// no start, and a move that was measured only in part is not used.
 func TestPriceOf(t *testing.T) {
 	in := elastic.Intent{Kind: elastic.Resize, AskedAt: noon.Add(-20 * time.Second), SavedAt: noon.Add(-14 * time.Second), PendingAt: noon.Add(-10 * time.Second)}
 	for _, c := range []struct {

@@ -10,15 +10,15 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// endings are the states that say by themselves how a job ended.
+// endings maps the Slurm states that alone determine how a job ended.
 var endings = map[slurm.State]journal.How{
 	slurm.Completed: journal.Completed, slurm.Cancelled: journal.Cancelled, slurm.Timeout: journal.OutOfTime, slurm.OutOfMemory: journal.OutOfMemory,
 	slurm.NodeFail: journal.NodeFailed, slurm.BootFail: journal.NodeFailed, slurm.Preempted: journal.Preempted, slurm.Deadline: journal.PastDeadline,
 }
 
-// Ending is how the job ended, from its state, what Slurm last showed of it and what its
-// runner said last. What was known when it ended is kept: Slurm forgets it, and its folder
-// may go.
+// Ending returns how the job ended, from its state, Slurm's last information and its runner's
+// last status. The ending is stored when the job ends, since Slurm purges the job and its folder
+// may be deleted.
 func (js *Job) Ending() journal.Ending {
 	if js.Rec.Ended.IsZero() {
 		return journal.Ending{}
@@ -56,13 +56,13 @@ func (js *Job) Ending() journal.Ending {
 	return e
 }
 
-// saidNothing reports that the runner of the last run wrote nothing. Slurm 20.11 ends a job
-// whose output file cannot be opened with exit code 1, as a script might end itself.
+// saidNothing reports that the runner of the last run wrote nothing. Slurm 20.11 ends a job whose
+// output file cannot be opened with exit code 1, which a script may also return.
 func (js *Job) saidNothing(sj slurm.Job) bool {
 	return js.Over.exit == nil && js.Over.Words == nil && !(js.Mail.runner.ok && js.Mail.runner.word.Restarts == sj.Restarts)
 }
 
-// hadRun makes up the history row of a run that began and ended between two looks.
+// hadRun adds the history row of a run that began and ended between two observations.
 func (open Moves) hadRun(js *Job, now time.Time) {
 	sj := js.Shown.Slurm
 	if !sj.State.Ended() || sj.Start.IsZero() || len(sj.Nodes) == 0 || js.Runs.Seg != nil && js.Runs.Seg.Restarts >= sj.Restarts {
@@ -73,7 +73,7 @@ func (open Moves) hadRun(js *Job, now time.Time) {
 		js.Rec.FirstRun = sj.Start
 	}
 	js.Runs.end(js.Runs.changed(js.Shown.Slurm.Start, now))
-	js.Runs.putBy()
+	js.Runs.archive()
 	js.Runs.Seg = &journal.Segment{
 		Token: js.Rec.Token, Restarts: sj.Restarts, Incarnation: js.Rec.Tag.Incarnation, Place: js.Rec.Place,
 		Started: sj.Start, DoneFrom: js.Rec.Done, DoneTo: js.Rec.Done, Cause: open.causeOf(js),
@@ -81,8 +81,8 @@ func (open Moves) hadRun(js *Job, now time.Time) {
 	js.Runs.segNew, js.Dirty = true, true
 }
 
-// placeOfEnded is where the last run was: where its move put it, or as many GPUs on each
-// node.
+// placeOfEnded returns the placement of the last run: the target of its open move, or else an
+// even split over its nodes.
 func (open Moves) placeOfEnded(js *Job) nodes.Placement {
 	sj := js.Shown.Slurm
 	for _, in := range open {
@@ -110,7 +110,7 @@ func sameNodes(place nodes.Placement, sj slurm.Job) bool {
 	return len(place.Nodes()) == len(sj.Nodes)
 }
 
-// endedAt is when Slurm says that the job ended; now where it does not.
+// endedAt returns the job's end time from Slurm; now if Slurm gives none.
 func (js *Job) endedAt(now time.Time) time.Time {
 	if end := js.Shown.Slurm.End; js.Shown.Slurm.State.Ended() && !end.IsZero() && end.After(js.Rec.Submitted) && end.Before(now) {
 		return end
@@ -118,7 +118,7 @@ func (js *Job) endedAt(now time.Time) time.Time {
 	return now
 }
 
-// endOfRun is when Slurm says that the run ended; now where it does not.
+// endOfRun returns the run's end time from Slurm; now if Slurm gives none.
 func (js *Job) endOfRun(now time.Time) time.Time {
 	if end := js.Shown.Slurm.End; js.Shown.Slurm.State.Ended() && js.Runs.Seg != nil && !end.Before(js.Runs.Seg.Started) && end.Before(now) {
 		return end

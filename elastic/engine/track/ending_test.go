@@ -9,8 +9,8 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// TestUnopenedOutputs: what each release of Slurm tells of an output file that it could not
-// open, beside scripts that fail by themselves.
+// TestUnopenedOutputs: what each release of Slurm shows if an output file could not be opened,
+// compared with scripts that fail by themselves.
 func TestUnopenedOutputs(t *testing.T) {
 	heard := runnerWord{word: checkpoint.Runner{Restarts: 2}, ok: true}
 	for name, c := range map[string]struct {

@@ -17,7 +17,7 @@ import (
 )
 
 // Ordered returns all known jobs by first submit, then id: the order of service. It is the
-// same slice until a job comes or is forgotten, and MUST NOT be changed.
+// same slice until a job is added or removed, and MUST NOT be changed.
 func (ro *Roster) Ordered() []*Job {
 	if ro.order != nil {
 		return ro.order
@@ -45,7 +45,7 @@ func (st *State) WantsHistory(js *Job) bool {
 		(!js.Runs.counted && !js.Rec.FirstRun.IsZero() || js.begins() || js.Shown.Slurm.State.Ended() && js.LacksRun())
 }
 
-// Ends are the jobs that Fold will find ended. What their runners said last is read BEFORE.
+// Ends returns the jobs that Fold will end. Their runners' last status MUST be read BEFORE Fold.
 func (st *State) Ends(now time.Time) (out []*Job) {
 	for _, js := range st.Ordered() {
 		if js.Shown.Seen && js.Rec.Ended.IsZero() && st.hasEnded(js, now) {
@@ -55,14 +55,14 @@ func (st *State) Ends(now time.Time) (out []*Job) {
 	return out
 }
 
-// hasEnded reports whether Slurm shows the end of the job, and nothing brings it back.
+// hasEnded reports whether Slurm shows the end of the job, and it will not be requeued.
 func (st *State) hasEnded(js *Job, now time.Time) bool {
 	sj := js.Shown.Slurm
-	return sj.State.Ended() && !sj.Completing && !st.Open.reviving(js) && !st.wronged(js, now)
+	return sj.State.Ended() && !sj.Completing && !st.Open.reviving(js) && !st.mayRequeue(js, now)
 }
 
-// Fold brings every record up to what was seen. histories are those of jobs that want them, words
-// what the runners of jobs that end said last, by token.
+// Fold updates every record from the observation. By token, histories are the past runs of the
+// jobs for which WantsHistory is true, and words the last status of the runners of Ends.
 func (st *State) Fold(histories map[string]observe.History, words map[string]observe.Word, now time.Time) {
 	for _, js := range st.Ordered() {
 		if !js.Shown.Seen || !js.Rec.Ended.IsZero() {
@@ -82,21 +82,21 @@ func (st *State) Fold(histories map[string]observe.History, words map[string]obs
 			TakeSegments([]*Job{js}, histories)
 			st.Ended(js, string(sj.State), words[js.Rec.Token], now)
 		case sj.State == slurm.Pending && !sj.Completing:
-			st.Open.mourn(js, now)
+			st.Open.delayUnexplained(js, now)
 			js.Shown.outside = js.Shown.outside || js.Runs.Seg != nil && js.Runs.Seg.Ended.IsZero() && !st.Open.stopped(js.Rec.ID)
 			js.Runs.end(now)
 		}
 	}
 }
 
-// foldBarred notes whether Slurm itself holds the job.
+// foldBarred records whether Slurm itself holds the job because of its dependency.
 func (js *Job) foldBarred() {
 	if now := eligible.Barred(js.Shown.Slurm, js.Rec.Barred, js.Placing.blocked.Code); now != js.Rec.Barred {
 		js.Rec.Barred, js.Dirty = now, true
 	}
 }
 
-// reviving reports whether an open move is bringing an ended job back.
+// reviving reports whether an open move requeues a job that Slurm shows as ended.
 func (open Moves) reviving(js *Job) bool {
 	for _, in := range open {
 		if in.Job == js.Rec.ID && in.Step >= elastic.Verified {
@@ -116,11 +116,11 @@ func (open Moves) foldRunning(js *Job, history observe.History, now time.Time) {
 	}
 }
 
-// foldProgress takes one line of a job's progress file. Lines are the job's own
-// word and only ever concern the job itself. Its speed is kept only where sampled says so.
+// foldProgress applies one line of a job's progress file. A line is the job's own report and
+// affects that job alone. Its speed is kept only if sampled is true.
 func (st *State) foldProgress(js *Job, line checkpoint.Progress, now time.Time, sampled bool) {
-	// Of a program that saves by its own habit the runner says hello, when it has
-	// adopted a checkpoint for the first time; progress it reads from the log.
+	// For a program that saves on its own, the runner writes "hello" once it has adopted
+	// the first checkpoint, and "progress" from the program's log.
 	habit := js.Rec.Tag.Spec.Habit
 	if !js.Rec.Speaks && (!habit || line.Event == "hello") {
 		js.Rec.Speaks, js.Dirty = true, true
@@ -151,8 +151,8 @@ func (st *State) foldProgress(js *Job, line checkpoint.Progress, now time.Time, 
 	}
 }
 
-// foldSample keeps a speed only when the line comes from the present run and
-// agrees with the GPUs Slurm gave it.
+// foldSample stores a speed if the line is from the present run and reports the number of GPUs
+// that Slurm allocated.
 func (st *State) foldSample(js *Job, line checkpoint.Progress, now time.Time) {
 	place, ok := js.placeOf(line)
 	if !ok || !st.sameUnit(js.Rec, line) {
@@ -163,7 +163,7 @@ func (st *State) foldSample(js *Job, line checkpoint.Progress, now time.Time) {
 	js.Learnt.fresh = append(js.Learnt.fresh, s)
 }
 
-// foldPace keeps how long a step took, likewise.
+// foldPace stores the seconds of a step, under the same conditions.
 func (st *State) foldPace(js *Job, line checkpoint.Progress, now time.Time) {
 	place, ok := js.placeOf(line)
 	if !ok || line.Pace <= 0 || line.Steps < 1 {
@@ -174,8 +174,8 @@ func (st *State) foldPace(js *Job, line checkpoint.Progress, now time.Time) {
 	js.Learnt.paces = append(js.Learnt.paces, s)
 }
 
-// placeOf is where the present run is, if the line is about it and its program found
-// the GPUs that Slurm gave. A run seen for the first time has no segment yet.
+// placeOf returns the placement of the present run; false if the line is about another run or
+// reports another number of GPUs. A run seen for the first time has no segment yet.
 func (js *Job) placeOf(line checkpoint.Progress) (nodes.Placement, bool) {
 	place, restarts := js.Rec.Place, js.Rec.Restarts
 	if js.Runs.Seg != nil && js.Runs.Seg.Restarts == line.Restarts {
@@ -184,22 +184,21 @@ func (js *Job) placeOf(line checkpoint.Progress) (nodes.Placement, bool) {
 	return place, line.Restarts == restarts && line.GPUs == place.GPUs() && line.GPUs > 0
 }
 
-// modelOf is the key under which a job's speeds are kept. Jobs that count in
-// different units never share.
+// modelOf returns the key of a job's speeds. Jobs that count work in different units never
+// share a key.
 func (st *State) modelOf(rec journal.JobRecord) string {
 	return st.Rules.keyOf(rec, string(st.unitOf(rec)))
 }
 
-// paceOf is the key under which the time of a job's steps is kept, whatever it
-// counts in.
+// paceOf returns the key of the job's step times, whatever its unit of work.
 func (ru *Rules) paceOf(rec journal.JobRecord) string { return ru.keyOf(rec, string(learn.Pace)) }
 
-// KeysOf are both.
+// KeysOf returns both keys.
 func (st *State) KeysOf(rec journal.JobRecord) learn.Keys {
 	return learn.Keys{Units: st.modelOf(rec), Steps: st.Rules.paceOf(rec)}
 }
 
-// LivingKeys are those of the jobs that have not ended, in the order of service.
+// LivingKeys yields the keys of the jobs that have not ended, in the order of service.
 func (st *State) LivingKeys() iter.Seq[learn.Keys] {
 	return func(yield func(learn.Keys) bool) {
 		for _, js := range st.Ordered() {
@@ -210,7 +209,7 @@ func (st *State) LivingKeys() iter.Seq[learn.Keys] {
 	}
 }
 
-// keyOf is learner and a unit.
+// keyOf joins the learner and a unit.
 func (ru *Rules) keyOf(rec journal.JobRecord, unit string) string {
 	if rec.Tag.Spec.Model != "" {
 		return ru.learner(rec) + "/" + unit
@@ -218,9 +217,9 @@ func (ru *Rules) keyOf(rec journal.JobRecord, unit string) string {
 	return "job:" + rec.Token + "/" + unit
 }
 
-// learner is who learns from the job: itself alone, its user's jobs of that model, or
-// everybody's. Speeds are the job's own word, so that a false one could slow the jobs of
-// all who share it.
+// learner returns the name of the group of jobs that share the job's speeds: the job alone, its
+// user's jobs of that model, or all users' (ShareSpeeds). Speeds are the job's own report, so
+// that a false one affects every job of the group.
 func (ru *Rules) learner(rec journal.JobRecord) string {
 	if model := rec.Tag.Spec.Model; model != "" {
 		return ru.LearnerOf(rec.UID, model)
@@ -228,7 +227,7 @@ func (ru *Rules) learner(rec journal.JobRecord) string {
 	return "job:" + rec.Token
 }
 
-// LearnerOf is who learns from a user's jobs of a model.
+// LearnerOf returns the group that shares the speeds of a user's jobs of a model.
 func (ru *Rules) LearnerOf(uid uint32, model string) string {
 	if ru.ShareSpeeds {
 		return "model:" + model
@@ -236,8 +235,8 @@ func (ru *Rules) LearnerOf(uid uint32, model string) string {
 	return fmt.Sprintf("user:%d/model:%s", uid, model)
 }
 
-// foldLoad measures the load part of a move: from the script's first line to the
-// program's first word.
+// foldLoad measures the load part of a resize: from the start of the script (FirstLine) to the
+// program's first progress line.
 func (js *Job) foldLoad(line checkpoint.Progress) {
 	if js.Runs.Seg == nil || js.Runs.Seg.Price.Load > 0 || line.Restarts != js.Runs.Seg.Restarts || !js.Mail.runner.ok {
 		return
@@ -251,8 +250,8 @@ func (js *Job) foldLoad(line checkpoint.Progress) {
 	js.Rec.Price.Load = blend(js.Rec.Price.Load, load, js.Rec.Price.Measured)
 }
 
-// blend averages a new measurement into what is known: the first replaces the
-// site's default, later ones weigh a half.
+// blend merges a new measurement into a known one: the first measurement replaces the site's
+// default, each later one has weight 1/2.
 func blend(known, measured time.Duration, times int) time.Duration {
 	if times == 0 || known == 0 {
 		return measured

@@ -12,10 +12,10 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// speechless is how long after a runner's last sign of life its word on GPUs counts.
+// speechless is the age of a runner's heartbeat from which its report about GPUs is ignored.
 const speechless = 5 * time.Minute
 
-// HearGPUs takes in what the runners say of their GPUs.
+// HearGPUs applies the runners' reports about their GPUs.
 func (st *State) HearGPUs(now time.Time) {
 	before := st.Health.Findings(st.Rules.Health)
 	var seen []elastic.Sighting
@@ -27,18 +27,19 @@ func (st *State) HearGPUs(now time.Time) {
 			seen = append(seen, own[js]...)
 			js.notice(devices, now)
 		}
-		js.ail()
+		js.noteUnfit()
 	}
 	st.Health = st.Health.Hear(seen, now, st.Rules.Health)
 	out := st.excluded()
 	for _, js := range st.Jobs {
-		js.Learnt.ailing = slices.ContainsFunc(own[js], func(s elastic.Sighting) bool { return s.Unfit != "" && out[s.Node] })
+		js.Learnt.onUnfitGPU = slices.ContainsFunc(own[js], func(s elastic.Sighting) bool { return s.Unfit != "" && out[s.Node] })
 	}
 	st.TellHealth(before, now)
 }
 
-// devices returns what the runner of the present run, or of one that has just ended,
-// says of the GPUs that Slurm says the job has; nothing when it has fallen silent, or where it is is not known.
+// devices returns the report of the runner of the present run, or of one that has just ended,
+// about GPUs on nodes that Slurm allocated to the job. It is empty if the last heartbeat is
+// older than speechless or the job's placement is not known.
 func (js *Job) devices(now time.Time) []checkpoint.Devices {
 	ended := js.Shown.Slurm.State.Ended() && (js.Rec.Ended.IsZero() || js.Over.noticed.Equal(now)) // of what failed it, perhaps
 	if !js.Shown.Seen || js.Shown.Disown || js.Shown.Slurm.State != slurm.Running && !ended || !js.Mail.runner.ok ||
@@ -61,8 +62,8 @@ func (js *Job) sightings(devices []checkpoint.Devices) []elastic.Sighting {
 	return out
 }
 
-// ail tells the job's people of its unfit GPUs.
-func (js *Job) ail() {
+// noteUnfit sets or clears the job's problem about unfit GPUs.
+func (js *Job) noteUnfit() {
 	delete(js.Tells.Problem, "gpus")
 	if !js.Mail.runner.ok || js.Shown.Slurm.State != slurm.Running {
 		return
@@ -77,7 +78,7 @@ func (js *Job) ail() {
 	}
 }
 
-// excluded names the nodes that get nothing new for their GPUs.
+// excluded returns the nodes that are excluded because of unfit GPUs.
 func (st *State) excluded() map[string]bool {
 	out := map[string]bool{}
 	for _, f := range st.Health.Findings(st.Rules.Health) {
@@ -86,7 +87,7 @@ func (st *State) excluded() map[string]bool {
 	return out
 }
 
-// TellHealth logs nodes that are left out from now on, or used again.
+// TellHealth logs the nodes that became excluded or usable since before.
 func (st *State) TellHealth(before []elastic.Finding, now time.Time) {
 	was := map[string]bool{}
 	for _, f := range before {
@@ -107,11 +108,11 @@ func (st *State) TellHealth(before []elastic.Finding, now time.Time) {
 	}
 }
 
-// repeated is by how much the last word on a GPU may be newer than the journal has
-// it: words that only repeat themselves are not written every cycle.
+// repeated is by how much the time of a complaint may be newer than in the journal, so that an
+// unchanged complaint is not written in every cycle.
 const repeated = time.Minute
 
-// HealthUnsaved reports whether the journal lacks anything that is said against GPUs.
+// HealthUnsaved reports whether the journal lacks a complaint about GPUs.
 func (c *Cluster) HealthUnsaved() bool {
 	return !slices.EqualFunc(c.Health, c.Kept, func(now, kept elastic.Complaint) bool {
 		fresh := now.Last.Sub(kept.Last).Abs() < repeated
@@ -120,29 +121,30 @@ func (c *Cluster) HealthUnsaved() bool {
 	})
 }
 
-// gauged is what is known of a job's GPUs at work.
+// gauged is the measured utilisation of a job's GPUs.
 type gauged struct {
 	Known bool
 	Share float64 // mean of the last minutes, from 0 to 1
 	mig   bool    // slices, of a fixed number
 
-	// idle is the share of the time in which they had nothing to do, in a run that
-	// has settled, in the shape it has or had: kept until something newer is known.
+	// idle is the share of time without work, from 0 to 1, of a run that had settled, in the
+	// shape at. It is kept until there is a newer measurement.
 	idle float64
 	at   speed.Shape
 }
 
 const (
-	// settled is how long a run must have trained before its GPUs tell of its speed:
-	// loading leaves them idle.
+	// settled is how long a run must have trained before its utilisation counts: GPUs are
+	// idle while data is loaded.
 	settled = 10 * time.Minute
-	// lazy is the share of idleness from which on it is taken as evidence.
+	// lazy is the idle share from which on it lowers the expected speed at larger sizes.
 	lazy = 0.5
-	// grain is to what the share is rounded: a decision must not hang on a hundredth.
+	// grain is the step to which the idle share is rounded, so that a decision does not
+	// change with every hundredth.
 	grain = 0.1
 )
 
-// notice takes in how busy the job's GPUs are.
+// notice updates the measured utilisation of the job's GPUs.
 func (js *Job) notice(devices []checkpoint.Devices, now time.Time) {
 	g := &js.Learnt.Gauged
 	g.mig = checkpoint.Sliced(devices)
@@ -167,8 +169,8 @@ func (js *Job) notice(devices []checkpoint.Devices, now time.Time) {
 	}
 }
 
-// Doubted is the job's curve as far as its GPUs' idleness bears on it; fresh when that is to
-// be kept, since it is another than was kept.
+// Doubted returns the job's curve, lowered at larger sizes if its GPUs were idle. fresh: the
+// curve is new, and the caller stores it in Lazy.
 func (l *learnt) Doubted(c *speed.Curve) (_ lazyCurve, fresh bool) {
 	g, kept := &l.Gauged, l.Lazy
 	switch {

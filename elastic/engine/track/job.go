@@ -12,11 +12,11 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// Job is what the engine knows about one job between cycles, by concern.
+// Job is the engine's state of one job between cycles, by concern.
 type Job struct {
 	Rec        journal.JobRecord
-	Dirty      bool // rec differs from the journal
-	PendingTag bool // the comment still lacks the directive, or the incarnation, of rec
+	Dirty      bool // Rec differs from the journal
+	PendingTag bool // the job's comment does not have the directive, or the incarnation, of Rec yet
 	Shown      shown
 	Mail       mail
 	Placing    placing
@@ -27,57 +27,58 @@ type Job struct {
 	Over       over
 }
 
-// shown is what Slurm showed of a job.
+// shown is what Slurm shows of a job.
 type shown struct {
 	Slurm     slurm.Job
 	Seen      bool        // Slurm showed it in this cycle
-	waited    bool        // held, in the look before
-	Disown    bool        // its user took the tag away
+	waited    bool        // it was held in the observation before
+	Disown    bool        // its user removed the tag
 	outside   bool        // its last run was ended, and the job requeued, by its user or by Slurm
-	comment   string      // the last one that could be read,
-	commented elastic.Tag // and what it says
-	rewrote   bool        // its comment carried another token, and that was said
-	placed    time.Time   // the start of the run whose place is on record; zero = not asked in this life
-	placeless time.Time   // when it was first seen to run at an unknown place; zero = it is known
+	comment   string      // the last comment that could be parsed,
+	commented elastic.Tag // and its content
+	rewrote   bool        // its comment had another token, and that was logged
+	placed    time.Time   // start of the run whose placement is recorded; zero = not asked since the daemon started
+	placeless time.Time   // when it was first seen running at an unknown placement; zero = known
 }
 
-// mail is what a job's runner and program said, and whether its folder answers.
+// mail is what a job's runner and program reported, and whether its folder answers.
 type mail struct {
 	runner    runnerWord
-	begun     time.Time // first line of the run that was last told of
+	begun     time.Time // FirstLine of the run that was logged last
 	Exited    exited
-	Heard     time.Time // when its progress was last read; zero = not in this life
-	silent    time.Time // since when its folder has not answered; zero = it does
-	unread    time.Time // the same, once that is for so long that it was told
-	quiet     quiet     // when its runner last gave a sign of life
-	freed     time.Time // the runner's sign of life upon which a request was withdrawn last
+	Heard     time.Time // when its progress was last read; zero = not since the daemon started
+	silent    time.Time // since when its folder has not answered; zero = it answers
+	unread    time.Time // the same, once it lasted unreadAfter and was logged
+	quiet     quiet     // the runner's last heartbeat
+	freed     time.Time // the heartbeat after which a stale request was last withdrawn
 	shortened shortened
-	Kept      *checkpoint.Answer // the last verified checkpoint that was asked for; nil = none in this life
-	answer    string             // the last answer with a checkpoint, or the checkpoint it resumed from
-	dumb      bool               // what its script and model had answered was taken back for it
+	Kept      *checkpoint.Answer // the last verified checkpoint that was requested; nil = none since the daemon started
+	answer    string             // the last checkpoint that it answered with or resumed from
+	retracted bool               // the answers of its script and model were deleted because of it
 }
 
-// placing is what came of starting a job and of moving it, and what keeps it from the next try.
+// placing is the result of starting and moving a job, and what delays the next attempt.
 type placing struct {
-	blocked   elastic.Blocked // what keeps it from starting, held, whatever GPUs are free
-	Refused   elastic.Refused // what Slurm would not take of it lately
-	asked     eligible.Asked  // of Slurm, when it was refused
-	holders   []slurm.JobID   // jobs that had what Slurm would not start it for
-	Fell      int             // moves in a row that came to nothing, and did not bring it to run
-	Hold      bool            // the last hold through Slurm was sluice's own
-	unheard   time.Time       // until then a stop or a hold that Slurm did not answer may be carried out
-	rest      time.Time       // not started again before; see mourn
-	PassAsked time.Time       // when Slurm was last asked for another scheduling pass for it
-	saving    time.Time       // when it was last asked to save before its time limit
-	took      time.Duration   // what its last such save took; 0 = unknown
+	blocked        elastic.Blocked // why it cannot start although it is held and GPUs are free
+	Refused        elastic.Refused // what Slurm refused lately
+	asked          eligible.Asked  // what the user asked of Slurm when it was refused
+	holders        []slurm.JobID   // jobs that had the license or limit that it lacked
+	Fell           int             // failed moves in a row after which it did not run
+	Hold           bool            // the last hold through Slurm was sluice's own
+	uncertainUntil time.Time       // until then Slurm may carry out a stop or a hold that timed out
+	rest           time.Time       // not started again before; see delayUnexplained
+	PassAsked      time.Time       // when Slurm was last asked for another scheduling pass for it
+	saving         time.Time       // when it was last asked to save before its time limit
+	took           time.Duration   // how long its last such save took; 0 = unknown
 }
 
-// rescue is how often sluice itself brought a job back.
+// rescue counts how often sluice requeued a job after a failure.
 type rescue struct {
-	revived int    // the last run that was brought back, counted from 1
-	cleared int    // the last run that Slurm was made to forget, likewise
+	revived int    // the last failed run after which it was requeued, counted from 1
+	cleared int    // the last run whose stale allocation was cleared, counted from 1
 	struck  struck // how often its runner was killed
-	// stranded is how often it was requeued for it, when last, and in which run, counted from 1.
+	// stranded: how often it was requeued because a node lost its processes, when last, and
+	// after which run, counted from 1.
 	stranded struct {
 		times int
 		last  time.Time
@@ -85,40 +86,40 @@ type rescue struct {
 	}
 }
 
-// runs are a job's runs, and what they had of the cluster.
+// runs are a job's runs and the GPU-seconds they used.
 type runs struct {
-	Seg     *journal.Segment  // of the present run, or the last; nil before the first
-	past    []journal.Segment // earlier ones not yet in the journal
-	segNew  bool              // seg differs from the journal
-	had     float64           // GPU-seconds of the runs before seg
+	Seg     *journal.Segment  // the present run, or the last; nil before the first
+	past    []journal.Segment // earlier runs not yet in the journal
+	segNew  bool              // Seg differs from the journal
+	had     float64           // GPU-seconds of the runs before Seg
 	counted bool              // had is known
 	course  course
 }
 
-// learnt is what a job's runs taught of its speed.
+// learnt is what is known of a job's speed from its runs.
 type learnt struct {
-	Gauged    gauged
-	ailing    bool // a GPU it has is unfit by its own word, and keeps its node out
-	Lazy      lazyCurve
-	witness   witness        // what its present run says of its speed against the clock
-	fresh     []speed.Sample // not yet in the store
-	paces     []speed.Sample // likewise, seconds a step
-	stored    int            // Speeds.stores when they were stored last
-	unlearned bool           // it has ended, and what was learnt from it is in the store alone
+	Gauged     gauged
+	onUnfitGPU bool // it reports a GPU of its own as unfit, and the node is excluded
+	Lazy       lazyCurve
+	witness    witness        // checks the present run's reported speed against the clock
+	fresh      []speed.Sample // speeds not yet in the store
+	paces      []speed.Sample // step times not yet in the store
+	stored     int            // value of Speeds.stores when they were stored last
+	unlearned  bool           // it has ended, and its samples are no longer in memory
 }
 
-// tells is what people are told of a job.
+// tells is what users are shown about a job.
 type tells struct {
 	Problem map[string]string // by source
-	Said    elastic.JobReason // what the last decision says of it
+	Said    elastic.JobReason // the reason from the last decision
 	Last    reason.Reason     // how the last move closed
-	parked  reason.Reason     // why it was stopped to wait again; nil once it runs, or in a later life
+	parked  reason.Reason     // why it was parked; nil once it runs, or after a restart of the daemon
 }
 
-// over is what is known of the end of a job that has ended.
+// over is what is known about the end of a job.
 type over struct {
 	Words   *checkpoint.LastWords // nil when it ended well
-	exit    *checkpoint.Exit      // as its runner saw it; nil when that is not known
-	noticed time.Time             // when it was noticed that it had ended; zero = not in this life
-	looked  time.Time             // when accounting was asked last how it ended; likewise
+	exit    *checkpoint.Exit      // as its runner reported it; nil = unknown
+	noticed time.Time             // when the end was noticed; zero = not since the daemon started
+	looked  time.Time             // when accounting was last asked about it; zero = not since the daemon started
 }

@@ -5,8 +5,8 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/engine/observe"
 )
 
-// HeardLast takes in why a job that has ended did not end well. A job's folder that is
-// gone, or no longer readable, says nothing.
+// HeardLast stores the runner's last status of an ended job: its exit and why it failed. It
+// changes nothing if the folder is gone or cannot be read.
 func (js *Job) HeardLast(w observe.Word) {
 	if w.Err != nil || !w.OK || w.Runner.State != checkpoint.Exited || w.Runner.Restarts < js.Rec.Restarts {
 		return

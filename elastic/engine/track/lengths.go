@@ -9,10 +9,10 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// histories are what users' ended jobs took of what they had declared.
+// histories has, by user, how much of their declared work ended jobs took.
 type histories map[uint32]length.History
 
-// Note adds an ended job to what is known of its user.
+// Note adds an ended job to its user's history.
 func (h histories) Note(r journal.JobRecord) {
 	ended := length.Ended{Script: r.Tag.Spec.Script, At: r.Ended, Declared: r.Ending.Declared, Had: r.Ending.Had}
 	if with := h[r.UID].With(ended); len(with) > 0 {
@@ -20,9 +20,9 @@ func (h histories) Note(r journal.JobRecord) {
 	}
 }
 
-// tookInAll puts down what an ended job took of what it had declared. One that was stopped
-// before its declared end says nothing.
-func (js *Job) tookInAll(now time.Time) {
+// noteLength records how many GPU-seconds an ended job used, and how many at its declared total.
+// A job that was stopped before its total is not counted.
+func (js *Job) noteLength(now time.Time) {
 	had, spec := js.Runs.attained(now), js.Rec.Tag.Spec
 	switch {
 	case spec.Total <= 0 || had <= 0 || !js.Runs.counted:
@@ -33,7 +33,7 @@ func (js *Job) tookInAll(now time.Time) {
 	}
 }
 
-// stretchOf is how many times its declared work the job is expected to take.
+// stretchOf returns the expected ratio of the job's actual work to its declared work.
 func (h histories) stretchOf(r journal.JobRecord, now time.Time) (out elastic.Stretch) {
 	if r.Tag.Spec.Total > 0 {
 		out.Factor, out.Jobs = h[r.UID].Factor(r.Tag.Spec.Script, now)

@@ -9,13 +9,13 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// SawJobs takes in a look at the jobs. It reports whether the nodes of the look before serve for
-// it: in peace, when no job changed and none is between two sizes, every second look does without.
-// Each of Slurm's queries also loads all partitions, so this spares a quarter of what an idle
-// daemon costs slurmctld. No move is ever opened on an old view.
+// SawJobs stores the jobs, and reports whether the nodes of the last observation can be reused:
+// if no job changed and no move is open, every second cycle does not query the nodes. Each
+// query also makes slurmctld load all partitions, so that this saves a quarter of an idle
+// daemon's load. A move is never opened on reused nodes (see engine.freshly).
 func (st *State) SawJobs(jobs []slurm.Job) (serves bool) {
 	same := slices.EqualFunc(jobs, st.Seen.Jobs, alike)
-	st.Seen.Jobs, st.Seen.around = jobs, nil
+	st.Seen.Jobs, st.Seen.neighbours = jobs, nil
 	if same && len(st.Open) == 0 && len(st.Seen.Nodes) > 0 && !st.Seen.Old {
 		st.Seen.Old = true
 		return true
@@ -23,12 +23,12 @@ func (st *State) SawJobs(jobs []slurm.Job) (serves bool) {
 	return false
 }
 
-// SawNodes takes in a look at the nodes.
+// SawNodes stores the nodes.
 func (cl *Cluster) SawNodes(fresh []slurm.Node) {
-	cl.Seen.Nodes, cl.Seen.Old, cl.Seen.around = fresh, false, nil
+	cl.Seen.Nodes, cl.Seen.Old, cl.Seen.neighbours = fresh, false, nil
 }
 
-// alike reports whether a job stands as it stood, but for the passing of time.
+// alike reports whether two observations of a job are the same apart from elapsed time.
 func alike(a, b slurm.Job) bool {
 	return a.ID == b.ID && a.State == b.State && a.Completing == b.Completing && a.Held == b.Held &&
 		a.Reason == b.Reason && a.GPUs == b.GPUs && a.Restarts == b.Restarts && a.Comment == b.Comment &&
@@ -36,8 +36,7 @@ func alike(a, b slurm.Job) bool {
 		a.Constraint == b.Constraint && slices.Equal(a.ExcNodes, b.ExcNodes)
 }
 
-// Claims are the folders that belong to the tokens of jobs that are not known yet. Whose they are is
-// to be read BEFORE Match.
+// Claims returns the folders of jobs that are not known yet. Their owners MUST be read BEFORE Match.
 func (st *State) Claims(jobs []slurm.Job) (out []observe.Box) {
 	for _, sj := range jobs {
 		if !st.Mine(sj) || sj.Array || sj.Het || !elastic.Tagged(sj.Comment) || sj.State.Ended() {
@@ -52,12 +51,12 @@ func (st *State) Claims(jobs []slurm.Job) (out []observe.Box) {
 	return out
 }
 
-// Match joins Slurm's jobs to what is remembered and adopts new ones.
+// Match matches Slurm's jobs to their records and adopts new ones.
 func (st *State) Match(jobs []slurm.Job, owners map[observe.Box]error, now time.Time) {
 	for _, js := range st.Jobs {
 		js.Shown.Seen = false
 	}
-	st.strange.before, st.strange.now = st.strange.now, map[slurm.JobID]string{}
+	st.unmanaged.before, st.unmanaged.now = st.unmanaged.now, map[slurm.JobID]string{}
 	for _, sj := range jobs {
 		if !st.Mine(sj) || sj.Array || sj.Het {
 			continue

@@ -8,23 +8,23 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// settling is how long after a failure nothing is started where it happened. Slurm
-// still owes a lost node the word to end what ran there; a node that returns at once
-// hears it when the job runs there again, which Slurm then calls FAILED. Slurm's own
-// answer is to let a requeued job wait for two minutes.
+// settling is for how long after a failure nothing is started on the node. Slurm still has to
+// send a lost node the kill request for the previous run. A node that returns at once may
+// receive it while the requeued job runs there, and Slurm then marks that run FAILED. Slurm
+// itself delays a requeued job by two minutes for this reason.
 const settling = 15 * time.Second
 
-// owed is how long Slurm may still send such a word. What it could not deliver it sends
-// again after a minute (RPC_RETRY_INTERVAL), to whatever has the job's number then.
+// owed is for how long Slurm may still send such a kill request. It repeats an undelivered one
+// after a minute (RPC_RETRY_INTERVAL), and it reaches whichever run has the job's number then.
 const owed = 150 * time.Second
 
-// lostNodes are nodes by when they were last seen lost.
+// lostNodes has, by node name, when a node was last seen lost.
 type lostNodes map[string]time.Time
 
-// lost are the states in which Slurm gives up what ran on a node.
+// lost are the node states in which Slurm ends the jobs on a node.
 var lost = []string{"DOWN", "NOT_RESPONDING"}
 
-// Note remembers when nodes were last seen lost.
+// Note records the nodes that are lost now, and removes those last lost before owed.
 func (l lostNodes) Note(seen []slurm.Node, now time.Time) {
 	for _, n := range seen {
 		for _, state := range lost {
@@ -38,10 +38,10 @@ func (l lostNodes) Note(seen []slurm.Node, now time.Time) {
 	}
 }
 
-// mourn notes a run that ended without a word of its runner and not by sluice's
-// doing: most likely its node was lost, perhaps for less time than lies between two
-// looks. The job rests before it is started again.
-func (open Moves) mourn(js *Job, now time.Time) {
+// delayUnexplained delays the next start of a job whose run ended without an exit status from its runner
+// and not because of sluice. Most likely its node was lost, perhaps for less time than lies
+// between two cycles.
+func (open Moves) delayUnexplained(js *Job, now time.Time) {
 	if js.Runs.Seg == nil || !js.Runs.Seg.Ended.IsZero() || open.stopped(js.Rec.ID) {
 		return
 	}
@@ -51,7 +51,7 @@ func (open Moves) mourn(js *Job, now time.Time) {
 	}
 }
 
-// stopped reports whether sluice itself asked Slurm to requeue the job.
+// stopped reports whether an open move of sluice's has requeued the job.
 func (open Moves) stopped(id elastic.JobID) bool {
 	for _, in := range open {
 		if in.Job == id && !in.RequeuedAt.IsZero() {

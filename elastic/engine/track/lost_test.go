@@ -10,7 +10,8 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// TestLostNodes: a node counts from when it was last seen lost until Slurm owes it no word any more.
+// TestLostNodes: a node is kept from when it was last seen lost until Slurm sends it no kill request any
+// more.
 func TestLostNodes(t *testing.T) {
 	for _, c := range []struct {
 		states []string
@@ -36,9 +37,9 @@ func TestLostNodes(t *testing.T) {
 	}
 }
 
-// TestMourn: a run that ended without a word, and that sluice did not stop, has its job rest before
-// it is started where it was lost.
-func TestMourn(t *testing.T) {
+// TestDelayUnexplained: if a run ended without an exit status and sluice did not stop it, the next start
+// of its job is delayed.
+func TestDelayUnexplained(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(*Job) Moves
@@ -56,14 +57,14 @@ func TestMourn(t *testing.T) {
 	} {
 		js := killedJob()
 		js.Runs.Seg = &journal.Segment{Restarts: 1, Started: noon.Add(-time.Minute)}
-		c.change(js).mourn(js, noon)
+		c.change(js).delayUnexplained(js, noon)
 		if rests := js.Placing.rest.Equal(noon.Add(settling)); rests != c.rests {
 			t.Errorf("%s: rests until %v", c.name, js.Placing.rest)
 		}
 	}
 }
 
-// TestReviving: a failed or cancelled job has not ended while an open move brings it back.
+// TestReviving: a failed or cancelled job has not ended while an open move requeues it.
 func TestReviving(t *testing.T) {
 	for _, c := range []struct {
 		name  string

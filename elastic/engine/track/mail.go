@@ -8,13 +8,13 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// runnerWord is what the runner of the present run said last.
+// runnerWord is the last status of the job's runner.
 type runnerWord struct {
 	word checkpoint.Runner
 	ok   bool // it is about the present run
 }
 
-// Writing are the jobs whose folders are read: they run, or ended since the last look.
+// Writing returns the jobs whose folders are read: they run, or ended since the last cycle.
 func (ro *Roster) Writing() (out []*Job) {
 	for _, js := range ro.Ordered() {
 		if js.Shown.Seen && !js.Shown.Disown && js.Rec.Ended.IsZero() && !js.idle() {
@@ -24,7 +24,7 @@ func (ro *Roster) Writing() (out []*Job) {
 	return out
 }
 
-// BoxesOf are the folders of jobs.
+// BoxesOf returns the jobs' folders.
 func BoxesOf(jobs []*Job) []observe.Box {
 	out := make([]observe.Box, len(jobs))
 	for i, js := range jobs {
@@ -33,10 +33,10 @@ func BoxesOf(jobs []*Job) []observe.Box {
 	return out
 }
 
-// Box is the job's folder.
+// Box returns the job's folder.
 func (js *Job) Box() observe.Box { return observe.Box{Token: js.Rec.Token, UID: js.Rec.UID} }
 
-// HeardRunners takes in what the runners of jobs said, in the same order.
+// HeardRunners applies the runners' status. words has one for each of jobs, in that order.
 func (st *State) HeardRunners(jobs []*Job, words []observe.Word, now time.Time) {
 	for i, js := range jobs {
 		js.heardRunner(words[i], now)
@@ -68,15 +68,14 @@ func (js *Job) heardRunner(w observe.Word, now time.Time) {
 	js.retrace()
 }
 
-// current reports whether the runner's word is about the present run. A
-// controller that lost its last minutes shows fewer restarts than there were,
-// and the runner, who was there, is right; a word from before the run's start is
-// of an earlier one.
+// current reports whether a runner's status is about the present run. A slurmctld that lost its
+// last minutes shows fewer restarts than there were; then the runner's count is right. A status
+// written before the run's start belongs to an earlier run.
 func current(word checkpoint.Runner, sj slurm.Job) bool {
 	return word.Restarts >= sj.Restarts && !word.Beat.Before(sj.Start)
 }
 
-// Restarts is the number of the present run, from who knows best.
+// Restarts returns the present run's restart count: the runner's if known, else Slurm's.
 func (js *Job) Restarts() int {
 	if js.Mail.runner.ok {
 		return js.Mail.runner.word.Restarts

@@ -12,7 +12,7 @@ import (
 // splits of runs over several nodes.
 const MaxLookups = 16
 
-// Missing are the live jobs that the bulk answer lacks.
+// Missing returns the live jobs that the query for all jobs did not return.
 func (ro *Roster) Missing() (out []*Job) {
 	for _, js := range ro.Ordered() {
 		if !js.Shown.Seen && js.Rec.Ended.IsZero() {
@@ -22,8 +22,8 @@ func (ro *Roster) Missing() (out []*Job) {
 	return out
 }
 
-// Spread picks MaxLookups of the jobs: those that are between two sizes first, for there a
-// wrong answer costs most, then at equal distances.
+// Spread picks MaxLookups of the jobs: at most half are jobs with an open move, for which a wrong
+// answer costs most, and the rest are picked at equal distances.
 func (open Moves) Spread(missing []*Job) []*Job {
 	var picked []*Job
 	for _, js := range missing {
@@ -39,10 +39,10 @@ func (open Moves) Spread(missing []*Job) []*Job {
 	return picked
 }
 
-// ShownLate takes up a job that the bulk answer lacked and a query for it shows.
+// ShownLate updates a job that the query for all jobs lacked and a query by number returned.
 func (st *State) ShownLate(js *Job, sj slurm.Job, now time.Time) {
 	if !elastic.Tagged(sj.Comment) {
-		// Its user took the tag away while it was not shown: let go of what sluice holds.
+		// Its user removed the tag meanwhile: sluice releases its hold.
 		st.disowned(sj, now)
 		return
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// TestMissing: of the jobs that an answer lacks those that live are asked about.
+// TestMissing: live jobs that an answer lacks are queried.
 func TestMissing(t *testing.T) {
 	st := New(Rules{}, nil, nil)
 	for id, change := range map[elastic.JobID]func(*Job){
@@ -32,8 +32,8 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// TestSpread: of many missing jobs as many are asked about as one cycle may, those between two
-// sizes among them, the others from the whole range; none of them is out of range.
+// TestSpread: of many missing jobs MaxLookups are queried, jobs with an open move first, the others from
+// the whole range.
 func TestSpread(t *testing.T) {
 	for _, n := range []int{MaxLookups + 1, 100, 1000} {
 		missing := make([]*Job, n)
@@ -66,8 +66,8 @@ func TestSpread(t *testing.T) {
 	}
 }
 
-// TestShownLate: a job that one answer lacked and a query shows goes on, with the incarnation that
-// its comment has; one whose tag is gone is let go of.
+// TestShownLate: a job that one answer lacked and a query returns is updated, with the incarnation of its
+// comment. A job whose tag was removed is not managed any more.
 func TestShownLate(t *testing.T) {
 	const own = "sluice/1 id=0123456789abcdef0123456789abcdef inc=4 min=1"
 	for _, c := range []struct {

@@ -9,8 +9,8 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/reason"
 )
 
-// NoteObstacle notes that Slurm would not start a job that was released, whatever its size
-// and nodes, and which jobs may have what it lacks.
+// NoteObstacle records that Slurm did not start a released job for a reason that does not depend
+// on its size or nodes, and which jobs may hold what it lacks. said is Slurm's reason.
 func (st *State) NoteObstacle(in elastic.Intent, said string, now time.Time) {
 	js := st.ByID[in.Job]
 	if js == nil {

@@ -9,13 +9,13 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// Placeless are the jobs that run at an unknown place, and whose split is to be asked for: at most
-// MaxLookups. One node needs no question; a run over several is asked about once.
+// Placeless returns at most MaxLookups jobs that run at an unknown placement. The split of a run
+// on one node is known without a query; one on several nodes is queried once.
 func (ro *Roster) Placeless(now time.Time) (out []*Job) {
 	for _, js := range ro.Ordered() {
 		sj := js.Shown.Slurm
-		// While a requeued job is cleaned up, Slurm counts the next run already and
-		// still shows the nodes of the last.
+		// While a requeued job completes, Slurm already counts the next restart but still
+		// shows the nodes of the last run.
 		if !js.Shown.Seen || sj.State == slurm.Pending || !sj.OnNodes() || js.placeKnown() {
 			js.Shown.placeless = time.Time{}
 			continue
@@ -35,8 +35,8 @@ func (ro *Roster) Placeless(now time.Time) (out []*Job) {
 	return out
 }
 
-// HeardSplits takes in the splits that were asked for. A job that Slurm did not tell of is asked
-// about again next cycle; until then the last known place stands.
+// HeardSplits stores the splits that were queried. A job without an answer is queried again in the
+// next cycle and keeps its last known placement until then.
 func HeardSplits(jobs []*Job, details map[slurm.JobID]slurm.Detail) {
 	for _, js := range jobs {
 		var place nodes.Placement
@@ -49,20 +49,21 @@ func HeardSplits(jobs []*Job, details map[slurm.JobID]slurm.Detail) {
 	}
 }
 
-// runsOn notes where the present run is.
+// runsOn records the placement of the present run.
 func (js *Job) runsOn(place nodes.Placement) {
 	js.Rec.Place = place
 	js.Rec.Restarts, js.Shown.placed, js.Dirty = js.Shown.Slurm.Restarts, js.Shown.Slurm.Start, true
 }
 
-// placeKnown reports whether the place on record is that of the run that Slurm shows. A
-// slurmctld that forgot its last minutes counts restarts a second time, so that each life
-// of the daemon's asks once where each run is, too.
+// placeKnown reports whether the recorded placement is that of the run that Slurm shows. A
+// slurmctld that lost its last minutes may give two runs the same restart count, so the
+// start time is compared too; it is not stored, so that each run is queried once more after
+// a restart of the daemon.
 func (js *Job) placeKnown() bool {
 	return js.Rec.Restarts == js.Shown.Slurm.Restarts && js.Shown.placed.Equal(js.Shown.Slurm.Start) && fits(js.Rec.Place, js.Shown.Slurm)
 }
 
-// fits reports whether the placement may be that of the job as Slurm shows it.
+// fits reports whether the placement agrees with the nodes and GPUs that Slurm shows.
 func fits(place nodes.Placement, sj slurm.Job) bool {
 	for _, n := range place.Nodes() {
 		if !slices.Contains(sj.Nodes, n) {
@@ -72,13 +73,14 @@ func fits(place nodes.Placement, sj slurm.Job) bool {
 	return place.GPUs() == sj.GPUs
 }
 
-// unplaced reports whether the job runs and its split could not be read yet.
+// unplaced reports whether the job runs and its split is not known yet.
 func (js *Job) unplaced() bool {
 	return js.Shown.Seen && js.Shown.Slurm.State == slurm.Running && !js.Shown.Slurm.Completing && !js.placeKnown()
 }
 
-// Unread reports whether the released job runs and where is not known yet. It is asked
-// again next cycle; how the move ended is not known before.
+// Unread reports whether the job of a released move runs and its placement is not known yet. It is
+// queried again in the next cycle; the move cannot be judged before. After Limits.Confirm it is
+// judged by the last known placement.
 func (st *State) Unread(in elastic.Intent, now time.Time) bool {
 	js := st.ByID[in.Job]
 	return js != nil && in.Step == elastic.Released && js.unplaced() && now.Sub(js.Shown.placeless) < st.Rules.Limits.Confirm

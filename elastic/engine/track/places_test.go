@@ -10,8 +10,8 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// TestPlaceIsOfTheRunThatSlurmShows: the place on record is that of the present run only
-// where restart count, start, nodes and GPUs all agree.
+// TestPlaceIsOfTheRunThatSlurmShows: the recorded placement is that of the present run only if restart
+// count, start, nodes and GPUs all agree.
 func TestPlaceIsOfTheRunThatSlurmShows(t *testing.T) {
 	start := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	for _, c := range []struct {
@@ -35,9 +35,9 @@ func TestPlaceIsOfTheRunThatSlurmShows(t *testing.T) {
 	}
 }
 
-// TestPlaceIsAskedAgainAfterAnOutage: how long the place of a run may stay unread counts from
-// the end of an outage, since slurmctld could not be asked meanwhile. A move of the job does not
-// end before that.
+// TestPlaceIsAskedAgainAfterAnOutage: the time for which a placement may stay unknown starts again after
+// an outage, since slurmctld could not be queried meanwhile. A move of the job does not end
+// before that.
 func TestPlaceIsAskedAgainAfterAnOutage(t *testing.T) {
 	e, _, now := crowded()
 	e.Rules.Limits.Confirm = time.Minute

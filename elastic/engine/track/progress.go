@@ -11,28 +11,28 @@ import (
 )
 
 const (
-	// samplesPerRead is how many speeds are taken from what was read of one file: more lines
-	// tell no more about the same run.
+	// samplesPerRead bounds the speeds taken from one read of a file: more lines of the same
+	// run add no information.
 	samplesPerRead = 8
-	// keysPerUser is for how many models, or jobs without one, speeds are stored; each is a
-	// transaction. What is left is stored in a later cycle.
+	// keysPerUser bounds, per user and cycle, the models (or jobs without one) whose speeds are
+	// stored, since each is a transaction. The rest is stored in later cycles.
 	keysPerUser = 16
-	// unstoredMost is how many samples of a job wait for that; older ones are dropped.
+	// unstoredMost bounds the samples of a job that wait for that; older ones are dropped.
 	unstoredMost = 64
 )
 
-// A file that was made shorter is read from its start, as one that was replaced; the next time
-// no sooner than after a pause, which doubles.
+// A file that became shorter is read again from its start, and after that not before a pause. The
+// pause doubles from shortPause to shortMost.
 const shortPause, shortMost = time.Minute, time.Hour
 
-// shortened is how often a job's file of progress was made shorter.
+// shortened is how often a job's progress file became shorter.
 type shortened struct {
 	times int
 	next  time.Time // it is not read before
 }
 
-// Readings are what is read of jobs' files of progress: those first that were not heard for
-// longest, and the jobs in that order.
+// Readings returns the reads of progress files that are due, and their jobs, in the same order: the
+// file read longest ago comes first.
 func Readings(all []*Job, now time.Time) (jobs []*Job, out []observe.Reading) {
 	all = slices.Clone(all)
 	slices.SortStableFunc(all, func(a, b *Job) int { return a.Mail.Heard.Compare(b.Mail.Heard) })
@@ -45,8 +45,8 @@ func Readings(all []*Job, now time.Time) (jobs []*Job, out []observe.Reading) {
 	return jobs, out
 }
 
-// HeardLines takes in what was read of jobs' files of progress, in the same order. It returns
-// those jobs of which there was something new.
+// HeardLines applies what was read of the jobs' progress files. read has one entry for each of
+// jobs, in that order. It returns the jobs with new lines.
 func (st *State) HeardLines(jobs []*Job, read []observe.Lines, now time.Time) (changed []*Job) {
 	for i, js := range jobs {
 		before := js.Rec.Offset
@@ -60,7 +60,7 @@ func (st *State) HeardLines(jobs []*Job, read []observe.Lines, now time.Time) (c
 	return changed
 }
 
-// heardLinesOf takes in one read of a job's lines.
+// heardLinesOf applies one read of a job's progress file.
 func (st *State) heardLinesOf(js *Job, r observe.Lines, now time.Time) {
 	if !js.Mail.AnswersBy(r.Err) {
 		return
@@ -89,8 +89,8 @@ func (st *State) heardLinesOf(js *Job, r observe.Lines, now time.Time) {
 	js.Mail.Heard = now
 }
 
-// thinned picks the lines whose speeds are kept: of each event at most samplesPerRead, evenly,
-// and the last.
+// thinned selects the lines whose speeds are kept: at most samplesPerRead of each event, evenly
+// spaced, the last one included.
 func thinned(lines []checkpoint.Progress) []bool {
 	left := map[string]int{}
 	for _, line := range lines {

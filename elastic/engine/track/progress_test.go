@@ -16,7 +16,7 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// files is a mailbox of jobs that write so many lines between two cycles, and how much of it
+// files is a mailbox of jobs that write the given number of lines between two cycles. It counts what
 // was read.
 type files struct {
 	observe.Mailbox
@@ -40,7 +40,7 @@ func (f *files) Progress(token string, _ uint32, offset int64) (lines []checkpoi
 	return lines, next, bad, nil
 }
 
-// stored counts what reaches the store, by key.
+// stored counts the samples that are stored, by key.
 type stored struct {
 	*journal.Memory
 	samples map[string]int
@@ -53,8 +53,8 @@ func (s *stored) AddSamples(ctx context.Context, key string, samples []speed.Sam
 	return s.Memory.AddSamples(ctx, key, samples)
 }
 
-// flooded is a state with jobs of users. They are suspended: nothing that they claim is held
-// against the clock.
+// flooded is a state with jobs of users. They are suspended, so that their reported speed is not
+// checked against the clock.
 func flooded(jobs map[string]uint32, writes func(token string) int) (*State, *files, *stored) {
 	f := &files{writes: map[string]int{}, size: map[string]int64{}, shrink: map[string]bool{}, read: map[string]int{}, asked: map[string]int{}}
 	s := &stored{Memory: new(journal.Memory), samples: map[string]int{}}
@@ -74,7 +74,7 @@ func flooded(jobs map[string]uint32, writes func(token string) int) (*State, *fi
 	return e, f, s
 }
 
-// cycle lets the jobs write, and reads and stores what there is.
+// cycle lets the jobs write, and reads and stores the lines.
 func (f *files) cycle(t *testing.T, st *State, s *stored, now time.Time) {
 	t.Helper()
 	for token, n := range f.writes {
@@ -91,9 +91,9 @@ func (f *files) cycle(t *testing.T, st *State, s *stored, now time.Time) {
 	}
 }
 
-// TestAFloodOfLinesIsBounded: twenty jobs of a user write 2,000 lines each between two cycles.
-// No cycle reads more than two budgets of them or stores more than a few samples of each; every
-// file gets its turn; and another user's job is read whole in every cycle.
+// TestAFloodOfLinesIsBounded: 20 jobs of a user write 2,000 lines each between two cycles. No cycle
+// reads more than two budgets or stores more than a few samples of each job; every file gets its
+// turn; and all lines of another user's job are read in every cycle.
 func TestAFloodOfLinesIsBounded(t *testing.T) {
 	jobs := map[string]uint32{"honest": 2}
 	for n := range 20 {
@@ -131,8 +131,8 @@ func TestAFloodOfLinesIsBounded(t *testing.T) {
 	}
 }
 
-// TestManyJobsOfAUserAreStoredInTurn: a user has more jobs without a model than are stored in a
-// cycle; each is stored before long, and nothing is lost.
+// TestManyJobsOfAUserAreStoredInTurn: if a user has more jobs without a model than are stored in a cycle,
+// each is stored after a few cycles, and nothing is lost.
 func TestManyJobsOfAUserAreStoredInTurn(t *testing.T) {
 	jobs := map[string]uint32{}
 	for n := range 100 {
@@ -154,8 +154,8 @@ func TestManyJobsOfAUserAreStoredInTurn(t *testing.T) {
 	}
 }
 
-// TestAShortenedFileIsReadEverLessOften: a file that is made shorter before every cycle is read
-// from its start, and then ever less often; others are not.
+// TestAShortenedFileIsReadEverLessOften: a file that becomes shorter before every cycle is read from its
+// start, at growing intervals; other files are not affected.
 func TestAShortenedFileIsReadEverLessOften(t *testing.T) {
 	e, f, s := flooded(map[string]uint32{"short": 1, "honest": 1}, func(string) int { return 1 })
 	f.shrink["short"] = true

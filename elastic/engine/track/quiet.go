@@ -6,25 +6,25 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// quietAfter is after how long without a sign of life a runner counts as quiet. It gives one
-// every ten seconds; disks and machines may be slow. Slurm may take half an hour to
-// notice that a job is gone whose node returned at once: it asks a node for what runs there at
-// every twentieth ping (ping_nodes.c), and pings every SlurmdTimeout/3.
+// quietAfter is the time without a heartbeat after which a runner counts as quiet. A runner writes
+// one every 10 s, but disks and machines may be slow. Slurm may take half an hour to notice
+// that a job's processes are gone if its node rebooted quickly: it asks a node for its jobs at
+// every 20th ping (ping_nodes.c), and pings every SlurmdTimeout/3.
 const quietAfter = 3 * time.Minute
 
-// retryAhead bounds how far ahead a job may say that it is started again.
+// retryAhead bounds how far ahead a runner may announce the next start of its script.
 const retryAhead = 30 * time.Minute
 
-// quiet is when the word of a run's runner last changed, by the daemon's clock: clocks of nodes
-// differ.
+// quiet is when the heartbeat of a run's runner last changed, by the daemon's clock, since the
+// clocks of nodes may differ.
 type quiet struct {
-	run   time.Time // its start, as Slurm has it
-	beat  time.Time // of the word; zero while there is none
-	since time.Time // when that was first seen; zero = there is nothing to be heard
+	run   time.Time // start of the run, from Slurm
+	beat  time.Time // last heartbeat, by the node's clock; zero = none yet
+	since time.Time // when the daemon first saw that heartbeat; zero = no heartbeat is expected
 }
 
-// noteBeat notes a sign of life. A job that Slurm does not run gives none; one that it runs
-// and whose runner has ended gives none any more.
+// noteBeat updates quiet from the runner's status. No heartbeat is expected of a job that Slurm
+// does not run.
 func (js *Job) noteBeat(now time.Time) {
 	next := quiet{run: js.Shown.Slurm.Start, since: now}
 	if js.Mail.runner.ok {
@@ -38,8 +38,8 @@ func (js *Job) noteBeat(now time.Time) {
 	}
 }
 
-// quietSince is since when nothing has been heard of the job; zero where that is not for long.
-// One whose folder does not answer cannot be heard.
+// quietSince returns since when there was no new heartbeat; zero = for less than quietAfter, or
+// the job's folder does not answer.
 func (m *mail) quietSince(now time.Time) time.Time {
 	if since := m.quiet.since; m.silent.IsZero() && !since.IsZero() && now.Sub(since) >= quietAfter {
 		return since
@@ -47,8 +47,8 @@ func (m *mail) quietSince(now time.Time) time.Time {
 	return time.Time{}
 }
 
-// retryAt is when the job's script is started again after it failed; zero where it is not
-// waited for.
+// retryAt returns when the runner will start the failed script again; zero = it announced none, or
+// one more than retryAhead from now.
 func (m *mail) retryAt(now time.Time) time.Time {
 	if at := m.runner.word.RetryAt; at.After(now) && at.Before(now.Add(retryAhead)) {
 		return at.In(now.Location())

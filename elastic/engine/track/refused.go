@@ -12,10 +12,11 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// What Slurm refused is forgotten with the daemon: after a restart each job is tried once
-// at once, which is harmless.
+// Refusals are kept in memory only: after a restart of the daemon each job is tried once more,
+// which is harmless.
 
-// NoteRefused notes that Slurm would not take what a move wrote, and why.
+// NoteRefused records that Slurm refused the target of a move, and why. blameless: the target's
+// nodes are not the cause, so other nodes need not be tried first.
 func (st *State) NoteRefused(in elastic.Intent, why reason.Reason, blameless bool, now time.Time) {
 	js := st.ByID[in.Job]
 	if js == nil {
@@ -37,15 +38,15 @@ func (st *State) NoteRefused(in elastic.Intent, why reason.Reason, blameless boo
 	st.Tell(now, in.Job, "problem", fmt.Sprintf("Slurm does not take %s (%s); the next try is not before %s", in.Target, say.Reason(why, now), again.Format(time.TimeOnly)))
 }
 
-// mostFallen is how many moves in a row may come to nothing before the next one waits as
-// after a refusal: others may be faster twice, but whatever keeps a job from starting three
-// times is not over at once.
+// mostFallen is the number of failed moves in a row from which on the next one is delayed as after
+// a refusal. Another job may take the GPUs first once or twice; after three failures the cause is
+// unlikely to be over at once.
 const mostFallen = 3
 
-// noteFallen notes that a move did not bring its job to run.
+// noteFallen counts a move after which its job does not run.
 func (st *State) noteFallen(js *Job, in elastic.Intent, why reason.Reason, now time.Time) {
 	if !js.Mail.silent.IsZero() {
-		return // its folder is what failed
+		return // the job's folder is the cause
 	}
 	if js.Placing.Fell++; js.Placing.Fell < mostFallen || PhaseOf(js.Shown.Slurm) == elastic.Running {
 		return
@@ -56,11 +57,12 @@ func (st *State) noteFallen(js *Job, in elastic.Intent, why reason.Reason, now t
 		js.Placing.Fell, js.Placing.Refused.StartAgain().Format(time.TimeOnly)))
 }
 
-// dependPeriod is the longest time between two looks while a job waits for others to end.
+// dependPeriod is the longest time between two cycles while a job waits for other jobs or for its
+// folder.
 const dependPeriod = 10 * time.Second
 
-// NextTry is when the first of the jobs that wait after a refusal, for their begin time or for
-// other jobs is due, or of those that run is to save before its end; at the latest the time given.
+// NextTry returns when the first job is due: it waits after a refusal or a failure, for its begin
+// time or for other jobs, or it runs and must save before its time limit. It is never after latest.
 func (st *State) NextTry(now, latest time.Time) time.Time {
 	for _, js := range st.Jobs {
 		if at := js.Placing.Refused.StartAgain(); at.After(now) && at.Before(latest) && js.Rec.Ended.IsZero() {
@@ -82,8 +84,8 @@ func (st *State) NextTry(now, latest time.Time) time.Time {
 	return latest
 }
 
-// Reconsider forgets refusals that stand no more: of a job that runs, that was released or
-// changed by its user, and of all once nodes or partitions are others than they were.
+// Reconsider drops refusals that no longer apply: of a job that runs, was released or was changed
+// by its user, and of all jobs when the configuration of nodes or partitions changed.
 func (st *State) Reconsider(seen observe.Look) {
 	var refused []*Job
 	for _, js := range st.Jobs {
@@ -104,11 +106,11 @@ func (st *State) Reconsider(seen observe.Look) {
 		}
 	}
 	if len(refused) == 0 {
-		st.ground = nil
+		st.refusedUnder = nil
 		return
 	}
-	was, is := st.ground, eligible.GroundOf(seen.Nodes, st.Site.Partitions)
-	if st.ground = is; was == nil || was.Equal(is) {
+	was, is := st.refusedUnder, eligible.GroundOf(seen.Nodes, st.Site.Partitions)
+	if st.refusedUnder = is; was == nil || was.Equal(is) {
 		return
 	}
 	for _, js := range refused {

@@ -5,9 +5,9 @@ import (
 	"github.com/sluice-hpc/sluice/elastic"
 )
 
-// retrace lets the history row of a run begin where the checkpoint that it resumed from was
-// saved, when the run before had reported more: that work is done twice. What was saved when
-// is known of answers only; of other checkpoints the program says where it is (resumedAt).
+// retrace sets the start of a run's history row to the progress at which its checkpoint was saved,
+// if the run before had reported more: the work in between is done twice. That progress is known
+// for requested checkpoints only; for others see resumedAt.
 func (js *Job) retrace() {
 	answer, word, seg := js.Mail.Kept, js.Mail.runner.word, js.Runs.Seg
 	if !js.Mail.runner.ok || answer == nil || seg == nil || seg.Restarts != word.Restarts || word.Resumed == "" || word.Resumed != answer.Checkpoint {
@@ -26,9 +26,9 @@ func (js *Job) retrace() {
 	seg.DoneFrom, js.Runs.segNew, js.Dirty = at, true, true
 }
 
-// resumedAt takes the program's word for where the run began that goes on from a checkpoint
-// no request asked for: one by time, say, after a failure. One with no checkpoint to go on from
-// began anew.
+// resumedAt sets the start of a run's history row from the program's "resumed" line, for a
+// checkpoint that was not requested, such as a periodic one. A run that found no checkpoint
+// started from 0.
 func (js *Job) resumedAt(line checkpoint.Progress) {
 	seg := js.Runs.Seg
 	if seg == nil || seg.Restarts != line.Restarts || seg.DoneTo != seg.DoneFrom || line.Done >= seg.DoneFrom {

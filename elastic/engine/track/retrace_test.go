@@ -9,8 +9,8 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 )
 
-// A run that Slurm, its user or a failure started again begins where its program says that
-// it resumed, once: a script started again within its run does not move its beginning.
+// A run that Slurm, its user or a failure started again begins where its program reports that it
+// resumed. A script that is restarted within the run does not change that.
 func TestARunBeginsWhereItsProgramSays(t *testing.T) {
 	for name, c := range map[string]struct {
 		event    string
@@ -33,7 +33,7 @@ func TestARunBeginsWhereItsProgramSays(t *testing.T) {
 	}
 }
 
-// TestARunThatBeganAnew: one that found no checkpoint does all again.
+// TestARunThatBeganAnew: a run that found no checkpoint starts from 0.
 func TestARunThatBeganAnew(t *testing.T) {
 	for name, c := range map[string]struct {
 		state   checkpoint.RunnerState
@@ -56,7 +56,7 @@ func TestARunThatBeganAnew(t *testing.T) {
 	}
 }
 
-// A run begins where its checkpoint was saved, in the job's unit, if that is known and earlier.
+// A run begins at the progress of its checkpoint, in the job's unit, if that is known and earlier.
 func TestARunBeginsWhereItResumed(t *testing.T) {
 	for name, c := range map[string]struct {
 		unit    elastic.Unit

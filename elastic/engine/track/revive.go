@@ -10,10 +10,10 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// wronged reports whether the run that failed was most likely ended by the word owed
-// to an earlier one (see owed): it was killed, soon after the job or its node was
-// lost. It is brought back once. One whose runner was killed is, too.
-func (cl *Cluster) wronged(js *Job, now time.Time) bool {
+// mayRequeue reports whether a failed run is requeued because the job is most likely not to blame:
+// the kill request for an earlier run reached it (see owed), as it was killed soon after the job or
+// its node was lost, or its runner was killed. Each run is requeued at most once.
+func (cl *Cluster) mayRequeue(js *Job, now time.Time) bool {
 	if js.Shown.Slurm.State != slurm.Failed || js.Shown.Slurm.Completing || js.Shown.Disown || js.rescue.revived > js.Shown.Slurm.Restarts || !js.Mail.killed() {
 		return false
 	}
@@ -26,9 +26,8 @@ func (cl *Cluster) wronged(js *Job, now time.Time) bool {
 	})
 }
 
-// killed reports whether the last run did not end by itself, as far as its runner
-// could tell: it had not said that its program ended, or a signal ended it. A job whose
-// folder is gone tells nothing.
+// killed reports whether the last run did not exit by itself: its runner reported no exit, or one
+// by a signal. It is false if no status was ever read.
 func (m *mail) killed() bool {
 	const signalled = 128 // a shell's exit code of a process ended by signal n is 128+n
 	exit := m.runner.word.Exit
@@ -38,19 +37,19 @@ func (m *mail) killed() bool {
 	return exit == nil || exit.Signal != "" || exit.Code > signalled
 }
 
-// struck counts how often in a row a job's runner was killed in runs that went on from
-// the same checkpoint.
+// struck counts how often in a row a job's runner was killed in runs that resumed from the same
+// checkpoint.
 type struck struct {
 	times int
 	from  string
 }
 
-// mostStruck is how often in a row a job is brought back without a newer checkpoint.
+// mostStruck is how often in a row a job is requeued without a newer checkpoint.
 const mostStruck = 2
 
-// killedRunner reports whether a signal ended the job's runner, as the kernel does where
-// memory runs out: nothing was left there to say so or to start the script again. A job
-// that can save is brought back, as after a failure of its node, unless --retries=0.
+// killedRunner reports whether a signal killed the job's runner and the job is requeued for it. The
+// kernel does that when memory runs out; then no process is left to restart the script. A
+// job that has shown that it can save is requeued as after a node failure, unless --retries=0.
 func (js *Job) killedRunner() bool {
 	word, signal := js.Mail.runner.word, js.Shown.Slurm.ExitSignal
 	if !js.Mail.runner.ok || word.Exit != nil || word.State == checkpoint.Exited || word.Final || signal == 0 || signal == slurm.LaunchIO {
@@ -59,11 +58,11 @@ func (js *Job) killedRunner() bool {
 	return js.Rec.Speaks && js.Rec.Tag.Spec.Again && (js.rescue.struck.from != word.Resumed || js.rescue.struck.times < mostStruck)
 }
 
-// revivals are the moves that bring wronged jobs back.
+// revivals returns the moves that requeue the jobs for which mayRequeue is true.
 func (st *State) revivals(now time.Time) []elastic.Intent {
 	var out []elastic.Intent
 	for _, js := range st.Ordered() {
-		if !js.Shown.Seen || !js.Rec.Ended.IsZero() || st.Open.has(js.Rec.ID) || !st.wronged(js, now) {
+		if !js.Shown.Seen || !js.Rec.Ended.IsZero() || st.Open.has(js.Rec.ID) || !st.mayRequeue(js, now) {
 			continue
 		}
 		var why reason.Reason = reason.OwedToLost
@@ -75,15 +74,15 @@ func (st *State) revivals(now time.Time) []elastic.Intent {
 	return out
 }
 
-// lingers reports whether Slurm counts the pending job on nodes of its last run, which
-// clearing it mends. That is tried in one move for every run: what it does not mend
-// never will be. What an administrator holds is left as it is.
+// lingers reports whether Slurm still counts the pending job on the nodes of its last run, so that
+// a Clearing move is due. It is tried in one move a run, since a second one would not help. A job
+// that an administrator holds is not touched.
 func (open Moves) lingers(js *Job) bool {
 	return js.Shown.Slurm.Lingers() && js.Shown.Slurm.Reason != "JobHeldAdmin" &&
 		(js.rescue.cleared <= js.Shown.Slurm.Restarts || slices.ContainsFunc(open, func(in elastic.Intent) bool { return in.Job == js.Rec.ID && in.Kind == elastic.Clearing }))
 }
 
-// clearings are the moves that make Slurm forget where held jobs ran.
+// clearings returns the moves that clear stale allocations of held jobs.
 func (st *State) clearings(now time.Time) []elastic.Intent {
 	var out []elastic.Intent
 	for _, js := range st.Ordered() {
@@ -95,14 +94,15 @@ func (st *State) clearings(now time.Time) []elastic.Intent {
 	return out
 }
 
-// bringBack is a move after which the job waits as any other.
+// bringBack returns a move that requeues the job. It begins at step Verified, since there is nothing
+// to save.
 func (ru *Rules) bringBack(js *Job, kind elastic.Kind, cause reason.Reason, now time.Time) elastic.Intent {
 	in := ru.Intend(js, kind, cause, now)
 	in.Step = elastic.Verified
 	return in
 }
 
-// Intend is a move of the job that no policy asked for, with nothing done yet.
+// Intend returns a new move of the job that no policy decided, at step Intended.
 func (ru *Rules) Intend(js *Job, kind elastic.Kind, cause reason.Reason, now time.Time) elastic.Intent {
 	to := js.Rec.Tag.Incarnation + 1
 	return elastic.Intent{
@@ -112,7 +112,7 @@ func (ru *Rules) Intend(js *Job, kind elastic.Kind, cause reason.Reason, now tim
 	}
 }
 
-// Opened notes that a move is open, as the next look at the job has to know.
+// Opened applies a newly recorded move to the state. The journal MUST have recorded it BEFORE.
 func (cl *Cluster) Opened(js *Job, kind elastic.Kind, now time.Time) {
 	switch kind {
 	case elastic.Revival:

@@ -13,8 +13,7 @@ import (
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-// killedJob is a job of which Slurm says that run 1 failed on g1, and whose runner had not said
-// that its program ended.
+// killedJob is a job whose run 1 Slurm shows as failed on g1, and whose runner reported no exit.
 func killedJob() *Job {
 	js := &Job{}
 	js.Rec.ID, js.Rec.Token, js.Rec.UID, js.Rec.Restarts = 7, "t7", 5, 1
@@ -26,9 +25,9 @@ func killedJob() *Job {
 	return js
 }
 
-// TestWronged: a failed run is brought back where it did not end by itself soon after its node or
-// the job was lost, or where its runner was killed; never twice, and never one that ended by itself.
-func TestWronged(t *testing.T) {
+// TestMayRequeue: a job is requeued if its run was killed soon after its node or the job was lost, or if
+// its runner was killed; never twice for a run, and never if the run exited by itself.
+func TestMayRequeue(t *testing.T) {
 	lost := func(ago time.Duration) func(*State, *Job) {
 		return func(st *State, _ *Job) { st.Lost["g1"] = noon.Add(-ago) }
 	}
@@ -46,8 +45,8 @@ func TestWronged(t *testing.T) {
 		{"Slurm cleans up", []func(*State, *Job){lost(0), func(_ *State, js *Job) { js.Shown.Slurm.Completing = true }}, false},
 		{"it was cancelled", []func(*State, *Job){lost(0), func(_ *State, js *Job) { js.Shown.Slurm.State = slurm.Cancelled }}, false},
 		{"its user took the tag away", []func(*State, *Job){lost(0), func(_ *State, js *Job) { js.Shown.Disown = true }}, false},
-		{"brought back in this run", []func(*State, *Job){lost(0), func(_ *State, js *Job) { js.rescue.revived = 2 }}, false},
-		{"brought back in the run before", []func(*State, *Job){lost(0), func(_ *State, js *Job) { js.rescue.revived = 1 }}, true},
+		{"requeued after this run", []func(*State, *Job){lost(0), func(_ *State, js *Job) { js.rescue.revived = 2 }}, false},
+		{"requeued after the run before", []func(*State, *Job){lost(0), func(_ *State, js *Job) { js.rescue.revived = 1 }}, true},
 		{"its program ended by itself", []func(*State, *Job){lost(0), func(_ *State, js *Job) { js.Mail.runner.word.Exit = &checkpoint.Exit{Code: 3} }}, false},
 		{"a signal ended its program", []func(*State, *Job){lost(0), func(_ *State, js *Job) { js.Mail.runner.word.Exit = &checkpoint.Exit{Signal: "KILL"} }}, true},
 		{"its script says that a signal did", []func(*State, *Job){lost(0), func(_ *State, js *Job) { js.Mail.runner.word.Exit = &checkpoint.Exit{Code: 137} }}, true},
@@ -58,14 +57,14 @@ func TestWronged(t *testing.T) {
 		for _, f := range c.change {
 			f(st, js)
 		}
-		if got := st.wronged(js, noon); got != c.want {
-			t.Errorf("%s: brought back: %v", c.name, got)
+		if got := st.mayRequeue(js, noon); got != c.want {
+			t.Errorf("%s: requeued: %v", c.name, got)
 		}
 	}
 }
 
-// TestKilledRunner: a job whose runner a signal ended is brought back where it can save, twice from
-// one checkpoint at most.
+// TestKilledRunner: a job whose runner was killed by a signal is requeued if it can save, at most twice
+// from one checkpoint.
 func TestKilledRunner(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -89,13 +88,13 @@ func TestKilledRunner(t *testing.T) {
 		js.Rec.Speaks, js.Rec.Tag.Spec.Again, js.Shown.Slurm.ExitSignal = true, true, 9
 		c.change(js)
 		if got := js.killedRunner(); got != c.want {
-			t.Errorf("%s: brought back: %v", c.name, got)
+			t.Errorf("%s: requeued: %v", c.name, got)
 		}
 	}
 }
 
-// TestRevivals: the move that brings a job back stops nothing and knows the run that failed, and it
-// is open once: once it is, or was for this run, there is no other.
+// TestRevivals: the move that requeues a job stops nothing and has the restart count of the failed run.
+// There is at most one for each run.
 func TestRevivals(t *testing.T) {
 	st, js := New(Rules{By: "a"}, nil, nil), killedJob()
 	st.Remember(js)
@@ -124,8 +123,8 @@ func TestRevivals(t *testing.T) {
 	}
 }
 
-// TestClearings: where Slurm counts a held job on nodes of its last run it is made to forget that,
-// once a run; nothing is started on those nodes at once.
+// TestClearings: if Slurm counts a held job on nodes of its last run, that is cleared once a run; nothing
+// is started on those nodes at once.
 func TestClearings(t *testing.T) {
 	lingers := func() (*State, *Job) {
 		st, js := New(Rules{}, nil, nil), killedJob()

@@ -10,9 +10,8 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// TestIs: a job is the one on record while its number and user are, and while it was not
-// submitted later without a restart, since it was seen last or, where it was not, since
-// the record.
+// TestIs: a job is the recorded one if number and user agree, and it was not submitted later without
+// one more restart, compared with when it was last seen or else with the record.
 func TestIs(t *testing.T) {
 	first := time.Unix(1000, 0)
 	hour := func(n int) time.Time { return first.Add(time.Duration(n) * time.Hour) }
@@ -40,8 +39,8 @@ func TestIs(t *testing.T) {
 	}
 }
 
-// TestRewrittenIsSaid: a changed id is said once and shown from then on, and a job that was
-// over lives again whatever its comment says by now.
+// TestRewrittenIsSaid: a changed id is logged once and shown from then on, and an ended job that was
+// requeued is live again whatever its comment says.
 func TestRewrittenIsSaid(t *testing.T) {
 	var said []string
 	e := New(Rules{}, nil, func(ev event.Event) { said = append(said, ev.Text) })

@@ -11,17 +11,17 @@ import (
 // Moves are the moves that have not been closed.
 type Moves []elastic.Intent
 
-// Known are the jobs on record by number. Of two that had the same it is the later one.
+// Known has the recorded jobs by number. If two had the same number, it has the later one.
 type Known map[elastic.JobID]*Job
 
-// lazyCurve is a curve as doubted, kept because it remembers its answers.
+// lazyCurve is a curve made by Doubted. It is kept because a curve caches its answers.
 type lazyCurve struct {
 	from, Curve *speed.Curve
 	idle        float64
 	at          speed.Shape
 }
 
-// Settled is the open moves with a move's new standing, or without it.
+// Settled returns the open moves with before replaced by after, or removed if keep is false.
 func (open Moves) Settled(before, after elastic.Intent, keep bool) (out Moves) {
 	for _, in := range open {
 		switch {
@@ -34,9 +34,9 @@ func (open Moves) Settled(before, after elastic.Intent, keep bool) (out Moves) {
 	return out
 }
 
-// JobFor returns the job of an intent. One that left the snapshot has ended, or was taken away by
-// its user. What Slurm and its runner last showed of its run comes with it: without that the table
-// of the resize protocol could not tell a program that failed from a run that slurmctld forgot.
+// JobFor returns the job of an intent. A job that is not in the snapshot has ended or lost its tag;
+// it is returned as Ended, with what Slurm and its runner last reported of its run: the resize
+// table needs that to tell a program that failed from a run whose stop slurmctld forgot.
 func (of Known) JobFor(jobs []elastic.Job, in elastic.Intent, now time.Time) elastic.Job {
 	for i := len(jobs) - 1; i >= 0; i-- {
 		if jobs[i].ID == in.Job {
@@ -59,15 +59,15 @@ func (of Known) TokenOf(id elastic.JobID) string {
 	return ""
 }
 
-// MarkHold remembers whose the last hold was. A job that started in the moment
-// it was held runs with priority 0, which else means that its user holds it.
+// MarkHold records whether the last hold was sluice's. A job that started just as it was held runs
+// with priority 0, which otherwise means that its user holds it.
 func (of Known) MarkHold(id elastic.JobID, ours bool) {
 	if js := of[id]; js != nil {
 		js.Placing.Hold = ours
 	}
 }
 
-// AnswersRequest reports whether the runner's word answers that request.
+// AnswersRequest reports whether the runner's status answers that request.
 func AnswersRequest(word checkpoint.Runner, request string) bool {
 	return word.Answer != nil && word.Answer.Request == request
 }

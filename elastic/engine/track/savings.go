@@ -7,18 +7,16 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/reason"
 )
 
-// moment is what a save may take beyond what one like it took.
+// moment is added to three times the last save's duration.
 const moment = 30 * time.Second
 
-// settleBefore is how long before a maintenance begins a job should have left, beside what
-// the move itself takes.
+// settleBefore is how long before maintenance a job's move away should be complete.
 const settleBefore = time.Minute
 
-// savings are the moves that let running jobs save before their time limit, or the end of
-// the reservation they are in, ends them. Slurm ends such a job for good, and what it did
-// since its last checkpoint would have to be done again by the job that its user hands in
-// next.
-func (st *State) savings(now time.Time) []elastic.Intent {
+// savesDue returns the moves that save running jobs before their time limit, or the end of their
+// reservation, ends them. Slurm does not requeue such a job, and the work since its last
+// checkpoint would be lost.
+func (st *State) savesDue(now time.Time) []elastic.Intent {
 	var out []elastic.Intent
 	for _, js := range st.Ordered() {
 		if !js.Shown.Seen || js.Shown.Disown || !js.Rec.Ended.IsZero() || !js.placeKnown() || st.Rules.mute(js) {
@@ -41,8 +39,8 @@ func (st *State) savings(now time.Time) []elastic.Intent {
 	return out
 }
 
-// left is how long Slurm lets a running job run still, 0 being for ever, and the
-// reservation whose end ends it then; "" = its time limit does.
+// left returns how long Slurm lets a running job run; 0 = without limit. reservation is the one whose
+// end comes first; "" = the time limit does.
 func (cl *Cluster) left(js *Job, now time.Time) (left time.Duration, reservation string) {
 	left = js.Shown.Slurm.TimeLeft
 	in := cl.Site.Reserved[js.Shown.Slurm.ID]
@@ -55,9 +53,9 @@ func (cl *Cluster) left(js *Job, now time.Time) (left time.Duration, reservation
 	return left, reservation
 }
 
-// goesOn reports whether the job is requeued before its time limit, with its whole limit
-// before it again. Each run has to have brought it further: else it would never end. A
-// user's hold would keep it from being started again, so that such a job only saves.
+// goesOn reports whether the job is requeued before its time limit, to run with a new one. The run
+// must have made progress, otherwise the job would never end. A job that its user holds
+// would not start again; it only saves.
 func (js *Job) goesOn() bool {
 	tag := js.Rec.Tag
 	held := tag.Directive.Hold || js.Shown.Slurm.Held && !js.Placing.Hold
@@ -65,9 +63,9 @@ func (js *Job) goesOn() bool {
 		(tag.Spec.Total == 0 || js.Rec.Done < tag.Spec.Total)
 }
 
-// margin is how long before its limit a job is asked: time for two cycles and for the
-// save, which may take all that is granted until one was seen. At most a quarter of the
-// limit, where there is one.
+// margin returns how long before its time limit a job is asked to save: two periods plus the
+// expected save. Without a measured save that is the whole grace period. It is at most a quarter
+// of the time limit, if there is one.
 func (ru *Rules) margin(js *Job) time.Duration {
 	save := ru.Limits.Grace
 	switch spec := js.Rec.Tag.Spec; {
@@ -84,8 +82,8 @@ func (ru *Rules) margin(js *Job) time.Duration {
 	return 2*ru.Period + save
 }
 
-// savesAt is when a running job is to save before Slurm ends it; zero where it does not end it.
-// Of a job of a minute that is too late for many a period.
+// savesAt returns when a running job should be asked to save before Slurm ends it; zero if Slurm
+// does not. For short jobs this may lie before the next period, so that NextTry uses it.
 func (st *State) savesAt(js *Job, now time.Time) time.Time {
 	if !js.Shown.Seen || js.Shown.Disown || PhaseOf(js.Shown.Slurm) != elastic.Running {
 		return time.Time{}
@@ -97,21 +95,21 @@ func (st *State) savesAt(js *Job, now time.Time) time.Time {
 	return now.Add(left - st.Rules.margin(js))
 }
 
-// endsSoon reports whether what is left to the job is within the margin, and it was not
-// asked since it is. A limit that an administrator has put off comes near again.
+// endsSoon reports whether the job's time left is within the margin, and it was not asked to save
+// since then. After an administrator extends the limit, it is asked again.
 func (js *Job) endsSoon(now time.Time, left, margin time.Duration) bool {
 	return PhaseOf(js.Shown.Slurm) == elastic.Running && left > 0 && left <= margin && js.Placing.saving.Before(now.Add(left-margin))
 }
 
-// mute reports whether asking the job is of no use: it would not answer, its folder does not,
-// or its program saves by a habit of its own and no question changes when.
+// mute reports whether a request would be useless: the job does not answer requests, its folder
+// does not answer, or its program saves on its own and ignores requests.
 func (ru *Rules) mute(js *Job) bool {
 	spec, deaf := js.Rec.Tag.Spec, ru.Limits.DeafAfter
 	return !js.Mail.unread.IsZero() || spec.Signal == "" && (spec.Habit || !js.Rec.Speaks) || deaf > 0 && js.Rec.Deaf >= deaf
 }
 
-// lead is how long before a maintenance the job is asked to leave: time for the save, and
-// for what is known of reservations to be read again.
+// lead returns how long before maintenance the job is asked to leave: its margin, the time until it
+// has left its nodes (Drain), the maximum age of the reservations that were read, and settleBefore.
 func (ru *Rules) lead(js *Job) time.Duration {
 	return ru.margin(js) + js.Rec.Price.Drain + ru.LimitsPeriod() + settleBefore
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// ending is a job that Slurm ends in a minute, and that has never been seen to save.
+// ending is a job that Slurm ends in a minute and that has never saved.
 func ending() (*State, *Job) {
 	st := New(Rules{Period: 10 * time.Second, Limits: elastic.Limits{Grace: 2 * time.Minute, DeafAfter: 3}}, nil, nil)
 	js := killedJob()
@@ -22,9 +22,9 @@ func ending() (*State, *Job) {
 	return st, js
 }
 
-// TestSavings: a job saves before Slurm ends it, once, where that is of use; one that is to go on
-// is stopped and waits again instead.
-func TestSavings(t *testing.T) {
+// TestSavesDue: a job saves before Slurm ends it, once, if it can; a job that is to continue is parked
+// instead.
+func TestSavesDue(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(*State, *Job)
@@ -67,7 +67,7 @@ func TestSavings(t *testing.T) {
 	} {
 		st, js := ending()
 		c.change(st, js)
-		got := st.savings(noon)
+		got := st.savesDue(noon)
 		if len(got) == 0 && c.want == "" {
 			continue
 		}
@@ -84,8 +84,8 @@ func TestSavings(t *testing.T) {
 	}
 }
 
-// TestMargin: how long before its end a job is asked: two cycles, and what a save takes as far as
-// that is known, at most a quarter of its limit.
+// TestMargin: a job is asked two periods and the expected save before its end, at most a quarter of its
+// time limit.
 func TestMargin(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -109,7 +109,7 @@ func TestMargin(t *testing.T) {
 	}
 }
 
-// TestSavesAt: the next look is no later than the moment at which a running job is to save.
+// TestSavesAt: the next cycle is no later than the time at which a running job has to save.
 func TestSavesAt(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -138,7 +138,7 @@ func TestSavesAt(t *testing.T) {
 	}
 }
 
-// TestLead: a job is asked to leave a node before a maintenance begins by all that its move takes.
+// TestLead: a job is asked to leave a node as long before maintenance as its move takes.
 func TestLead(t *testing.T) {
 	st, js := ending()
 	js.Shown.Slurm.TimeLimit, js.Rec.Price.Drain = 4*time.Minute, 5*time.Second
@@ -147,7 +147,7 @@ func TestLead(t *testing.T) {
 	}
 }
 
-// TestOpenedToSave: a save or a park that was opened is not opened again for the same end.
+// TestOpenedToSave: a save or a park is opened once for the same end.
 func TestOpenedToSave(t *testing.T) {
 	for kind, want := range map[elastic.Kind]bool{elastic.Save: true, elastic.Park: true, elastic.Resize: false} {
 		st, js := ending()

@@ -10,17 +10,17 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// begins reports whether a run of the job is seen for the first time whose split is known.
+// begins reports whether a run with a known split is seen for the first time.
 func (js *Job) begins() bool {
 	return js.Shown.Slurm.State == slurm.Running && js.Rec.Restarts == js.Shown.Slurm.Restarts &&
 		(js.Runs.Seg == nil || js.Runs.Seg.Restarts != js.Restarts() || !js.Runs.Seg.Ended.IsZero())
 }
 
-// beginSegment opens the history row of a new run, or takes up the one the
-// journal has when the daemon was restarted meanwhile.
+// beginSegment opens the history row of a new run, or continues the one in the journal after a
+// restart of the daemon.
 func (open Moves) beginSegment(js *Job, old observe.History, now time.Time) {
 	js.Runs.end(js.Runs.changed(js.Shown.Slurm.Start, now))
-	js.Runs.putBy()
+	js.Runs.archive()
 	js.Rec.Deaf = 0
 	for _, seg := range old.Segments {
 		if seg.Restarts == js.Restarts() {
@@ -42,7 +42,7 @@ func (open Moves) beginSegment(js *Job, old observe.History, now time.Time) {
 	js.Runs.segNew, js.Dirty, js.Shown.outside, js.Tells.parked = true, true, false, nil
 }
 
-// causeOf says why the run began: the open move, or Slurm and its users.
+// causeOf returns why the run began: its open move, or else a start or requeue outside of sluice.
 func (open Moves) causeOf(js *Job) reason.Reason {
 	for _, in := range open {
 		if in.Job == js.Rec.ID && in.Kind == elastic.Start && js.Shown.outside {
@@ -61,7 +61,7 @@ func (open Moves) causeOf(js *Job) reason.Reason {
 	return reason.StartedBySlurm
 }
 
-// whyParked is the reason behind a decision to stop a job, or the cause itself.
+// whyParked unwraps the reason of a decision to stop a job.
 func whyParked(cause reason.Reason) reason.Reason {
 	if stops, ok := cause.(reason.Stops); ok && stops.Because != nil {
 		return stops.Because
@@ -69,7 +69,7 @@ func whyParked(cause reason.Reason) reason.Reason {
 	return cause
 }
 
-// end ends the last run, unless it has ended.
+// end sets the end of the last run, unless it is set.
 func (r *runs) end(at time.Time) {
 	if r.Seg == nil || !r.Seg.Ended.IsZero() {
 		return
@@ -77,7 +77,7 @@ func (r *runs) end(at time.Time) {
 	r.Seg.Ended, r.segNew = at, true
 }
 
-// changed is when the last run gave way to the one that started at next, at the latest.
+// changed returns the latest possible end of the last run, given that another started at next.
 func (r *runs) changed(next, now time.Time) time.Time {
 	if r.Seg != nil && next.After(r.Seg.Started) && next.Before(now) {
 		return next
@@ -85,8 +85,8 @@ func (r *runs) changed(next, now time.Time) time.Time {
 	return now
 }
 
-// putBy makes room for the segment of another run.
-func (r *runs) putBy() {
+// archive adds the last run to had, queues its row for the journal if unsaved, and clears Seg.
+func (r *runs) archive() {
 	if r.Seg == nil {
 		return
 	}
@@ -97,8 +97,8 @@ func (r *runs) putBy() {
 	r.Seg = nil
 }
 
-// recount sums what the job's runs had before this daemon's life, once. A history that could not
-// be read is asked for again in the next cycle.
+// recount sums the GPU-seconds of the runs before this daemon started, once. If the history could
+// not be read, it is requested again in the next cycle.
 func (js *Job) recount(old observe.History) {
 	switch {
 	case js.Runs.counted:
@@ -125,7 +125,7 @@ func (js *Job) recount(old observe.History) {
 	}
 }
 
-// attained is what the job has had so far, in GPU-seconds.
+// attained returns the GPU-seconds that the job has used so far.
 func (r *runs) attained(now time.Time) float64 {
 	if r.Seg == nil {
 		return r.had

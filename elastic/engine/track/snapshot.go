@@ -14,9 +14,8 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// Snapshot makes a snapshot of what was seen: all that a policy may decide by. What the snapshot
-// needs is folded before it, and what it says of jobs is noted after it, so that making it changes
-// nothing.
+// Snapshot returns the input of a policy. State is changed before (prepare) and after (note) the
+// snapshot is built; build itself changes nothing.
 func (st *State) Snapshot(v observe.Look, now time.Time) elastic.Snapshot {
 	st.prepare(now)
 	s, doubted := st.build(v, now)
@@ -24,8 +23,8 @@ func (st *State) Snapshot(v observe.Look, now time.Time) elastic.Snapshot {
 	return s
 }
 
-// prepare brings up to date what a snapshot reads and does not work out itself. It comes BEFORE
-// each one, since an order that was taken between two effects may have brought a job.
+// prepare updates the state that build reads. It runs BEFORE each snapshot, since a request handled
+// between two effects may have added a job.
 func (st *State) prepare(now time.Time) {
 	closeArrays(st.ByID)
 	for _, js := range st.Ordered() {
@@ -40,7 +39,8 @@ func (st *State) prepare(now time.Time) {
 	}
 }
 
-// note remembers of a snapshot when the next cycle is due, and the curves that were made for it.
+// note stores what a snapshot found out about jobs for the next cycle: why they are blocked,
+// whether GPUs are idle for them, and the curves that were made.
 func note(known Known, s *elastic.Snapshot, doubted map[elastic.JobID]lazyCurve) {
 	for i := range s.Jobs {
 		if js := known[s.Jobs[i].ID]; js != nil {
@@ -52,8 +52,8 @@ func note(known Known, s *elastic.Snapshot, doubted map[elastic.JobID]lazyCurve)
 	}
 }
 
-// build gathers everything the decision may depend on. It changes nothing: the same state
-// and the same view give the same snapshot. doubted are curves to be kept for the next one.
+// build returns everything that a decision may depend on. It changes nothing: equal state and
+// observation give an equal snapshot. doubted are curves to keep for the next one.
 func (st *State) build(v observe.Look, now time.Time) (s elastic.Snapshot, doubted map[elastic.JobID]lazyCurve) {
 	s = elastic.Snapshot{Now: now, By: st.Rules.By, Before: st.Last.Now, Away: st.away, Began: st.Began, Limits: st.Rules.Limits}
 	s.Nodes = eligible.Returned(eligible.Fit(eligible.Inventory(v.Jobs, v.Nodes), st.Health.Findings(st.Rules.Health)), st.Lost, settling, now)
@@ -65,7 +65,7 @@ func (st *State) build(v observe.Look, now time.Time) (s elastic.Snapshot, doubt
 	}
 	s.Intents = slices.Clone(st.Open)
 	s = s.Lent()
-	s.Due = slices.Concat(st.revivals(now), st.clearings(now), st.savings(now))
+	s.Due = slices.Concat(st.revivals(now), st.clearings(now), st.savesDue(now))
 	eligible.Ordinary(&s, ordinary(st.ByID, v.Jobs), v.Nodes, &st.Last)
 	eligible.PerNode(st.Site.Limits, s.Nodes)
 	look := st.LookFor(&s, v)
@@ -83,7 +83,7 @@ func (st *State) build(v observe.Look, now time.Time) (s elastic.Snapshot, doubt
 	return s, doubted
 }
 
-// ordinary are the jobs that are not sluice's.
+// ordinary returns the jobs that sluice does not manage.
 func ordinary(known Known, jobs []slurm.Job) (out []slurm.Job) {
 	for _, sj := range jobs {
 		if js := known[elastic.JobID(sj.ID)]; js == nil || !js.Shown.Seen || js.Shown.Disown {
@@ -93,7 +93,7 @@ func ordinary(known Known, jobs []slurm.Job) (out []slurm.Job) {
 	return out
 }
 
-// LookFor is what decides what the jobs of a snapshot may have.
+// LookFor returns the input of package eligible for the jobs of a snapshot.
 func (st *State) LookFor(s *elastic.Snapshot, v observe.Look) *eligible.Look {
 	l := &eligible.Look{
 		Jobs: v.Jobs, Nodes: v.Nodes, Own: make(map[elastic.JobID]eligible.Job, len(s.Jobs)), Site: st.Site,
@@ -107,7 +107,7 @@ func (st *State) LookFor(s *elastic.Snapshot, v observe.Look) *eligible.Look {
 	return l
 }
 
-// eligibleJob is a job as far as it decides what the job may have.
+// eligibleJob returns what package eligible needs of a job.
 func (ru *Rules) eligibleJob(js *Job, now time.Time) eligible.Job {
 	return eligible.Job{
 		Slurm: &js.Shown.Slurm, Counts: js.Shown.Seen && js.lives(), Partitions: js.Rec.Partition, Types: js.Rec.Tag.Spec.Types, UID: js.Rec.UID,
@@ -115,7 +115,7 @@ func (ru *Rules) eligibleJob(js *Job, now time.Time) eligible.Job {
 	}
 }
 
-// tasks are all jobs that are known, as tasks of their arrays.
+// tasks yields all known jobs as array tasks.
 func tasks(known Known) iter.Seq[eligible.Task] {
 	return func(yield func(eligible.Task) bool) {
 		for _, js := range known {
@@ -126,7 +126,8 @@ func tasks(known Known) iter.Seq[eligible.Task] {
 	}
 }
 
-// closeArrays notes of open arrays that all of their tasks are there. It outlasts them.
+// closeArrays marks an open array as complete once all of its tasks are known. The mark is stored
+// in the first task's comment, so that it holds after tasks have ended.
 func closeArrays(known Known) {
 	for _, id := range eligible.Arriving(tasks(known)).Complete() {
 		js := known[id]
@@ -134,7 +135,7 @@ func closeArrays(known Known) {
 	}
 }
 
-// lives reports whether decisions are about the job.
+// lives reports whether the job is in snapshots: it has not ended and has its tag.
 func (js *Job) lives() bool { return js.Rec.Ended.IsZero() && !js.Shown.Disown }
 
 func living(jobs map[string]*Job) (n int) {
@@ -146,8 +147,8 @@ func living(jobs map[string]*Job) (n int) {
 	return n
 }
 
-// expect settles what is expected of jobs where nothing is said of the kind of node, as far
-// as the idleness of their GPUs does not speak against it. It returns the curves that it made.
+// expect sets each job's curve for an unspecified kind of node, lowered where its GPUs were idle
+// (Doubted). It returns the curves that it made.
 func expect(known Known, s *elastic.Snapshot) map[elastic.JobID]lazyCurve {
 	made := map[elastic.JobID]lazyCurve{}
 	s.Expect()
@@ -162,11 +163,11 @@ func expect(known Known, s *elastic.Snapshot) map[elastic.JobID]lazyCurve {
 	return made
 }
 
-// deafRest is how many grace periods a job that did not answer is left alone, and
-// deafMost how often that doubles at most.
+// deafRest is the number of grace periods for which a job that did not answer is not asked again,
+// and deafMost how often that doubles at most.
 const deafRest, deafMost = 10, 6
 
-// JobOf is one job as decisions see it. Its curve has been fitted (see prepare).
+// JobOf returns one job as policies see it. Its curve MUST have been fitted BEFORE (see prepare).
 func (st *State) JobOf(js *Job, now time.Time) elastic.Job {
 	r, sj := js.Rec, js.Shown.Slurm
 	j := elastic.Job{
@@ -175,15 +176,16 @@ func (st *State) JobOf(js *Job, now time.Time) elastic.Job {
 		Phase: PhaseOf(sj), State: string(sj.State), Reason: sj.Reason, Restarts: sj.Restarts, Eligible: sj.Eligible, PassAsked: js.Placing.PassAsked,
 		Submitted: r.Submitted, Begun: r.FirstRun, Started: sj.Start, TimeLeft: sj.TimeLeft, TimeLimit: sj.TimeLimit,
 		Speaks: r.Speaks || r.Tag.Spec.Signal != "", Deaf: r.Deaf, Done: r.Done,
-		Curve: st.Learnt.Curve(st.KeysOf(r)), MIG: js.Learnt.Gauged.mig, OnUnfitGPU: js.Learnt.ailing, Price: r.Price, Moved: r.Moved, Rest: Later(js.Placing.rest, js.Placing.unheard),
+		Curve: st.Learnt.Curve(st.KeysOf(r)), MIG: js.Learnt.Gauged.mig, OnUnfitGPU: js.Learnt.onUnfitGPU, Price: r.Price, Moved: r.Moved, Rest: Later(js.Placing.rest, js.Placing.uncertainUntil),
 		Asked: cmp.Or(r.Tag.Directive.Pin, r.Tag.Spec.Min), Attained: js.Runs.attained(now), Reached: js.Runs.course.reached, Stretch: st.Lengths.stretchOf(r, now),
 	}
 	j.Billing = sj.Billing
 	j.Promised, j.Licenses = r.Promised, slurm.LicenseNames(sj.Licenses)
 	m := st.Site.Memory[sj.ID]
 	j.Memory = elastic.Memory{PerNodeMB: m.PerNode, PerCPUMB: m.PerCPU, PerGPUMB: m.PerGPU}
-	// A deaf job is asked again after a rest: disks get room, users repair. The rest
-	// doubles each time, or one that saves for longer than it lasts would do nothing else.
+	// A job that does not answer is asked again after a delay: a full disk may have space, or
+	// its user may have repaired it. The delay doubles each time, since a save that takes
+	// longer than the grace period would otherwise be repeated all the time.
 	if rest := deafRest * st.Rules.Limits.Grace << min(max(0, r.Deaf-st.Rules.Limits.DeafAfter), deafMost); r.Deaf >= st.Rules.Limits.DeafAfter && now.Sub(r.Moved) > rest {
 		j.Deaf = st.Rules.Limits.DeafAfter - 1
 	}
@@ -193,8 +195,8 @@ func (st *State) JobOf(js *Job, now time.Time) elastic.Job {
 	j.MaxNodes = j.Spec.Nodes
 	j.Lingers, j.HeldBefore = st.Open.lingers(js), js.Shown.waited
 	j.UserHold = j.Phase == elastic.Running && sj.Held && !js.Placing.Hold
-	// While a job is being cleaned away Slurm counts its GPUs as free already,
-	// so they must not be taken off what others use.
+	// Slurm already counts the GPUs of a completing job as free, so they must not be
+	// subtracted from the GPUs in use.
 	if sj.OnNodes() && !sj.Completing {
 		j.Place = r.Place
 	}
@@ -222,12 +224,12 @@ func (m *mail) report(j *elastic.Job, now time.Time) {
 	}
 }
 
-// chooses reports whether a runner spoke that has yet to find the checkpoint to start from.
+// chooses reports whether the runner has started and not selected a checkpoint yet.
 func (w runnerWord) chooses() bool {
 	return w.ok && w.word.State == checkpoint.Starting && w.word.Resumed == ""
 }
 
-// PhaseOf is where a job stands by what Slurm shows of it.
+// PhaseOf returns a job's phase from its Slurm state.
 func PhaseOf(sj slurm.Job) elastic.Phase {
 	switch {
 	case sj.Completing:

@@ -11,36 +11,36 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// Rules are what the site configured, as far as it decides what is made of an observation.
+// Rules is the part of the site's configuration that determines how observations are interpreted.
 type Rules struct {
 	Limits elastic.Limits
-	// Health bounds what runners' words about unfit GPUs can do; zero = nothing.
+	// Health bounds the effect of runners' reports about unfit GPUs; zero = no effect.
 	Health elastic.HealthRules
 	// Price is assumed for a job whose moves were not measured yet.
 	Price elastic.Price
-	// Period is the time between two cycles in peace, Transition while a job is
-	// between two sizes, Backoff the longest time while Slurm does not answer.
+	// Period is the time between two cycles while nothing moves, Transition while a move is
+	// open, Backoff the longest time while Slurm does not answer.
 	Period, Transition, Backoff time.Duration
-	// ShareSpeeds lets the jobs of different users that name one model learn from each
-	// other; else every user's jobs learn from that user's alone.
+	// ShareSpeeds shares the speeds of a model among all users; otherwise among the jobs of
+	// one user.
 	ShareSpeeds bool
-	// Listen believes a runner that says its run is over, and looks at Slurm at once: where
-	// no epilog of slurmctld's tells.
+	// Listen queries Slurm at once when a runner reports that its run is over. It is for sites
+	// whose slurmctld epilog does not notify sluiced.
 	Listen bool
-	// Proven takes every job for one that answers requests, as simulated programs do: it
-	// may start above its minimum.
+	// Proven treats every job as one that answers requests, so that it may start above its
+	// minimum. Simulations set it.
 	Proven bool
-	// Mine tells which jobs are looked after; nil = every tagged one.
+	// Mine reports which jobs are managed; nil = every tagged job.
 	Mine func(slurm.Job) bool
 	// Edge names the partitions that are edge pools.
 	Edge map[string]bool
-	// By is this daemon's name, which its requests carry: up to 32 letters and digits, and no
-	// other daemon's; "" = none.
+	// By is this daemon's name in its requests, unique among daemons: up to 32 letters and
+	// digits; "" = none.
 	By string
 }
 
-// State is all that is known between two looks. Its methods fold observations into it and
-// answer from it; they read nothing and change nothing outside of it.
+// State is all that is known between two cycles. Its methods do no I/O and change nothing outside
+// of it.
 type State struct {
 	Rules Rules
 	Roster
@@ -49,66 +49,66 @@ type State struct {
 	Users
 	Cluster
 	Moments
-	accounts accounts
-	Last     elastic.Snapshot // what the last cycle decided by
-	strange  strange
+	accounts  accounts
+	Last      elastic.Snapshot // the snapshot of the last decision
+	unmanaged unmanaged
 	event.Log
 }
 
-// Roster are the jobs that are known.
+// Roster has the known jobs.
 type Roster struct {
 	Jobs  map[string]*Job // by token
 	ByID  Known
-	order []*Job // see Ordered; nil = not known
+	order []*Job // see Ordered; nil = to be sorted
 }
 
-// Speeds is what was learnt of the speeds of jobs.
+// Speeds is what was learned of the speeds of jobs.
 type Speeds struct {
 	Learnt  *learn.Memory
-	units   map[string]elastic.Unit // by token: what programs of jobs submitted without a unit report in
-	renamed bool                    // a job is of another model than it was
+	units   map[string]elastic.Unit // by token: the unit reported by jobs that were submitted without one
+	renamed bool                    // a job's model was changed
 	stores  int                     // how often speeds were stored
 }
 
-// Users is what users' jobs have shown, for their later ones.
+// Users is what is known from users' earlier jobs.
 type Users struct {
 	Answers map[journal.AnswerKey]time.Time
-	Unsaved map[journal.AnswerKey]time.Time // of answers, what the journal does not have; zero = forgotten
+	Unsaved map[journal.AnswerKey]time.Time // answers that the journal lacks; zero = to be deleted
 	Lengths histories
 }
 
-// Cluster is what is known of nodes and of the site.
+// Cluster is what is known of nodes and of the site's limits.
 type Cluster struct {
-	Seen       seen
-	Site       eligible.Site
-	Health     elastic.Health
-	Kept       elastic.Health // as the journal has it
-	Lost       lostNodes
-	ground     *eligible.Ground // what the refusals there are were judged by; nil = there are none
-	HasLimiter bool             // the site's limits can be asked for
+	Seen         seen
+	Site         eligible.Site
+	Health       elastic.Health
+	Kept         elastic.Health // Health as it is in the journal
+	Lost         lostNodes
+	refusedUnder *eligible.Ground // the configuration at the time of the current refusals; nil = there are none
+	HasLimiter   bool             // the site's limits can be queried
 }
 
-// seen is the last look.
+// seen is the last observation.
 type seen struct {
-	Jobs   []slurm.Job
-	Nodes  []slurm.Node
-	Old    bool    // the nodes were used a second time, or may have changed since
-	around *around // what samples ask of both; nil = not asked for yet
+	Jobs       []slurm.Job
+	Nodes      []slurm.Node
+	Old        bool        // the nodes were reused, or may have changed since
+	neighbours *neighbours // index of both for samples; nil = not built yet
 }
 
-// Moments are times that later looks are judged by.
+// Moments are times that later cycles need.
 type Moments struct {
-	away  time.Time // when Slurm last answered again after it had not for a while
-	Began time.Time // when Slurm first answered in this life; zero = not yet
+	away  time.Time // when Slurm last answered again after an outage
+	Began time.Time // when Slurm first answered since the daemon started; zero = not yet
 	ahead time.Time // the latest time that the clock has shown
 }
 
-// strange is why tagged jobs are left alone, in the last look and in this.
-type strange struct {
+// unmanaged has the reasons why tagged jobs are not managed, in the last cycle and in this one.
+type unmanaged struct {
 	before, now map[slurm.JobID]string
 }
 
-// New returns a state in which nothing is known yet.
+// New returns an empty state.
 func New(rules Rules, samples learn.Store, events func(event.Event)) *State {
 	return &State{
 		Rules:   rules,

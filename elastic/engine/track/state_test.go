@@ -21,18 +21,17 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// stateOf writes down all that is known, so that two can be compared.
+// stateOf formats a whole state, so that two can be compared.
 func stateOf(e *State) string {
 	var b strings.Builder
 	writeState(&b, reflect.ValueOf(e).Elem(), map[uintptr]bool{})
 	return b.String()
 }
 
-// remembering are the types that remember answers which follow from what they are made of.
+// remembering are the types that only cache results derived from their contents.
 var remembering = []reflect.Type{reflect.TypeFor[speed.Curve](), reflect.TypeFor[eligible.Site]()}
 
-// writeState follows pointers, each once, and sorts maps. Of what only remembers answers it
-// writes which it is.
+// writeState follows pointers, each once, and sorts maps. For caches it writes only their identity.
 func writeState(b *strings.Builder, v reflect.Value, seen map[uintptr]bool) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -93,7 +92,7 @@ func writeMap(b *strings.Builder, v reflect.Value, seen map[uintptr]bool) {
 	b.WriteString(")")
 }
 
-// TestStateOf: whatever of a job changes shows in the state.
+// TestStateOf: every change of a job changes the formatted state.
 func TestStateOf(t *testing.T) {
 	e, _, _ := crowded()
 	was := stateOf(e)
@@ -114,7 +113,7 @@ func TestStateOf(t *testing.T) {
 	}
 }
 
-// crowded is a state that knows jobs of every kind, and what it sees.
+// crowded is a state with jobs of every kind, and an observation.
 func crowded() (*State, observe.Look, time.Time) {
 	now := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	store := new(journal.Memory)
@@ -171,8 +170,8 @@ func crowded() (*State, observe.Look, time.Time) {
 	return e, v, now
 }
 
-// TestASnapshotChangesNothing: once what it reads has been folded, a snapshot is made of the
-// state and the view alone, and leaves both as they were.
+// TestASnapshotChangesNothing: after prepare, a snapshot depends only on the state and the observation,
+// and changes neither.
 func TestASnapshotChangesNothing(t *testing.T) {
 	e, v, now := crowded()
 	e.prepare(now)
@@ -197,7 +196,7 @@ func TestASnapshotChangesNothing(t *testing.T) {
 	}
 }
 
-// plain is a snapshot without curves, which are made anew for each.
+// plain is a snapshot without curves, which are new in each.
 func plain(s elastic.Snapshot) elastic.Snapshot {
 	s.Jobs = slices.Clone(s.Jobs)
 	for i := range s.Jobs {

@@ -8,16 +8,16 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/engine/event"
 )
 
-// A job is brought back from a node that lost its processes at once the first time;
-// each further time it waits strandedRest longer, at most strandedMost. It is the job's
-// own word, and one that says it in every run must not keep slurmctld busy.
+// A job whose node lost its processes is requeued at once the first time. Each further time it
+// waits strandedRest longer, at most strandedMost: the report is the job's own, and a job that
+// repeats it in every run must not keep slurmctld busy.
 const (
 	strandedRest = 5 * time.Minute
 	strandedMost = time.Hour
 )
 
-// strandedNow reports whether a node lost what ran on it, Slurm has not noticed, and it is
-// time to requeue the job.
+// strandedNow reports whether the runner says that a node lost the job's processes, Slurm has not
+// noticed, and the job's requeue is due.
 func (js *Job) strandedNow(now time.Time) bool {
 	word := js.Mail.runner.word
 	if PhaseOf(js.Shown.Slurm) != elastic.Running || !js.Mail.runner.ok || !word.Stranded || word.Restarts != js.Shown.Slurm.Restarts {
@@ -25,13 +25,13 @@ func (js *Job) strandedNow(now time.Time) bool {
 	}
 	s := &js.rescue.stranded
 	if s.of == word.Restarts+1 {
-		return true // Slurm was asked and has not done it
+		return true // the requeue was sent and has had no effect yet
 	}
 	return !now.Before(s.last.Add(min(time.Duration(s.times)*strandedRest, strandedMost)))
 }
 
-// requeueStranded is the chore that follows. A run is requeued for it once, however
-// often Slurm has to be asked. It is the one stop outside of any move, so it says why.
+// requeueStranded returns the action that requeues a stranded job. A run counts once, even if the
+// action must be repeated. It is the only stop outside of a move, so it is logged with its reason.
 func (st *State) requeueStranded(js *Job, now time.Time) []elastic.Action {
 	if s, run := &js.rescue.stranded, js.Mail.runner.word.Restarts+1; s.of != run {
 		s.times, s.last, s.of = s.times+1, now, run

@@ -19,8 +19,8 @@ func tagged(id slurm.JobID, inc, min string) slurm.Job {
 		Comment: "sluice/1 id=" + ownToken + " inc=" + inc + " min=" + min}
 }
 
-// TestTakeUp: whose job a token is, is settled before the job is taken up: a token belongs to one job
-// and to the user that owns its folder.
+// TestTakeUp: a job is adopted only if its user owns the folder of its token, and the token is of no
+// other job.
 func TestTakeUp(t *testing.T) {
 	own := observe.Box{Token: ownToken, UID: 5}
 	for _, c := range []struct {
@@ -47,8 +47,8 @@ func TestTakeUp(t *testing.T) {
 	}
 }
 
-// TestASecondClaimant: a job that carries the token of another is left alone, whoever's it is, and
-// the one that has it goes on.
+// TestASecondClaimant: a job with the token of another job is not managed, whatever its user, and the
+// first job is not affected.
 func TestASecondClaimant(t *testing.T) {
 	for _, uid := range []uint32{5, 6} {
 		st := New(Rules{}, nil, func(event.Event) {})
@@ -61,8 +61,8 @@ func TestASecondClaimant(t *testing.T) {
 	}
 }
 
-// TestTheRecordKnowsBetter: what a comment says of orders and incarnations is older than the record
-// where they differ, and the comment is written anew; its spec counts.
+// TestTheRecordKnowsBetter: if comment and record differ in directive or incarnation, the record wins and
+// the comment is written again; the spec is taken from the comment.
 func TestTheRecordKnowsBetter(t *testing.T) {
 	for _, c := range []struct {
 		name        string
@@ -97,8 +97,8 @@ func TestTheRecordKnowsBetter(t *testing.T) {
 	}
 }
 
-// TestTakenAway: a job whose tag is removed is let go of, and taken up again when it is back; one of
-// another user with the same number, or one that ended, changes nothing.
+// TestTakenAway: a job whose tag is removed is not managed, and managed again when the tag is back. A job
+// of another user with the same number, or one that ended, changes nothing.
 func TestTakenAway(t *testing.T) {
 	bare := slurm.Job{ID: 7, UID: 5, State: slurm.Running, Submit: noon}
 	st := New(Rules{}, nil, func(event.Event) {})
@@ -123,7 +123,7 @@ func TestTakenAway(t *testing.T) {
 			t.Errorf("%s: seen %v, let go of %v", c.name, js.Shown.Seen, js.Shown.Disown)
 		}
 		if told := js.Tells.Problem["comment"] != ""; c.seen && told != (c.shown.Comment != tagged(7, "0", "1").Comment) {
-			t.Errorf("%s: its user is told: %v", c.name, told)
+			t.Errorf("%s: shown to its user: %v", c.name, told)
 		}
 	}
 }

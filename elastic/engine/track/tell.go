@@ -10,8 +10,8 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/engine/event"
 )
 
-// TakenUp says how a move stood in the journal: an earlier life may have died
-// before it could tell.
+// TakenUp describes an open move from the journal, for the log: the daemon that opened it may have
+// crashed before it logged the last step.
 func TakenUp(in elastic.Intent) string {
 	text := fmt.Sprintf("%s %s -> %s, incarnation %d, at R%d", in.Kind, in.From, in.Target, in.To, in.Step)
 	if in.Checkpoint != "" {
@@ -20,8 +20,7 @@ func TakenUp(in elastic.Intent) string {
 	return text
 }
 
-// tellRun tells, once a run, what it began from: the runner's word, which knows
-// best what was valid.
+// tellRun logs once a run which checkpoint it resumed from, as its runner reports it.
 func (st *State) tellRun(js *Job, now time.Time) {
 	word := js.Mail.runner.word
 	if !js.Mail.runner.ok || word.FirstLine.IsZero() || word.FirstLine.Equal(js.Mail.begun) {

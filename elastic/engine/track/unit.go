@@ -8,13 +8,12 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 )
 
-// unitOf is what the job's work is counted in: as it was submitted, else as its program
-// reports, else epochs.
+// unitOf returns the job's unit of work: as submitted, else as its program reports, else epochs.
 func (sp *Speeds) unitOf(rec journal.JobRecord) elastic.Unit {
 	return cmp.Or(rec.Tag.Spec.Unit, sp.units[rec.Token], elastic.Epochs)
 }
 
-// reportedUnit is what a line counts its work in; "" = the line does not tell.
+// reportedUnit returns the unit of a line's Done; "" = it cannot be determined.
 func reportedUnit(line checkpoint.Progress) elastic.Unit {
 	steps, epochs := line.Step > 0 && line.Done == float64(line.Step), line.Epoch > 0 && line.Done == line.Epoch
 	switch {
@@ -26,9 +25,9 @@ func reportedUnit(line checkpoint.Progress) elastic.Unit {
 	return ""
 }
 
-// sameUnit reports whether the speed in a line is one of the job's unit. Of a job that was
-// submitted without a unit, the first line that tells decides. A step's time MUST NOT be
-// kept as an epoch's: deadlines of later jobs of the model are promised by it.
+// sameUnit reports whether a line's speed is in the job's unit. For a job submitted without a unit
+// the first line that shows one decides. A step's time MUST NOT be stored as an epoch's:
+// admission of later jobs of the model depends on it.
 func (sp *Speeds) sameUnit(rec journal.JobRecord, line checkpoint.Progress) bool {
 	unit := reportedUnit(line)
 	if unit == "" {

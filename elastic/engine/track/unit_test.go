@@ -10,8 +10,8 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// TestSamplesCarryTheUnitOfTheReport: the time of a step is never kept as that of an
-// epoch, whether or not the job was submitted with a unit.
+// TestSamplesCarryTheUnitOfTheReport: the time of a step is never stored as that of an epoch, whether or
+// not the job was submitted with a unit.
 func TestSamplesCarryTheUnitOfTheReport(t *testing.T) {
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	steps := checkpoint.Progress{Event: "progress", Done: 40, Step: 40, Epoch: 4, Seconds: .575, GPUs: 1, Nodes: 1}

@@ -14,8 +14,8 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// TestUnlearn: what was learnt from jobs that have ended leaves memory once it is in the
-// store, unless a job of the same model lives; and it is found in the store again.
+// TestUnlearn: samples of ended jobs are removed from memory once they are in the store, unless a job of
+// the same model is live; later they are read from the store again.
 func TestUnlearn(t *testing.T) {
 	noon := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	store := new(journal.Memory)
@@ -54,8 +54,8 @@ func TestUnlearn(t *testing.T) {
 	}
 }
 
-// TestUnlearnRenamed: a job whose user gives its model another name in every cycle leaves
-// nothing of the earlier names in memory, and its answers take the user's share at most.
+// TestUnlearnRenamed: a job whose model is renamed in every cycle leaves no samples of earlier names in
+// memory, and at most mostAnswers answers.
 func TestUnlearnRenamed(t *testing.T) {
 	noon := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	store := new(journal.Memory)

@@ -9,13 +9,13 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// unreadAfter is for how long a folder may leave a read or a write unanswered before its job
-// counts as Unread: it keeps its size, is asked nothing and is not started. Until then it is
-// as it was last seen.
+// unreadAfter is for how long a read or a write of a job's folder may hang before the job counts as
+// Unread: it keeps its size, gets no requests and is not started. Until then its last known
+// status is used.
 const unreadAfter = 10 * time.Second
 
-// AnswersBy notes whether the job's folder answers, from what a read or a write of it came to,
-// and reports whether it did.
+// AnswersBy updates whether the job's folder answers, from the result of a read or a write, and
+// reports it.
 func (m *mail) AnswersBy(err error) bool {
 	if err == nil {
 		m.silent = time.Time{}
@@ -32,7 +32,7 @@ func (m *mail) AnswersBy(err error) bool {
 	return false
 }
 
-// unreadSince is since when the job counts as Unread; zero = it does not.
+// unreadSince returns since when the folder has not answered, if the job counts as Unread; else zero.
 func (m *mail) unreadSince(now time.Time) time.Time {
 	if m.silent.IsZero() || now.Sub(m.silent) < unreadAfter {
 		return time.Time{}
@@ -40,8 +40,7 @@ func (m *mail) unreadSince(now time.Time) time.Time {
 	return m.silent
 }
 
-// TellUnread tells of folders that stopped to answer, and of those that answer again, once
-// each.
+// TellUnread logs folders that stopped answering and those that answer again, once each.
 func (st *State) TellUnread(now time.Time) {
 	for _, js := range st.Ordered() {
 		since := time.Time{}
@@ -65,8 +64,8 @@ func (st *State) TellUnread(now time.Time) {
 	}
 }
 
-// lateWord keeps what the runner said last, as far as it is about the present run, while its
-// folder is late; beyond that it is unknown what the runner does.
+// lateWord keeps the runner's last status while its folder does not answer, if it is about the
+// present run. Once the job is Unread the status is unknown.
 func (js *Job) lateWord(now time.Time) {
 	js.Mail.runner.ok = js.Mail.runner.ok && current(js.Mail.runner.word, js.Shown.Slurm)
 	if !js.Mail.unreadSince(now).IsZero() {
@@ -74,8 +73,8 @@ func (js *Job) lateWord(now time.Time) {
 	}
 }
 
-// idle reports whether there is nothing to read of the job: it waits and never ran. One whose
-// folder was late is asked until it answers.
+// idle reports whether there is nothing to read: the job is pending, never ran and its folder is not
+// known to hang.
 func (js *Job) idle() bool {
 	return js.Shown.Slurm.State == slurm.Pending && js.Rec.FirstRun.IsZero() && js.Mail.silent.IsZero()
 }

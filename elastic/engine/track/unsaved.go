@@ -7,14 +7,14 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 )
 
-// unsavedSeries are the new speeds of one model, or of a job without one: one transaction.
+// unsavedSeries has the new speeds of one model, or of a job without one: one transaction.
 type unsavedSeries struct {
 	Key  string
 	from []*[]speed.Sample
 	jobs []*Job
 }
 
-// Samples are the speeds, job by job.
+// Samples returns the speeds, job by job.
 func (u *unsavedSeries) Samples() (out []speed.Sample) {
 	for _, of := range u.from {
 		out = append(out, *of...)
@@ -22,8 +22,8 @@ func (u *unsavedSeries) Samples() (out []speed.Sample) {
 	return out
 }
 
-// UnsavedSpeeds are the speeds that the store does not have: of every user those that have waited
-// for longest.
+// UnsavedSpeeds returns speeds that the store lacks, for each user those that have waited longest, at
+// most keysPerUser series.
 func (st *State) UnsavedSpeeds() []*unsavedSeries {
 	st.stores++
 	all := slices.DeleteFunc(slices.Clone(st.Ordered()), func(js *Job) bool { return len(js.Learnt.fresh)+len(js.Learnt.paces) == 0 })
@@ -53,7 +53,7 @@ func (st *State) UnsavedSpeeds() []*unsavedSeries {
 	return out
 }
 
-// SavedSpeeds notes that the store has them.
+// SavedSpeeds marks them as stored.
 func (sp *Speeds) SavedSpeeds(u *unsavedSeries) {
 	for i, of := range u.from {
 		*of, u.jobs[i].Learnt.stored = nil, sp.stores

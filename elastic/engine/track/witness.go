@@ -8,17 +8,17 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// witness is a run's claims about its speed held against the daemon's own clock.
+// witness checks a run's reported speed against the daemon's clock.
 type witness struct {
 	speed.Witness
 	of int // the run, counted from 1; 0 = none
 }
 
-// borneOut returns the seconds per unit that a line claims, as far as they agree with the time that
-// passed since earlier lines and, while that says too little, with the job's earlier speeds; 0 if
-// they are not to be used. The line was written since progress was last read: its own time is not
-// trusted. While a move is under way, or Slurm has the job suspended, the job may wait instead of
-// training, and the time that passes is not counted.
+// borneOut returns the seconds per unit that a line reports, corrected by the time that passed
+// between lines on the daemon's clock and, while that says too little, held against the job's
+// earlier speeds; 0 if they are not to be used yet. The line was written since progress was last
+// read; its own time stamp is not trusted. While a move is open, or Slurm has suspended the job,
+// the program may wait, so that the check starts anew.
 func (st *State) borneOut(js *Job, line checkpoint.Progress, now time.Time) float64 {
 	if st.Open.has(js.Rec.ID) || js.Shown.Slurm.State != slurm.Running || line.Restarts != js.Restarts() || js.Learnt.witness.of != line.Restarts+1 {
 		js.Learnt.witness = witness{of: line.Restarts + 1}

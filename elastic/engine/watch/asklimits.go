@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// AskLimits reads the site's limits unless those known are younger than that, and
-// reports whether they are others now. Where limits cannot be read the last ones stand; where
-// none were ever read no job gets more than it has or its minimum (see eligible.Look.Caps).
+// AskLimits reads the site's limits unless the known ones are younger than most, and reports whether
+// they changed. If they cannot be read the last ones apply. If they were never read, no job gets
+// more than it has or its minimum (see eligible.Look.Caps).
 func (w *Watch) AskLimits(ctx context.Context, most time.Duration, now time.Time) bool {
 	first := !w.Observer.LimitsFailed()
 	fresh, read, err := w.Observer.SiteLimits(ctx, most, w.Rules.LimitsPeriod(), now)

@@ -1,10 +1,10 @@
-// Package watch is one look at the cluster: track says what is to be read next, observe reads it, and
-// track takes it in, in the order that elastic/engine/track documents. It decides nothing.
+// Package watch makes one observation of the cluster: track says what to read next, observe reads it,
+// and track updates its state, in the order that elastic/engine/track documents. It decides nothing.
 //
-// Load MUST come first, once: a look that was joined to no records would adopt every job anew. Then
-// each cycle calls Observe and, AFTER it, Fold. An error of Observe says that the look is not
-// whole; nothing MUST be decided on it, but what it found out before is kept.
+// Load MUST be called first, until it succeeds: without records, an observation would adopt every job
+// as new. Then each cycle calls Observe and, AFTER it, Fold. After an error of Observe the
+// observation is incomplete, and the caller MUST NOT decide on it. Updates before the error are kept.
 //
-// What has to be on record before the next question, such as the end of a job whose number another
-// job has, is written through elastic/engine/execute.
+// What must be recorded before the next query, such as the end of a job whose number was given to
+// another, is written through elastic/engine/execute.
 package watch

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/engine/track"
 )
 
-// Load fetches what the journal remembers, once, before anything is observed.
+// Load reads the journal. It does nothing after it has succeeded once.
 func (w *Watch) Load(ctx context.Context, now time.Time) error {
 	if w.Loaded {
 		return nil
@@ -49,7 +49,7 @@ func (w *Watch) Load(ctx context.Context, now time.Time) error {
 	}
 	for _, r := range records {
 		js := &track.Job{Rec: r}
-		if n := written[r.ID]; n > r.Tag.Incarnation { // an earlier life ended before it kept the record
+		if n := written[r.ID]; n > r.Tag.Incarnation { // the daemon crashed before it saved the record
 			js.Rec.Tag.Incarnation, js.Dirty = n, true
 		}
 		w.Remember(js)
@@ -69,10 +69,10 @@ func (w *Watch) Load(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// lengthsMemory is how far back ended jobs are read for it when the daemon starts.
+// lengthsMemory is how far back recallLengths reads ended jobs.
 const lengthsMemory = 30 * 24 * time.Hour
 
-// recallLengths reads what the users' ended jobs took of what they had declared.
+// recallLengths reads how much of their declared work users' ended jobs took.
 func (w *Watch) recallLengths(ctx context.Context, now time.Time) error {
 	records, err := w.Observer.Journal.Jobs(ctx, now.Add(-lengthsMemory))
 	if err != nil {

@@ -9,16 +9,16 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/engine/track"
 )
 
-// Watch looks at the cluster and takes in what it sees: track asks, observe answers.
+// Watch observes the cluster and updates the state.
 type Watch struct {
 	*track.State
 	Observer observe.Observer
-	Executor execute.Executor // settle what has to be on record before the next question
-	Loaded   bool             // what the journal remembers
+	Executor execute.Executor // for what must be recorded before the next query
+	Loaded   bool             // the journal has been read
 }
 
-// Observe asks Slurm twice and reads what the jobs wrote. Each part of what is read is taken in
-// before the next, for what is read next depends on it.
+// Observe queries Slurm for jobs and nodes and reads the files of jobs. The state is updated from
+// each part before the next is read, since what to read next depends on it.
 func (w *Watch) Observe(ctx context.Context, now time.Time) (seen observe.Look, err error) {
 	if seen, err = w.lookAtCluster(ctx); err != nil {
 		return observe.Look{}, err
@@ -39,7 +39,7 @@ func (w *Watch) Observe(ctx context.Context, now time.Time) (seen observe.Look, 
 	return seen, nil
 }
 
-// lookAtCluster asks for jobs, and for nodes unless those of the look before serve.
+// lookAtCluster queries the jobs, and the nodes unless those of the last observation can be reused.
 func (w *Watch) lookAtCluster(ctx context.Context) (observe.Look, error) {
 	jobs, err := w.Observer.Slurm.Jobs(ctx)
 	if err != nil {
@@ -49,7 +49,7 @@ func (w *Watch) lookAtCluster(ctx context.Context) (observe.Look, error) {
 	if w.SawJobs(jobs) {
 		return observe.Look{Jobs: jobs, Nodes: w.Seen.Nodes, Old: true}, nil
 	}
-	// Asked second, so that GPUs a job of the first answer has left show free.
+	// AFTER the jobs, so that the GPUs of a job that ends in between show as free.
 	nodes, err := w.Observer.Nodes(ctx)
 	if err != nil {
 		return observe.Look{}, err
@@ -58,7 +58,7 @@ func (w *Watch) lookAtCluster(ctx context.Context) (observe.Look, error) {
 	return observe.Look{Jobs: jobs, Nodes: nodes}, nil
 }
 
-// Fold brings what is known up to what was seen.
+// Fold updates the state from a complete observation.
 func (w *Watch) Fold(ctx context.Context, seen observe.Look, now time.Time) {
 	histories := w.Observer.Histories(ctx, track.TokensOf(w.Ordered(), w.WantsHistory))
 	ends := w.Ends(now)

@@ -12,10 +12,10 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// lookForMissing settles what became of the live jobs that the bulk answer lacks. Only
-// Slurm's explicit word ends a job, for acting on half a view could stop the wrong one:
-// each job is asked about, or of more than MaxLookups all are at once. What was found
-// out before an error is kept.
+// lookForMissing determines the state of live jobs that the query for all jobs did not return. A
+// job ends only if Slurm says explicitly that it does not know it: each job is queried by number,
+// or, if there are more than MaxLookups, all of them by settleMany. Results before an error are
+// kept.
 func (w *Watch) lookForMissing(ctx context.Context, now time.Time) error {
 	missing := w.Missing()
 	if len(missing) == 0 {
@@ -33,7 +33,7 @@ func (w *Watch) lookForMissing(ctx context.Context, now time.Time) error {
 	return err
 }
 
-// settleFew asks about each job, and returns those that Slurm no longer knows.
+// settleFew queries each job, and returns those that Slurm no longer knows.
 func (w *Watch) settleFew(ctx context.Context, missing []*track.Job, now time.Time) (gone []*track.Job, err error) {
 	for _, js := range missing {
 		detail, err := w.Observer.Slurm.Job(ctx, slurm.JobID(js.Rec.ID))
@@ -54,10 +54,10 @@ func (w *Watch) settleFew(ctx context.Context, missing []*track.Job, now time.Ti
 	return gone, nil
 }
 
-// settleMany asks for all jobs a second time, and for MaxLookups of the missing ones by
-// number. Where all three answers agree, the jobs are gone. A job that only one of them
-// has contradicts the others, and then nothing is believed. So the cost is bounded
-// whatever the number of jobs, as after an outage longer than Slurm's MinJobAge.
+// settleMany queries all jobs a second time, and MaxLookups of the missing ones by number. If all
+// answers agree, the jobs are gone. If one of them has a missing job, the answers contradict each
+// other, and none is used (ErrSuspicious). The number of queries does not depend on the number of
+// jobs, which is large after an outage longer than Slurm's MinJobAge.
 func (w *Watch) settleMany(ctx context.Context, missing []*track.Job, now time.Time) (gone []*track.Job, err error) {
 	again, err := w.Observer.Slurm.Jobs(ctx)
 	if err != nil {
@@ -92,7 +92,7 @@ func (w *Watch) settleMany(ctx context.Context, missing []*track.Job, now time.T
 	return gone, nil
 }
 
-// departed ends jobs that slurmctld no longer knows.
+// departed ends jobs that slurmctld no longer knows, as accounting says or as forgotten.
 func (w *Watch) departed(ctx context.Context, gone []*track.Job, now time.Time) {
 	if len(gone) == 0 {
 		return
@@ -108,7 +108,7 @@ func (w *Watch) departed(ctx context.Context, gone []*track.Job, now time.Time) 
 	w.AskedAbout(gone, asked, len(runs), late, now)
 }
 
-// lookUpForgotten asks about the jobs on record as forgotten, when it is time.
+// lookUpForgotten queries accounting about jobs recorded as forgotten, if that is due.
 func (w *Watch) lookUpForgotten(ctx context.Context, now time.Time) {
 	left, asked := w.ForgottenDue(now)
 	if len(left) == 0 || w.Observer.Accountant == nil {
@@ -124,8 +124,8 @@ func (w *Watch) lookUpForgotten(ctx context.Context, now time.Time) {
 	w.LookedUp(left, asked, len(runs), now)
 }
 
-// pastRuns asks accounting for the runs that the jobs ended with; those it does not have are
-// missing. late: it has not answered.
+// pastRuns queries accounting for the last runs of jobs. Jobs that it does not have are missing from
+// the result. late: it has not answered yet.
 func (w *Watch) pastRuns(ctx context.Context, jobs []*track.Job, now time.Time) (runs map[*track.Job]slurm.PastRun, late bool) {
 	if w.Observer.Accountant == nil {
 		return nil, false
@@ -140,8 +140,8 @@ func (w *Watch) pastRuns(ctx context.Context, jobs []*track.Job, now time.Time) 
 	return track.LastRuns(jobs, known, all, now), false
 }
 
-// endedAs ends the jobs of these runs as accounting says, in the order of the list. What they
-// wrote last is read of so many only: all may be on one slow file system.
+// endedAs ends the jobs of these runs as accounting says, in the given order. The last progress lines
+// of at most MostFresh jobs are read, since all may be on one slow file system.
 func (w *Watch) endedAs(runs map[*track.Job]slurm.PastRun, order []*track.Job, now time.Time) {
 	var told []*track.Job
 	for _, js := range order {
@@ -156,12 +156,12 @@ func (w *Watch) endedAs(runs map[*track.Job]slurm.PastRun, order []*track.Job, n
 	}
 }
 
-// ReadProgress reads the new lines of jobs, and takes them in.
+// ReadProgress reads the new progress lines of jobs and applies them. It returns the jobs with new
+// lines.
 func (w *Watch) ReadProgress(all []*track.Job, now time.Time) (changed []*track.Job) {
 	jobs, wanted := track.Readings(all, now)
 	return w.HeardLines(jobs, w.Observer.Progress(wanted), now)
 }
 
-// MostFresh bounds how many files of progress are read at once of jobs that are asked about, or
-// that have ended.
+// MostFresh bounds how many progress files are read for one Refresh, and for jobs that have ended.
 const MostFresh = 256

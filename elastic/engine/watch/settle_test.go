@@ -19,7 +19,7 @@ import (
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-// answers is a Slurm that answers for all jobs with some, and for single ones with others.
+// answers is a Slurm whose answers for all jobs and for single jobs are set by the test.
 type answers struct {
 	slurm.Client
 	all   []slurm.Job
@@ -41,7 +41,7 @@ func (a *answers) Job(_ context.Context, id slurm.JobID) (slurm.Detail, error) {
 	return slurm.Detail{Job: sj}, nil
 }
 
-// folders are jobs' folders in which nothing was written.
+// folders are empty folders of jobs.
 type folders struct{ observe.Mailbox }
 
 func (folders) RunnerNow(string, uint32) (checkpoint.Runner, bool, error) {
@@ -55,7 +55,7 @@ func job(id int) slurm.Job {
 	return slurm.Job{ID: slurm.JobID(id), UID: 5, State: slurm.Running, Submit: noon.Add(-time.Hour), Comment: "sluice/1 id=" + token(id) + " inc=0 min=1"}
 }
 
-// watching looks after jobs 1 to n, none of which Slurm showed in this look.
+// watching manages jobs 1 to n, none of which Slurm showed in this cycle.
 func watching(n int) (*Watch, *answers) {
 	kept, a := new(journal.Memory), &answers{one: map[slurm.JobID]slurm.Job{}}
 	w := &Watch{State: track.New(track.Rules{}, kept, func(event.Event) {})}
@@ -71,8 +71,8 @@ func watching(n int) (*Watch, *answers) {
 	return w, a
 }
 
-// TestAFewMissingJobs: each is asked about by number, and only Slurm's word that there is none ends
-// it. What was found out before an error is kept.
+// TestAFewMissingJobs: each is queried by number and ends only if Slurm says that it does not know it.
+// Results before an error are kept.
 func TestAFewMissingJobs(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -110,8 +110,8 @@ func TestAFewMissingJobs(t *testing.T) {
 	}
 }
 
-// TestManyMissingJobs: they are gone where a second answer for all and questions about some of them
-// agree; where one of the three contradicts, nothing is believed. The questions are bounded.
+// TestManyMissingJobs: they have ended if a second answer for all jobs and queries for some of them
+// agree. If one answer contradicts, none is used. The number of queries is bounded.
 func TestManyMissingJobs(t *testing.T) {
 	const n = 10 * track.MaxLookups
 	for _, c := range []struct {

@@ -47,8 +47,8 @@ func Choose(forms []Form, observations []Observation, together func(Configuratio
 	return c, nil
 }
 
-// Believed returns the index of the form that predicts a configuration.
-func (c *Choice) Believed(q Configuration) int {
+// FormOf returns the index of the form that predicts a configuration.
+func (c *Choice) FormOf(q Configuration) int {
 	if c.seen.holds(q) {
 		return c.Within.Best
 	}
@@ -60,7 +60,7 @@ func (c *Choice) Seconds(q Configuration) (seconds float64, err error) {
 	if why := q.wrong(); why != "" {
 		return 0, fmt.Errorf("an invalid configuration: %s", why)
 	}
-	return c.fitted[c.Believed(q)](q), nil
+	return c.fitted[c.FormOf(q)](q), nil
 }
 
 // Says returns the prediction of one form for a valid configuration, in seconds; 0 for a form

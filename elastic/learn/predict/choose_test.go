@@ -28,12 +28,12 @@ func choose(t *testing.T, observations []Observation) *Choice {
 func TestSimplerFormIsSelectedUnlessAnotherIsBetter(t *testing.T) {
 	plain := choose(t, observe(linear, ways, 4, 64))
 	if plain.Within.Best != 0 || plain.Beyond.Best != 0 {
-		t.Errorf("of its own truth least squares is believed: %+v, %+v", plain.Within, plain.Beyond)
+		t.Errorf("for its own truth least squares is not chosen: %+v, %+v", plain.Within, plain.Beyond)
 	}
 	all := observe(wavy, ways[2:8], 1, 2, 4, 8, 16, 32, 64)
 	bent := choose(t, all)
 	if bent.Within.Best != 1 || bent.Within.Errors[1] > 0.7*bent.Within.Errors[0] {
-		t.Errorf("of a wavy truth the network is believed: %+v", bent.Within)
+		t.Errorf("for a wavy truth the network is not chosen: %+v", bent.Within)
 	}
 	if bent.Within.Held != len(all) {
 		t.Errorf("each is held back once: %d", bent.Within.Held)
@@ -60,7 +60,7 @@ func TestSelectionBeyondTheMeasuredRange(t *testing.T) {
 		{Configuration{Split: []int{2, 2}, Batch: 8, Kind: "t4"}, 0},
 		{Configuration{Split: []int{2, 2}, Batch: 8, Beside: 1}, 0},
 	} {
-		if got := c.Believed(q.Configuration); got != q.want {
+		if got := c.FormOf(q.Configuration); got != q.want {
 			t.Errorf("%+v is answered by %s", q.Configuration, c.Forms[got].Name)
 		}
 	}

@@ -102,7 +102,7 @@ func TestSuperlinearClaimsAreCapped(t *testing.T) {
 		t.Errorf("unmeasured: %v", got)
 	}
 	if c := speed.Fit([]speed.Sample{at(1, 1, 100), at(2, 1, 45)}, now); seconds(c, 2, 1) != 45 {
-		t.Errorf("a little more than linear is believed: %v", seconds(c, 2, 1))
+		t.Errorf("a slightly superlinear speed-up is capped: %v", seconds(c, 2, 1))
 	}
 }
 

@@ -4,7 +4,7 @@ import "math"
 
 // Prediction predicts a shape that was not measured, on a node type, in any unit of time; false
 // if the curve's own answer is to be used.
-type Prediction func(kind string, s Shape) (seconds float64, believed bool)
+type Prediction func(kind string, s Shape) (seconds float64, used bool)
 
 // prediction is a Prediction, scaled to the curve's unit of time.
 type prediction struct {
@@ -61,8 +61,8 @@ func (t *prediction) seconds(s Shape, own float64) (float64, bool) {
 	if t == nil {
 		return 0, false
 	}
-	seconds, believed := t.of(t.kind, s)
-	if !believed || !sane(seconds) {
+	seconds, used := t.of(t.kind, s)
+	if !used || !sane(seconds) {
 		return 0, false
 	}
 	return min(max(seconds*t.scale, own*math.Exp(-farthest)), own*math.Exp(farthest)), true

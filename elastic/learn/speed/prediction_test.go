@@ -9,9 +9,9 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 )
 
-// known predicts a truth, in minutes, for all shapes or for those where believed returns true.
-func known(f truth, believed func(speed.Shape) bool) speed.Prediction {
-	return func(_ string, s speed.Shape) (float64, bool) { return f.seconds(s) / 60, believed(s) }
+// known predicts a truth, in minutes, for all shapes or for those where used returns true.
+func known(f truth, used func(speed.Shape) bool) speed.Prediction {
+	return func(_ string, s speed.Shape) (float64, bool) { return f.seconds(s) / 60, used(s) }
 }
 
 func always(speed.Shape) bool { return true }
@@ -34,15 +34,15 @@ func TestPredictedAnswersUntriedShapes(t *testing.T) {
 	}
 }
 
-// TestPredictedWhereBelieved: for other shapes the curve answers as before.
-func TestPredictedWhereBelieved(t *testing.T) {
+// TestPredictedWhereItAnswers: for other shapes the curve answers as before.
+func TestPredictedWhereItAnswers(t *testing.T) {
 	c := speed.Fit([]speed.Sample{at(1, 1, 102), at(2, 1, 52), at(4, 1, 27)}, now)
 	f := c.Predicted(known(truth{a: 100, d: 50}, func(s speed.Shape) bool { return s.Nodes == 2 }))
 	if seconds(f, 8, 4) != seconds(c, 8, 4) || seconds(f, 3, 1) != seconds(c, 3, 1) {
-		t.Error("it answers where it is not believed")
+		t.Error("the prediction is used where it has no answer")
 	}
 	if seconds(f, 8, 2) == seconds(c, 8, 2) {
-		t.Error("it does not answer where it is believed")
+		t.Error("the prediction is not used where it answers")
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 // hear simulates a run whose units take unit seconds, read every period seconds: each line is
 // written when a unit ends, and read at the next look. claim is what the n-th line claims. It
 // returns the accepted seconds of each.
-func hear(unit, period float64, lines int, claim func(n int) (seconds, done float64)) (believed []float64) {
+func hear(unit, period float64, lines int, claim func(n int) (seconds, done float64)) (used []float64) {
 	var w speed.Witness
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	at := func(seconds float64) time.Time { return start.Add(time.Duration(seconds * float64(time.Second))) }
@@ -20,9 +20,9 @@ func hear(unit, period float64, lines int, claim func(n int) (seconds, done floa
 		written := float64(n) * unit
 		look := float64(int(written / period))
 		seconds, done := claim(n)
-		believed = append(believed, w.Heard(seconds, done, at(look*period), at((look+1)*period)))
+		used = append(used, w.Heard(seconds, done, at(look*period), at((look+1)*period)))
 	}
-	return believed
+	return used
 }
 
 // For any length of units and however rarely the lines are read, a true claim is accepted.
@@ -77,7 +77,7 @@ func TestFalseClaimsAreCorrected(t *testing.T) {
 func TestNoProgressIsSlow(t *testing.T) {
 	got := hear(60, 30, 40, func(int) (float64, float64) { return 60, 99 })
 	if last := got[len(got)-1]; last < 1e4 {
-		t.Errorf("%g seconds a unit are believed of work that stands still", last)
+		t.Errorf("%g seconds a unit are accepted for work without progress", last)
 	}
 }
 

@@ -25,6 +25,11 @@ func (d Rules) Every() time.Duration {
 }
 
 // Judge returns whether the i-th job of a plan is admitted, and its expected end.
+//
+// The end of an admitted job is the earlier of its deadline and its remaining work at the size
+// that the plan gives it now: later decisions may give it less, but never so little that it
+// misses the deadline. For a job that is not admitted it is the earliest end that the plan
+// could find.
 func (d Rules) Judge(p *roles.Subject, j deadline.Job, plan deadline.Plan, i int) elastic.Decision {
 	ends := plan.Soonest[i]
 	if plan.Promised[i] {
@@ -43,13 +48,17 @@ func (d Rules) Judge(p *roles.Subject, j deadline.Job, plan deadline.Plan, i int
 }
 
 // untilProven returns how many seconds a job is assumed to need, from its start, until it has
-// completed a checkpoint: to start, and for a unit of work; at least two decisions.
+// completed a checkpoint: to start, and for a unit of work; at least two decisions. Until then it
+// cannot be resized, so the plan must not count on a larger size before.
 func (d Rules) untilProven(j *roles.Subject, unit float64) float64 {
 	return max((j.Price.Start+j.Price.Load).Seconds()+unit, 2*d.Every().Seconds())
 }
 
 // Pose returns the job as the plan sees it: with these sizes, on the k-th of which a unit of
-// its work takes seconds(k).
+// its work takes seconds(k). sizes MUST be ascending; a leading 0 says that the job may be left
+// without GPUs, and without it the plan keeps the job at its smallest size (Keeps). It returns
+// false if the job cannot be planned: no size has a known speed, or the smallest size that it
+// has to keep is not among those that have one.
 func (d Rules) Pose(p *roles.Subject, sizes []int, seconds func(k int) float64) (deadline.Job, bool) {
 	j := deadline.Job{Work: max(p.Work, math.SmallestNonzeroFloat32), Now: p.Now, Price: p.ResizeCost, Promised: p.Promised, Due: math.Inf(1)}
 	for k, n := range sizes {
@@ -67,6 +76,8 @@ func (d Rules) Pose(p *roles.Subject, sizes []int, seconds func(k int) float64) 
 	if until := d.Snap.RestsUntil(&p.Job); p.Now > 0 && until.After(d.Snap.Now) && !d.Snap.Limits.AsPublished() {
 		j.Rests, j.Until = true, until.Sub(d.Snap.Now).Seconds()
 	}
+	// An unproven job starts on its minimum and may grow once it has saved. Sizes above the
+	// minimum therefore count only after Proves, or Until if it has started already.
 	switch {
 	case len(j.Rate) == 0:
 	case p.Role == roles.Waiting && p.Unproven && p.Grown.Min > 0 && len(j.Sizes) > 1:

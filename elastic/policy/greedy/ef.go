@@ -27,6 +27,8 @@ func everything(q *queue, j *elastic.Job, ask nodes.Request, place nodes.Placeme
 		inventory = q.reserved(ask.Load(place))
 		ask.Uneven = q.snap.Limits.AnySplit() // Slurm fills uneven splits from what is set aside
 	}
+	// The largest size may not have a split on the free nodes. got.Fits says how much would fit,
+	// so that a second try with the sizes up to that suffices.
 	for tries := 0; tries < 2 && len(sizes) > 0; tries++ {
 		ask.GPUs, ask.Sizes = sizes[len(sizes)-1], sizes
 		if ask.GPUs <= place.GPUs() {

@@ -7,7 +7,11 @@ import (
 )
 
 // fitIndex holds the nodes that requests of one kind may use, by how many of their GPUs fit
-// there now, so that the best fit is found without looking at all nodes.
+// there now, so that the best fit is found without looking at all nodes. Each row is a bit set
+// over the nodes, so that a search reads 64 nodes at a time.
+//
+// Invariant: node i is in rows[room[i]] if room[i] > 0, and in no other row; count and free are
+// sums over these. Only put changes them.
 type fitIndex struct {
 	kind  nodes.Request // partition, CPUs and memory per GPU
 	room  []int         // by node of the inventory; 0 if none fits, or if requests may not use it

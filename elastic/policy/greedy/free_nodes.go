@@ -99,6 +99,7 @@ func (k *freeNodes) take(l nodes.Load) {
 	}
 }
 
+// index returns the node's index; false if it is not in the inventory.
 func (k *freeNodes) index(name string) (int, bool) {
 	if k.at == nil {
 		k.at = make(map[string]int, len(k.nodes))

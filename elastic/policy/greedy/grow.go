@@ -65,7 +65,8 @@ func (r *round) solve(t trial, struck map[[2]int]bool) []int {
 }
 
 // groups partitions the jobs that may change into those that share nodes, directly or through
-// others; each group in order of arrival.
+// others; each group in order of arrival. Groups share no node, so that each can be solved
+// alone. It merges all groups that a job meets, one job at a time.
 func (r *round) groups(may func(i int) bool) [][]int {
 	var groups [][]int
 	for i := range r.jobs {
@@ -127,7 +128,7 @@ func (r *round) growths(i, idle int, t trial, struck map[[2]int]bool) []step {
 
 // gain returns the seconds saved, less the resize cost, if a job grows beyond the size planned
 // in the trial, and whether that is worth it: a voluntary move has to pay, a job that starts or
-// moves anyway only has to gain.
+// moves anyway only has to gain. across is the number of nodes at size n.
 func (r *round) gain(i int, t trial, n, across int) (value float64, worth bool) {
 	j, planned := &r.jobs[i], r.size[i]
 	before, after := j.rest(planned, len(t.place[i])), j.rest(n, across)

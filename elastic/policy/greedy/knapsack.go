@@ -5,6 +5,10 @@ import "github.com/sluice-hpc/sluice/elastic"
 // Knapsack gives every job its minimum as early as possible, in order of arrival, guarantees
 // started jobs their minimum, and gives every further GPU to where it saves most remaining time
 // (marginal utility). The ORDER of its steps is the priority.
+//
+// Steps 1 to 5 change round.base, the sizes without any reduction, and recompute round.size from
+// it with the cheapest reductions (round.fill). So a reduction made for one job is reconsidered
+// when the next one is planned. Step 6 only raises round.size.
 func Knapsack(s elastic.Snapshot) elastic.Allocation {
 	r := newRound(s)
 	r.shrinkToPins()       // 1. Pinned jobs with more GPUs than their pin give the rest back.

@@ -15,7 +15,8 @@ func (r *round) shrinkToPins() {
 	}
 }
 
-// shrink plans a smaller size for a running job, if a split of it on its nodes exists.
+// shrink plans a smaller size for a running job, if a split of it on its nodes exists. It changes
+// base, so that the job does not count as one that gives GPUs back for another.
 func (r *round) shrink(i, n int) {
 	if r.strands(&r.jobs[i]) {
 		return

@@ -33,7 +33,7 @@ func newPool(inventory []nodes.Node, key poolKey) *pool {
 }
 
 // open returns the pool as it is for one job that leaves its place in this view of the
-// inventory.
+// inventory: with the free GPUs, and those that the job gives back.
 func (r *round) open(j *job, inventory []nodes.Node, place nodes.Placement) *pool {
 	request := j.Request(r.snap.Limits)
 	without := nodes.Without(inventory, j.Load(place))
@@ -56,7 +56,9 @@ func poolOf(inventory []nodes.Node, key poolKey, room func(nodes.Node) int) *poo
 	return p
 }
 
-// widen adds the splits possible on the nodes of another partition.
+// widen adds the splits possible on the nodes of another partition, given the GPUs that each of its
+// nodes has. A job runs in one partition only, so that its nodes are not added to those of the
+// others: for each size the partition with the fewest nodes counts.
 func (p *pool) widen(have []int, uneven bool) {
 	slices.SortFunc(have, func(a, b int) int { return b - a })
 	atLeast := []int{len(have)} // number of nodes with at least that many GPUs
@@ -88,7 +90,9 @@ func (p *pool) widen(have []int, uneven bool) {
 }
 
 // fewestNodes returns on how many nodes, at least least, n GPUs can be split; 0 if no split
-// exists.
+// exists. atLeast[g] is the number of nodes with g GPUs or more. An even split of n over m nodes
+// needs m nodes with n/m GPUs; the largest share that divides n and has enough nodes gives the
+// fewest nodes.
 func fewestNodes(n, least int, atLeast []int, uneven bool) int {
 	if uneven {
 		return least

@@ -22,9 +22,11 @@ type queue struct {
 	free    *freeNodes
 	pools   map[poolKey]*pool
 	started []nodes.Request // in order
-	heads   []nodes.Request // requests that found no GPUs and that no job overtakes, in order
-	nodes   map[string]int  // GPUs of the largest node, by partitions
-	out     elastic.Allocation
+	// heads are requests that found no GPUs, in order. A later job that could use a node of one
+	// of them waits, even if it would fit.
+	heads []nodes.Request
+	nodes map[string]int // GPUs of the largest node, by partitions
+	out   elastic.Allocation
 }
 
 // baseline is what distinguishes one such policy.

@@ -11,6 +11,11 @@ import (
 )
 
 // round is one decision under construction.
+//
+// Invariants between two steps of knapsack: size[i] is one of the job's accepted sizes, its present size, or 0
+// for a job that waits; size[i] <= base[i] for running jobs until growIdle; and try(size, wants)
+// is ok, that is, plan.Arrange can place all of it. A step that finds no such sizes leaves both
+// as they were.
 type round struct {
 	snap    elastic.Snapshot
 	foreign []nodes.Node // inventory with the use of ordinary jobs only

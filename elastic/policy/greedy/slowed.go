@@ -7,7 +7,9 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/policy/roles"
 )
 
-// shrinkSlowed lets jobs give back GPUs that make them slower, if both speeds were measured.
+// shrinkSlowed lets jobs give back GPUs that make them slower, if both speeds were measured. A
+// predicted speed is not enough: the move costs time, and a wrong prediction would be followed by
+// the move back.
 func (r *round) shrinkSlowed() {
 	for i := range r.jobs {
 		j := &r.jobs[i]

@@ -26,6 +26,9 @@ func options(classes [][]step) [][]knapsack.Option {
 // reductions: weight is the GPUs freed there, value the seconds lost including the resize cost.
 // The jobs submitted last come first, so that among equal costs earlier jobs keep what they
 // have. most is all that could be freed.
+//
+// A job that already shrinks in this round (size below Now) is counted with its whole new size,
+// one that keeps its size with the GPUs it has on the pool's nodes.
 func (r *round) reductions(size []int, on *pool) (classes [][]step, who []int, most int) {
 	for i := len(r.jobs) - 1; i >= 0; i-- {
 		j := &r.jobs[i]

@@ -38,7 +38,8 @@ func (j *job) shape(n int) speed.Shape {
 }
 
 // within returns on how many of its own nodes, at least, the job can run with n GPUs; 0 if no
-// split of n on them exists.
+// split of n on them exists. A job that shrinks stays on its own nodes (plan.Arrange), so that
+// this is the number of nodes after the move.
 func (j *job) within(n int) int {
 	for m := 1; m <= min(n, len(j.At)); m++ {
 		roomy, sum := 0, 0

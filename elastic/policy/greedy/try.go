@@ -80,6 +80,9 @@ func (r *round) arrange(size []int) plan.Arrangement {
 // fill finds the cheapest reduction of running jobs with which all sizes and wants fit. In
 // size, running jobs have their size without reduction. It returns false if reducing all of
 // them to their minimum is not enough.
+//
+// The knapsack counts GPUs and does not know nodes. So it proposes reductions that free the
+// missing number of GPUs, and try decides whether they can be placed.
 func (r *round) fill(size []int, wants []want) ([]int, bool) {
 	t := r.try(size, wants)
 	if t.ok() {
@@ -132,7 +135,8 @@ func (r *round) scarce(t trial, wants []want) *pool {
 	return union(pools)
 }
 
-// lacking sums the GPUs that are missing.
+// lacking sums the GPUs that the jobs and demands without room need beyond what they have. It is a
+// lower bound of what has to be freed on the scarce nodes.
 func (r *round) lacking(t trial, size []int, wants []want) int {
 	sum := 0
 	for _, i := range t.short {

@@ -77,7 +77,8 @@ func (r *round) queue() []int {
 }
 
 // longest returns how many jobs of the queue, from its head, can be started, and the sizes that
-// make it possible.
+// make it possible. It assumes that a prefix fits if a longer one does, and searches the length
+// by bisection: a trial is expensive, since it arranges nodes.
 func (r *round) longest(queue []int) (int, []int) {
 	var best []int
 	fits := func(k int) bool {

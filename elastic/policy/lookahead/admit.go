@@ -44,7 +44,8 @@ func (o *round) admit() {
 }
 
 // admitInTurn starts the waiting jobs at their minimum in order of arrival. A job that finds no
-// GPUs stops every later job that could use the same nodes; so does one that is stopped.
+// GPUs stops every later job that could use the same nodes; so does one that is stopped. Room is
+// counted by class of node here, so that admitted jobs may still not fit: see admitFewer.
 func (o *round) admitInTurn(room room, starts int) {
 	var shut []*job // one per group
 	for i := range o.jobs {
@@ -140,7 +141,8 @@ func (o *round) justServed(p *job) bool {
 	return o.snap.Limits.Wait > 0 && o.snap.Now.Sub(p.Started) < o.snap.Limits.Wait/4 && p.Started != (time.Time{})
 }
 
-// room is the number of free GPUs by class of node.
+// room is the number of free GPUs by class of node. It ignores fragmentation: charge succeeds if the
+// classes together have enough GPUs, whatever their nodes. It is an upper bound, and cheap.
 type room []int
 
 func (o *round) room() room {

@@ -13,7 +13,8 @@ import (
 )
 
 // answer returns the plan as an Allocation with each job's reason. Moves that cannot be carried
-// out, because jobs would wait for each other in a circle, are left out.
+// out, because jobs would wait for each other in a circle, are left out: plan.Arrange is run on
+// the jobs that move, and its targets replace the plan's.
 func (o *round) answer(chosen joint.Plan) elastic.Allocation {
 	a := make(elastic.Allocation, len(o.jobs))
 	few := o.snap
@@ -85,6 +86,8 @@ type explainer struct {
 	ordinary []elastic.JobID // ordinary jobs for which room is kept
 }
 
+// explainer lists the jobs for which others give GPUs back. chosen.Places are of the posed jobs,
+// then of the ordinary jobs.
 func (o *round) explainer(a elastic.Allocation, chosen joint.Plan) explainer {
 	w := explainer{round: o}
 	for _, i := range o.posed {
@@ -100,6 +103,8 @@ func (o *round) explainer(a elastic.Allocation, chosen joint.Plan) explainer {
 	return w
 }
 
+// why returns why the job gets its decision; the first case that applies counts, so that a pin
+// is named before a gain.
 func (w explainer) why(p *job, d elastic.Decision) reason.Reason {
 	switch {
 	case p.Role == roles.Fixed:
@@ -128,6 +133,8 @@ func (w explainer) why(p *job, d elastic.Decision) reason.Reason {
 	return w.keeps(p)
 }
 
+// waits returns why the job waits: the obstacle that no other decision could remove is named
+// first.
 func (w explainer) waits(p *job) reason.Reason {
 	want := p.Least()
 	switch dated := w.waitsForDate(p); {
@@ -235,6 +242,7 @@ func expected(c *speed.Curve, split []int) float64 {
 	return seconds
 }
 
+// keeps returns why the job keeps its size and place.
 func (w explainer) keeps(p *job) reason.Reason {
 	why := reason.Keeps{GPUs: p.Now}
 	switch {

@@ -101,7 +101,8 @@ func (o *round) free(classes []int) (gpus int) {
 }
 
 // beside returns what is left of the GPUs after the ordinary jobs that wait have got theirs, as
-// far as possible without stopping a job.
+// far as possible without stopping a job. least is what running jobs keep in any plan; a demand
+// that does not fit beside that is ignored.
 func (o *round) beside(classes []int, gpus int, jobs []deadline.Job) int {
 	least := 0
 	for _, j := range jobs {
@@ -120,7 +121,9 @@ func (o *round) beside(classes []int, gpus int, jobs []deadline.Job) int {
 	return gpus
 }
 
-// duty returns the job as a plan for deadlines sees it; false if there is nothing to plan.
+// duty returns the job as a plan for deadlines sees it; false if there is nothing to plan. A Fixed
+// job is planned for only if it is admitted or awaits its first checkpoint, and then as Settled:
+// it keeps its size now.
 func (o *round) duty(d admission.Rules, p *job) (deadline.Job, bool) {
 	choices := p.choices
 	if p.Role == roles.Fixed {

@@ -20,7 +20,9 @@ func Allocate(s elastic.Snapshot) elastic.Allocation {
 }
 
 // decide returns the plan and the problem that it solves. The parameters are how work is
-// valued, and how the problem is solved.
+// valued, and how the problem is solved. If the solver finds no place for all jobs that must
+// have GPUs, fewer jobs are started, and values and problem are made again, since both depend on
+// the jobs that take part. It ends because admitFewer halves the number of starts.
 func (o *round) decide(value func(*round), solve func(*round, *joint.Problem) (joint.Plan, bool)) (joint.Plan, *joint.Problem) {
 	o.classify() // 1. Which jobs may be started, which may move, which stay as they are.
 	o.estimate() // 2. The remaining time of each job at every size.

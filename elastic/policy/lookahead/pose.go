@@ -131,7 +131,8 @@ func (o *round) poseDemand(d elastic.Demand, k int) joint.Job {
 	}
 }
 
-// stayWorth returns the value of staying; 0 if the job has no place.
+// stayWorth returns the value of staying; 0 if the job has no place. It is on the scale of moveWorth,
+// without a resize cost.
 func (p *job) stayWorth() float64 {
 	if p.Now == 0 {
 		return 0
@@ -145,7 +146,12 @@ func (p *job) stayWorth() float64 {
 
 // moveWorth returns the value of a new place where the job's remaining time is rest seconds. A
 // running job pays for the move: the dead time counts against the horizon, and against the
-// remaining time, so that jobs near their end are not moved.
+// remaining time, so that jobs near their end are not moved. With w the job's worth, c its resize
+// cost, H the horizon and p the payback,
+//
+//	w/rest * (1 - c/max(H, patience*c)) * rest/(rest + p*c) * surely
+//
+// plus the values of requirements. For a job without GPUs it is w/rest.
 func (o *round) moveWorth(p *job, size int, rest, horizon float64) float64 {
 	v := p.worth / rest
 	if p.Now > 0 {
@@ -173,7 +179,7 @@ func (p *job) useful(horizon float64) float64 {
 	return p.use.share
 }
 
-// guesses are ways to estimate the value of a size before its place is known.
+// guesses are ways to estimate the remaining time at a size before its place is known.
 var guesses = []func(choice) float64{
 	choice.typical,
 	func(c choice) float64 { return c.best },
@@ -216,7 +222,9 @@ func (o *round) asNow(p *joint.Problem) []int {
 }
 
 // sized solves the knapsack of sizes. What a job must have is set aside first: it is the option
-// of weight 0.
+// of weight 0, and the other options have their weight and value relative to it. A job that need
+// not have GPUs gets an option of weight 0 and value 0 instead. So in the solution, choice c of a
+// job that must have GPUs is its c-th size, and of another job its (c-1)-th.
 func (o *round) sized(jp *joint.Problem, belief func(choice) float64, horizon float64) []int {
 	sizes := make([]int, len(jp.Jobs))
 	capacity := o.gpus

@@ -201,7 +201,8 @@ func spaced(k int) bool {
 }
 
 // classify separates the jobs that can be decided about from the others, and books what the
-// others have on the floor.
+// others have on the floor. The resize cost counts once more for each checkpoint request that the
+// job left unanswered, because the next one may be unanswered too.
 func (o *round) classify() {
 	var fixtures []nodes.Load
 	o.jobs = make([]job, len(o.snap.Jobs))
@@ -246,7 +247,7 @@ func (o *round) roleOf(j *roles.Subject) (roles.Role, reason.Reason) {
 }
 
 // strands returns why Slurm starts nothing new on a node of the place; nil if there is no such
-// node.
+// node. A job there may stay, but could not start again on that node, so that it is not resized.
 func (o *round) strands(place nodes.Placement) reason.Reason {
 	for _, s := range place {
 		i, known := o.at[s.Node]
@@ -265,7 +266,8 @@ func nothingNew(n *nodes.Node) reason.Reason {
 	return reason.NothingNew{Node: n.Name, State: n.Why.State, Note: n.Why.Note, Until: n.Why.Until}
 }
 
-// estimate sets the remaining time of each job, at its present size and at every other.
+// estimate sets the remaining time of each job, at its present size and at every other, in seconds.
+// For a job without samples the median work of the others is assumed.
 func (o *round) estimate() {
 	typical := o.work()
 	for i := range o.jobs {

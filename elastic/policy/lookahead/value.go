@@ -22,7 +22,9 @@ const (
 // on the mix of jobs, not on their number.
 const sampled = 400
 
-// value sets the co-state of every job that runs or starts now.
+// value sets the co-state of every job that runs or starts now, in seconds saved over all jobs.
+// With a sample of the jobs, a job's value is its representative's, scaled by the ratio of their
+// remaining times: the co-state is proportional to the work that it is the price of.
 func (o *round) value() {
 	who := o.inOrderOfEnd()
 	every := 1 + len(who)/sampled
@@ -41,7 +43,9 @@ func (o *round) value() {
 	}
 }
 
-// costates returns the values of jobs, which are listed in the order of their ends.
+// costates returns the values of jobs, which MUST be listed in the order of their ends. A job that
+// must have GPUs has no point at 0 GPUs; one that is admitted has none below what its admission
+// needs. If these minimums exceed the GPUs, the recursion is solved with as many as they need.
 func (o *round) costates(who []*job, gpus float64) []float64 {
 	hulls := make([]costate.Hull, len(who))
 	var points []costate.Point

@@ -183,6 +183,8 @@ func (w *welfareRound) asOptions(plan joint.Plan, placing *joint.Problem, p *wel
 	return out
 }
 
+// option returns the option that is this place. A place that is no option's becomes staying for
+// a job with GPUs, which is its first option, and no place for others.
 func (w *welfareRound) option(i int, place []joint.Share, placing *joint.Problem, j *welfare.Job) welfare.Place {
 	if len(place) == 0 {
 		return welfare.Place{Option: welfare.None}

@@ -39,6 +39,10 @@ const stayBonus = 1.001
 // valueJobs sets the value of a job to what users pay for an hour of a GPU at its best use (its
 // smallest size on the type where it is fastest), times the hours that its remaining work would
 // take there. So the value of an hour of a run is proportional to its speed.
+//
+// With V the value of a GPU-hour (1, see normalized), g the smallest size, t the seconds per unit
+// there and u the remaining units, worth = V*g*t*u. Divided by the remaining seconds at some
+// place, it is the value per hour of running there, as moveWorth and staying use it.
 func (w *welfareRound) valueJobs() {
 	for i := range w.jobs {
 		p := &w.jobs[i]
@@ -115,7 +119,8 @@ func (w *welfareRound) poseWelfare() *welfare.Problem {
 	return p
 }
 
-// poseWelfareNodes returns what is free on each node. Jobs on several nodes that share one
+// poseWelfareNodes returns what is free on each node: GPUs, CPUs, memory, jobs on several nodes,
+// and for nodes with several GPU types the GPUs of each. Jobs on several nodes that share one
 // already may stay.
 func (w *welfareRound) poseWelfareNodes() []welfare.Node {
 	spans := make([]int64, len(w.floor))

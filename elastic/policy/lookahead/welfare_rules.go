@@ -13,6 +13,7 @@ func (w *welfareRound) price(p *welfare.Problem) {
 	kinds := len(w.types)
 	have, free := make([]int64, kinds+2), make([]int64, kinds+2)
 	for i, n := range w.snap.Nodes {
+		// kinds+2 is beyond the last account: what counts to it costs nothing.
 		kind := slices.Index(w.types, n.Type)
 		p.Nodes[i].Account = []int{kind, kinds, kinds + 1, kinds + 2}
 		for range w.mixed {
@@ -40,7 +41,8 @@ func (w *welfareRound) price(p *welfare.Problem) {
 	}
 }
 
-// rising returns a rate that increases beyond the peak.
+// rising returns a rate that increases beyond the peak, a share of what the cluster has. mostCost is
+// more than any use is worth, so a higher rate would change nothing.
 func (w *welfareRound) rising(rate float64, have int64) welfare.Cost {
 	out := welfare.Cost{{From: 0, Rate: rate}}
 	if from := int64(w.costs.Peak * float64(have)); w.costs.Surcharge > 1 && from > 0 && from < have {

@@ -99,6 +99,7 @@ func (j *Subject) Classify(s *elastic.Snapshot) (role Role, why reason.Reason) {
 	return Movable, nil
 }
 
+// underWay returns the reason of a job with an open move.
 func underWay(s *elastic.Snapshot, j *Subject) reason.Reason {
 	in, _ := s.Intent(j.ID)
 	if in.Kind == elastic.Start {

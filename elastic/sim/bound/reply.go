@@ -65,8 +65,8 @@ func (r *replier) ceiling(t *task) float64 {
 	return least
 }
 
-// free is the end of a task that begins to work when GPUs have become free of
-// charge. None is later: who is not done by then goes on at the highest speed.
+// free is the end of a task that begins to work when the price of GPUs has fallen to 0. No
+// end is later: a task that is not done by then continues at its highest speed.
 func (r *replier) free(t *task) float64 {
 	return math.Max(t.first, float64(len(r.m.price))*r.m.slot) + t.restart + t.work/t.menu.best().speed
 }

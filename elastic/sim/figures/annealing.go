@@ -31,8 +31,8 @@ func annealings(b *bench) func(*sheet) {
 					continue
 				}
 				for _, name := range annealers {
-					who := contender{name, r}
-					rows = append(rows, row{who, info, on, b.ask(trialsOn(on, who, info)...)})
+					entrant := contender{name, r}
+					rows = append(rows, row{entrant, info, on, b.ask(trialsOn(on, entrant, info)...)})
 				}
 			}
 		}
@@ -54,8 +54,8 @@ func annealings(b *bench) func(*sheet) {
 }
 
 // trialsOn are a contender's runs of workloads 1 to 4 on one type of GPU, or on two.
-func trialsOn(on string, who contender, info replay.Info) []trial {
-	out := testbenchTrials(who, info)
+func trialsOn(on string, entrant contender, info replay.Info) []trial {
+	out := testbenchTrials(entrant, info)
 	for i := range out {
 		out[i].load += on
 	}

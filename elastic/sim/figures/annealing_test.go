@@ -2,8 +2,8 @@ package figures
 
 import "testing"
 
-// TestGaps: nobody is above the best of all plans, annealing is nearly always at it, and
-// a policy with another aim is not.
+// TestGaps: no policy is above the best of all plans, annealing nearly always reaches it, and a
+// policy with another objective does not.
 func TestGaps(t *testing.T) {
 	for _, z := range []size{tinySites[1], tinySites[3]} {
 		z.snapshots = 40

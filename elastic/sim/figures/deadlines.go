@@ -29,7 +29,7 @@ var traces = map[string]trace{
 // tracesInOrder is how they are shown.
 var tracesInOrder = []string{"elasticVpollux_e", "195job"}
 
-// bySize stands for the restart costs of ElasticFlow's simulator.
+// bySize selects the restart costs of ElasticFlow's simulator.
 const bySize = -time.Second
 
 // restartOn is what a start costs by the number of GPUs, where that matters: as in

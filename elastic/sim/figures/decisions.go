@@ -61,10 +61,10 @@ func decisions(b *bench) func(*sheet) {
 // replayed times the decisions of replays of workloads 1 to 4.
 func replayed(b *bench, s *sheet) []func() {
 	var goals []func()
-	for _, who := range []contender{{"lookahead", slurms}, {"lookahead", anySplit}} {
+	for _, entrant := range []contender{{"lookahead", slurms}, {"lookahead", anySplit}} {
 		for _, info := range []replay.Info{replay.Oracle, replay.Learned} {
 			var all []time.Duration
-			for _, t := range testbenchTrials(who, info) {
+			for _, t := range testbenchTrials(entrant, info) {
 				d, err := b.decisions(t)
 				if err != nil {
 					b.fail(err)
@@ -72,10 +72,10 @@ func replayed(b *bench, s *sheet) []func() {
 				}
 				all = append(all, d...)
 			}
-			s.line(timed("64 GPUs, replay", "160", who.rules.name, all,
+			s.line(timed("64 GPUs, replay", "160", entrant.rules.name, all,
 				fmt.Sprintf("workloads 1-4, %s, %s, every %s, restart %s; with placing", info, testbenchA, short(everyB), short(restartB)))...)
 			goals = append(goals, func() {
-				s.goal(fmt.Sprintf("64 GPUs, 160 jobs, replay, %s, %s, p99", who.rules.name, info), ms(rank(all, 99)), 3, " ms")
+				s.goal(fmt.Sprintf("64 GPUs, 160 jobs, replay, %s, %s, p99", entrant.rules.name, info), ms(rank(all, 99)), 3, " ms")
 			})
 		}
 	}

@@ -1,5 +1,4 @@
-// Package figures measures what the policies promise: it runs every simulation a
-// figure needs, and prints one line a figure with the workload, the seeds, what the
-// policy was told and the rules it ran under, beside what was published and what
-// was aimed at.
+// Package figures measures the policies: it runs all simulations of the figures, and prints
+// for each result a line with the workload, the seeds, the information that the policy had
+// and the rules, beside the published value and the goal.
 package figures

@@ -44,10 +44,10 @@ func (c cell) load() string { return c.mix + "@" + short(c.arrival) }
 const everyA = 10 * time.Second
 
 // trials are the cell's runs of a contender, one a seed.
-func (c cell) trials(b *bench, who contender, info replay.Info) []trial {
+func (c cell) trials(b *bench, entrant contender, info replay.Info) []trial {
 	var out []trial
 	for seed := uint64(1); seed <= seedsA(b); seed++ {
-		out = append(out, trial{c.load(), seed, 1, who.policy, who.rules, info, everyA, c.restart})
+		out = append(out, trial{c.load(), seed, 1, entrant.policy, entrant.rules, info, everyA, c.restart})
 	}
 	return out
 }
@@ -85,14 +85,14 @@ func experiment(b *bench) func(*sheet) {
 // cellRow is what was asked about a cell.
 type cellRow struct {
 	cell
-	who   []contender
-	runs  []batch
-	bound batch
+	entrant []contender
+	runs    []batch
+	bound   batch
 }
 
 func askCell(b *bench, c cell) cellRow {
-	r := cellRow{cell: c, who: append(append([]contender(nil), yardsticks...), outlooks...)}
-	for _, w := range r.who {
+	r := cellRow{cell: c, entrant: append(append([]contender(nil), yardsticks...), outlooks...)}
+	for _, w := range r.entrant {
 		r.runs = append(r.runs, b.ask(c.trials(b, w, replay.Oracle)...))
 	}
 	if c.restart <= 10*time.Second {
@@ -102,9 +102,9 @@ func askCell(b *bench, c cell) cellRow {
 }
 
 // of is the means of a contender.
-func (r cellRow) of(who contender) means {
-	for i, w := range r.who {
-		if w == who {
+func (r cellRow) of(entrant contender) means {
+	for i, w := range r.entrant {
+		if w == entrant {
 			return r.runs[i].means()
 		}
 	}
@@ -114,7 +114,7 @@ func (r cellRow) of(who contender) means {
 func (r cellRow) write(s *sheet, seeds uint64) {
 	fcfs, ef, knapsack := r.of(yardsticks[0]), r.of(yardsticks[1]), r.of(yardsticks[2])
 	setting := fmt.Sprintf("seeds 1-%d, oracle, %s, every %s", seeds, systemA, short(everyA))
-	for i, w := range r.who {
+	for i, w := range r.entrant {
 		m := r.runs[i].means()
 		s.line(r.load(), short(r.restart), w.policy, w.rules.name,
 			secs(m.jct), ratio(m.jct, fcfs.jct), ratio(m.jct, ef.jct), ratio(m.jct, knapsack.jct), secs(m.p99),
@@ -145,11 +145,11 @@ func verdictA(s *sheet, rows []cellRow) {
 	s.say("knapsack, mean of w1-w4 at 15m, 10s: %.2f of fcfs and %.2f of ef in JCT, %.2f and %.2f in makespan; %s", mean(fcfs), mean(ef), mean(wideF), mean(wideE), publishedA)
 	s.say("no policy that keeps the minimum, and gives the first GPU at once where lookahead does, goes below %.3f of knapsack in mean JCT, mean of w1-w4 at 15m, 10s (elastic/sim/bound)", mean(low))
 	summaryA(s, rows)
-	for _, who := range outlooks {
+	for _, entrant := range outlooks {
 		var at15, makespan []float64
 		worst, where := 0.0, ""
 		for _, r := range rows {
-			m, k := r.of(who), r.of(yardsticks[2])
+			m, k := r.of(entrant), r.of(yardsticks[2])
 			if shared(r.cell) {
 				at15, makespan = append(at15, m.jct/k.jct), append(makespan, m.makespan/k.makespan)
 			}
@@ -158,12 +158,12 @@ func verdictA(s *sheet, rows []cellRow) {
 			}
 		}
 		most := .73
-		if who.rules.limits.Preempt {
+		if entrant.rules.limits.Preempt {
 			most = .72
 		}
-		s.goal(who.rules.name+", mean JCT of knapsack, mean of w1-w4 at 15m, 10s", mean(at15), most, "")
-		s.goal(who.rules.name+", the worst cell at 10s, "+where, worst, .80, "")
-		s.goal(who.rules.name+", makespan of knapsack, mean of w1-w4 at 15m, 10s", mean(makespan), 1.02, "")
+		s.goal(entrant.rules.name+", mean JCT of knapsack, mean of w1-w4 at 15m, 10s", mean(at15), most, "")
+		s.goal(entrant.rules.name+", the worst cell at 10s, "+where, worst, .80, "")
+		s.goal(entrant.rules.name+", makespan of knapsack, mean of w1-w4 at 15m, 10s", mean(makespan), 1.02, "")
 	}
 }
 
@@ -171,17 +171,17 @@ func verdictA(s *sheet, rows []cellRow) {
 func summaryA(s *sheet, rows []cellRow) {
 	s.heads("mean of", "arrivals", "restart", "rules", "jct/fcfs", "jct/ef", "jct/knapsack", "makespan/knapsack", "jct/bound")
 	for i := 0; i+len(mixes) <= len(rows); i += len(mixes) {
-		for _, who := range outlooks {
+		for _, entrant := range outlooks {
 			var f, e, k, span, low []float64
 			for _, r := range rows[i : i+len(mixes)] {
-				m, fcfs, ef, knapsack := r.of(who), r.of(yardsticks[0]), r.of(yardsticks[1]), r.of(yardsticks[2])
+				m, fcfs, ef, knapsack := r.of(entrant), r.of(yardsticks[0]), r.of(yardsticks[1]), r.of(yardsticks[2])
 				f, e, k = append(f, m.jct/fcfs.jct), append(e, m.jct/ef.jct), append(k, m.jct/knapsack.jct)
 				span = append(span, m.makespan/knapsack.makespan)
-				if len(r.bound.tasks) > 0 && who == outlooks[0] {
+				if len(r.bound.tasks) > 0 && entrant == outlooks[0] {
 					low = append(low, m.jct/r.bound.bound())
 				}
 			}
-			s.line("w1-w4", short(rows[i].arrival), short(rows[i].restart), "lookahead, "+who.rules.name,
+			s.line("w1-w4", short(rows[i].arrival), short(rows[i].restart), "lookahead, "+entrant.rules.name,
 				ratio(mean(f), 1), ratio(mean(e), 1), ratio(mean(k), 1), ratio(mean(span), 1), optional(mean(low)))
 		}
 	}

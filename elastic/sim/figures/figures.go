@@ -23,7 +23,7 @@ type Options struct {
 	Workers int // simulations at the same time, at least 1
 	// Clock is the time this process has computed for; decisions are timed by it.
 	Clock func() time.Duration
-	// Progress, when set, is told of every simulation that ended.
+	// Progress, when set, is called after every simulation.
 	Progress func(done, of int)
 }
 

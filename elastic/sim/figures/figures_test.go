@@ -18,8 +18,8 @@ var oneCell = cell{"w1", 20 * time.Minute, 10 * time.Second}
 
 // small is a figure of a few fast runs, with a bound.
 var small = figure{9, "a cell", nil, func(b *bench) func(*sheet) {
-	r := cellRow{cell: oneCell, who: yardsticks[:3]}
-	for _, w := range r.who {
+	r := cellRow{cell: oneCell, entrant: yardsticks[:3]}
+	for _, w := range r.entrant {
 		r.runs = append(r.runs, b.ask(oneCell.trials(b, w, replay.Oracle)...))
 	}
 	r.bound = b.askBound(5, oneCell.trials(b, yardsticks[2], replay.Oracle)...)
@@ -48,8 +48,8 @@ func TestLinesAreTheSameInEveryRun(t *testing.T) {
 	}
 }
 
-// TestNobodyIsBelowTheBound: the last line of a cell is the bound.
-func TestNobodyIsBelowTheBound(t *testing.T) {
+// TestNoPolicyIsBelowTheBound: the last line of a cell is the bound, and no policy is below it.
+func TestNoPolicyIsBelowTheBound(t *testing.T) {
 	b := newBench(context.Background(), Options{Seeds: 1, Workers: 2})
 	runs := b.ask(oneCell.trials(b, yardsticks[2], replay.Oracle)...)
 	low := b.askBound(5, oneCell.trials(b, yardsticks[2], replay.Oracle)...)
@@ -120,8 +120,8 @@ func TestGoals(t *testing.T) {
 	}
 }
 
-// TestSnapshotsHoldTogether: no node has more jobs' GPUs than GPUs, everybody who
-// runs has a size he accepts, and a seed always gives the same.
+// TestSnapshotsHoldTogether: no node's GPUs are allocated twice, every running job has a size
+// that it accepts, and a seed always gives the same snapshot.
 func TestSnapshotsHoldTogether(t *testing.T) {
 	for _, z := range sizes[:2] {
 		s, again := z.snapshot(3), z.snapshot(3)

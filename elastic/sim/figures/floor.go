@@ -17,11 +17,11 @@ type floor struct {
 	interval   time.Duration
 	restart    time.Duration
 	keep       bool // under policies that let started jobs keep their minimum
-	prompt     bool // under policies that give everybody a GPU within a round
+	prompt     bool // under policies that start every job within a round
 	iterations int
 }
 
-// bounds computes each once, whoever is first to ask.
+// bounds computes each bound once and caches it.
 type bounds struct {
 	mu    sync.Mutex
 	known map[floor]func() (time.Duration, error)
@@ -34,7 +34,7 @@ func (b *bench) askBound(iterations int, trials ...trial) batch {
 	for _, t := range trials {
 		run := b.ask(t)
 		k := b.enqueue(func(k *task) (err error) {
-			if !run.wait() { // it stands before this one in the queue
+			if !run.wait() { // it is before this one in the queue
 				return b.ctx.Err()
 			}
 			k.bound, err = b.below(floor{

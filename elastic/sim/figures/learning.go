@@ -10,8 +10,8 @@ import (
 // pupils are the policies that learn in figure 6.
 var pupils = []contender{{"lookahead", slurms}, {"lookahead", anySplit}, {"lookahead", slurms.stopping()}, {"knapsack", slurms}, {"afs", asPublished}}
 
-// learning compares what a policy reaches that learns speeds with what the same
-// policy reaches when it is told.
+// learning compares a policy that learns speeds with the same policy when it knows the true
+// speeds.
 func learning(b *bench) func(*sheet) {
 	type row struct {
 		contender
@@ -21,20 +21,20 @@ func learning(b *bench) func(*sheet) {
 	}
 	var rows []row
 	pupils := either(b, pupils, pupils[:2])
-	for _, who := range pupils {
+	for _, entrant := range pupils {
 		for _, mix := range mixes {
 			c := cell{mix, 15 * time.Minute, 10 * time.Second}
-			rows = append(rows, row{who, c.load(), b.ask(c.trials(b, who, replay.Oracle)...), b.ask(c.trials(b, who, replay.Learned)...),
+			rows = append(rows, row{entrant, c.load(), b.ask(c.trials(b, entrant, replay.Oracle)...), b.ask(c.trials(b, entrant, replay.Learned)...),
 				fmt.Sprintf("seeds 1-%d, %s, every %s, restart %s", seedsA(b), systemA, short(everyA), short(c.restart))})
 		}
 	}
-	for _, who := range pupils {
+	for _, entrant := range pupils {
 		if b.Testbench == "" {
 			break
 		}
-		told, learned := testbenchTrials(who, replay.Oracle), testbenchTrials(who, replay.Learned)
+		told, learned := testbenchTrials(entrant, replay.Oracle), testbenchTrials(entrant, replay.Learned)
 		for i, load := range recordings {
-			rows = append(rows, row{who, load, b.ask(told[i]), b.ask(learned[i]),
+			rows = append(rows, row{entrant, load, b.ask(told[i]), b.ask(learned[i]),
 				fmt.Sprintf("%s, every %s, restart %s", testbenchA, short(everyB), short(restartB))})
 		}
 	}

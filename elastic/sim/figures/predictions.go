@@ -33,18 +33,18 @@ var (
 	rivals     = []predict.Form{predict.Pollux, predict.NetworkAlone}
 )
 
-// foretold is what came of one application.
+// foretold is the result for one application.
 type foretold struct {
 	learned, asked int
 	errors         []float64 // percent, by form: contenders, then rivals
-	chosen         float64   // likewise, of what was believed
-	believed       string
+	chosen         float64   // percent, of the predictor that cross-validation chose
+	formUsed       string
 }
 
 // partSeed draws the random partings.
 const partSeed = 1
 
-// predictions shows by how much forms are off in configurations they did not see.
+// predictions shows the errors of the forms in configurations from which they did not learn.
 func predictions(b *bench) func(*sheet) {
 	results := make([][]foretold, len(partings))
 	var runs batch
@@ -67,7 +67,7 @@ func predictions(b *bench) func(*sheet) {
 		for i, part := range partings {
 			for k, f := range results[i] {
 				s.line(part.name, profiled[k], fmt.Sprint(f.learned), fmt.Sprint(f.asked),
-					tenth(f.errors[0]), tenth(f.errors[1]), tenth(f.chosen), tenth(f.errors[2]), tenth(f.errors[3]), f.believed)
+					tenth(f.errors[0]), tenth(f.errors[1]), tenth(f.chosen), tenth(f.errors[2]), tenth(f.errors[3]), f.formUsed)
 			}
 			m := average(results[i])
 			s.line(part.name, "MEAN", "", "", tenth(m.errors[0]), tenth(m.errors[1]), tenth(m.chosen), tenth(m.errors[2]), tenth(m.errors[3]))
@@ -105,11 +105,11 @@ func foretell(testbench, name string, part parting) (foretold, error) {
 		return foretold{}, fmt.Errorf("%s: %w", name, err)
 	}
 	out.chosen = off(asked, func(c predict.Configuration) float64 { seconds, _ := choice.Seconds(c); return seconds })
-	out.believed = believed(choice)
+	out.formUsed = formUsed(choice)
 	return out, nil
 }
 
-func believed(c *predict.Choice) string {
+func formUsed(c *predict.Choice) string {
 	return fmt.Sprintf("within %s, beyond %s", c.Forms[c.Within.Best].Name, c.Forms[c.Beyond.Best].Name)
 }
 

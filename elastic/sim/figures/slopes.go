@@ -47,10 +47,10 @@ func slopesOf(b *bench) []slope {
 func draws(b *bench) int { return either(b, 3, 1) }
 
 // at are the trials of a contender at a step.
-func (s step) at(who contender) []trial {
+func (s step) at(entrant contender) []trial {
 	var out []trial
 	for draw := range s.draws {
-		for _, t := range testbenchTrials(who, replay.Oracle) {
+		for _, t := range testbenchTrials(entrant, replay.Oracle) {
 			t.seed = uint64(draw)
 			s.vary(&t)
 			out = append(out, t)
@@ -65,9 +65,9 @@ func slopes(b *bench) func(*sheet) {
 	runs := make([][][]batch, len(all)) // by slope, contender, step
 	for i, sl := range all {
 		runs[i] = make([][]batch, len(compared))
-		for k, who := range compared {
+		for k, entrant := range compared {
 			for _, st := range sl.steps {
-				runs[i][k] = append(runs[i][k], b.ask(st.at(who)...))
+				runs[i][k] = append(runs[i][k], b.ask(st.at(entrant)...))
 			}
 		}
 	}
@@ -78,15 +78,15 @@ func slopes(b *bench) func(*sheet) {
 				heads = append(heads, "jct "+st.label)
 			}
 			s.heads(append(heads, "worst step", "p99 ends", "restarts ends", "longest", "setting")...)
-			for k, who := range compared {
-				writeSlope(s, b, sl, who, runs[i][k])
+			for k, entrant := range compared {
+				writeSlope(s, b, sl, entrant, runs[i][k])
 			}
 		}
 	}
 }
 
-func writeSlope(s *sheet, b *bench, sl slope, who contender, runs []batch) {
-	cells := []string{sl.name, who.policy, who.rules.name}
+func writeSlope(s *sheet, b *bench, sl slope, entrant contender, runs []batch) {
+	cells := []string{sl.name, entrant.policy, entrant.rules.name}
 	var m []means
 	longest := 0.0
 	for _, r := range runs {

@@ -15,8 +15,8 @@ import (
 // noon is when made-up snapshots are taken.
 var noon = time.Date(2000, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// snapshot draws the site in the middle of its work: those who run have about nine
-// tenths of the GPUs, as somebody divided them before; the rest has just come free.
+// snapshot draws a busy site: running jobs have about nine tenths of the GPUs, in random
+// sizes, and the rest has just become free.
 func (z size) snapshot(seed uint64) elastic.Snapshot {
 	rng := rand.New(rand.NewPCG(seed, uint64(z.jobs)))
 	s := elastic.Snapshot{Now: noon, Limits: slurms.limits, Nodes: z.inventory()}

@@ -40,10 +40,10 @@ var onTestbench = []contender{
 }
 
 // testbenchTrials are a contender's runs of workloads 1 to 4.
-func testbenchTrials(who contender, info replay.Info) []trial {
+func testbenchTrials(entrant contender, info replay.Info) []trial {
 	var out []trial
 	for _, load := range recordings {
-		out = append(out, trial{load, 0, 1, who.policy, who.rules, info, everyB, restartB})
+		out = append(out, trial{load, 0, 1, entrant.policy, entrant.rules, info, everyB, restartB})
 	}
 	return out
 }
@@ -56,11 +56,11 @@ func testbench(b *bench) func(*sheet) {
 	}
 	var rows []row
 	for _, info := range []replay.Info{replay.Oracle, replay.Learned} {
-		for _, who := range onTestbench {
-			if b.Quick && (who.rules == installed || info == replay.Learned && who.policy != "lookahead") {
+		for _, entrant := range onTestbench {
+			if b.Quick && (entrant.rules == installed || info == replay.Learned && entrant.policy != "lookahead") {
 				continue
 			}
-			rows = append(rows, row{who, info, b.ask(testbenchTrials(who, info)...)})
+			rows = append(rows, row{entrant, info, b.ask(testbenchTrials(entrant, info)...)})
 		}
 	}
 	return func(s *sheet) {

@@ -36,7 +36,7 @@ var (
 	// slurms is what Slurm gives: whole requests, splits that are even or packed,
 	// moves that can be done one after the other. Started jobs keep their minimum.
 	slurms = rules{"slurm", replay.Ours, elastic.Limits{Payback: 1}}
-	// installed is slurms with the rest a configuration file has when nobody edits it.
+	// installed is slurms with the defaults of the configuration file for everything else.
 	installed = rules{"slurm, installed", replay.Ours, elastic.Limits{Payback: 2, Cooldown: 30 * time.Second}}
 	// anySplit keeps the minimum too, on the cluster of a published simulator.
 	anySplit = rules{"any split", replay.Ours, elastic.Limits{Payback: 1, ShareNodes: true, Placement: replay.AnySplit}}

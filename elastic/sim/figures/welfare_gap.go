@@ -72,7 +72,7 @@ func (g *gaps) add(value, best float64) {
 func (g *gaps) mean() string { return fmt.Sprintf("%.2f%%", 100*g.sum/float64(max(1, g.n))) }
 func (g *gaps) most() string { return fmt.Sprintf("%.2f%%", 100*g.worst) }
 
-// nothing is everybody without nodes.
+// nothing is the plan in which no job has nodes.
 func (c case11) nothing() welfare.Plan {
 	plan := welfare.Plan{Places: make([]welfare.Place, c.jobs)}
 	for i := range plan.Places {

@@ -87,18 +87,18 @@ func (o optimist) learn(seed uint64, slots int) []float64 {
 	known := map[int]float64{}
 	lost, best := make([]float64, slots), 0.0
 	for t := range slots {
-		who := 0
+		present := 0
 		for m := range learners {
 			if rng.Float64() < .7 {
-				who |= 1 << m
+				present |= 1 << m
 			}
 		}
-		ideal, solved := known[who]
+		ideal, solved := known[present]
 		if !solved {
-			ideal = worth(assign(who, func(m, k int) float64 { return truth[m][k] }), func(m, k int) float64 { return truth[m][k] })
-			known[who] = ideal
+			ideal = worth(assign(present, func(m, k int) float64 { return truth[m][k] }), func(m, k int) float64 { return truth[m][k] })
+			known[present] = ideal
 		}
-		plan := assign(who, func(m, k int) float64 { return arms[m][k].Mean + o.bonus(arms[m][k], t+1) })
+		plan := assign(present, func(m, k int) float64 { return arms[m][k].Mean + o.bonus(arms[m][k], t+1) })
 		best += ideal
 		lost[t] = ideal - worth(plan, func(m, k int) float64 { return truth[m][k] })
 		for m, at := range plan {
@@ -114,7 +114,7 @@ func (o optimist) learn(seed uint64, slots int) []float64 {
 }
 
 // assign is the best plan for the models that have a job, by these speeds.
-func assign(who int, speed func(model, kind int) float64) []welfare.Place {
+func assign(present int, speed func(model, kind int) float64) []welfare.Place {
 	p := &welfare.Problem{}
 	var edges [typesSeen][]int32
 	for k := range typesSeen {
@@ -128,7 +128,7 @@ func assign(who int, speed func(model, kind int) float64) []welfare.Place {
 		nothing.Places[m].Option = welfare.None
 		var j welfare.Job
 		for k := range typesSeen {
-			if who&(1<<m) != 0 {
+			if present&(1<<m) != 0 {
 				j.Options = append(j.Options, welfare.Option{Value: speed(m, k), Tasks: []welfare.Task{{Count: 1, Needs: []int64{1}, Nodes: edges[k]}}})
 			}
 		}

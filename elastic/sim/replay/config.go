@@ -10,7 +10,7 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// Info is what a policy is told.
+// Info is the information that a policy has.
 type Info string
 
 // The kinds of information.
@@ -19,7 +19,7 @@ const (
 	Learned Info = "learned" // samples as they come, the user's total, no true speeds
 )
 
-// Placing is who finds the nodes for the sizes a policy chose.
+// Placing is the algorithm that finds nodes for the sizes that a policy chose.
 type Placing string
 
 // The ways of placing.
@@ -47,7 +47,7 @@ type Config struct {
 	// as the job comes, in the order of the workload.
 	RestartOf func(workload.Job) time.Duration
 	// RestartOn, when set, goes before Restart too: a price by the number of GPUs a job
-	// starts on, or is resized to. Its policy is told the price of its largest size.
+	// starts on, or is resized to. The policy knows the price of its largest size.
 	RestartOn func(gpus int) time.Duration
 	// Faster, when set, is how many times as fast as the workload says a job of a model is on
 	// GPUs of a type, above 0; on several types it is as fast as on the slowest of them.

@@ -140,7 +140,7 @@ func (r *round) moves(a elastic.Allocation, where map[elastic.JobID]nodes.Placem
 	return out
 }
 
-// carryOut makes all moves at once: everybody lets go, then everybody takes.
+// carryOut makes all moves at once: first all jobs release their GPUs, then they take new ones.
 func (r *round) carryOut(moves []move) error {
 	for _, m := range moves {
 		r.release(m.from)

@@ -13,7 +13,7 @@ type Result struct {
 	// Makespan is from the first submit to the last end.
 	Makespan time.Duration
 	Restarts int // resizes, moves and stops of started jobs
-	// GPU-seconds: training, being restarted, and nobody's, until the last end.
+	// GPU-seconds of training, of restarting and idle ones, until the last end.
 	Useful, Restarting, Idle float64
 	// Decisions is how long each decision took; nil when not measured.
 	Decisions []time.Duration

@@ -18,16 +18,16 @@ type round struct {
 	now  time.Duration
 	snap elastic.Snapshot // what the policy sees; Jobs runs parallel to live
 	live []live
-	pos  []int32        // where in live each job of the workload stands, by its index
-	dead int            // entries of live that ended and still stand there
+	pos  []int32        // index in live of each job of the workload
+	dead int            // entries of live whose jobs have ended
 	ends endings        // when jobs end, where nothing but that is asked of them
 	at   map[string]int // node by name
-	told *told          // what the policy is told about speeds
+	told *told          // what the policy knows of speeds
 	few  []int          // workspace of changing
 
 	cluster   int  // GPUs
 	busy      int  // GPUs in use
-	changed   bool // somebody came or ended since the last decision
+	changed   bool // a job arrived or ended since the last decision
 	worked    bool // some job got on in the round
 	ended     int
 	out       Result

@@ -12,14 +12,13 @@ import (
 // does, and it is the same in every run.
 var begin = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// patience is how many rounds in a row may pass with jobs and without any work
-// done before a replay gives up: its policy starts nobody, or never lets anybody
-// finish a restart.
+// patience is how many rounds in a row may pass with jobs and without any work done before
+// a replay fails: its policy starts no job, or resizes jobs before their restarts end.
 const patience = 100_000
 
-// Run replays the workload to its end. It fails when the policy or the placement
-// breaks a promise (too many GPUs on a node, a size the job does not accept), when
-// no job can ever go on, or with ctx's error.
+// Run replays the workload to its end. It fails if the policy or the placement is invalid (too
+// many GPUs on a node, a size the job does not accept), if no job makes progress (see
+// patience), or with ctx's error.
 func Run(ctx context.Context, cfg Config, w workload.Workload) (Result, error) {
 	if cfg.Interval <= 0 {
 		return Result{}, fmt.Errorf("interval %v: must be above zero", cfg.Interval)

@@ -9,8 +9,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/sim/workload"
 )
 
-// told is what a policy gets to know about speeds: everything, or what the jobs
-// have shown.
+// told is what a policy knows of speeds: the true ones, or samples of past runs.
 type told struct {
 	info   Info
 	noise  float64                  // of samples
@@ -123,7 +122,7 @@ func (t *told) refresh(r *round) {
 	for i := range r.live {
 		m := r.live[i].model
 		if m == nil {
-			return // an oracle: nobody has one
+			return // an oracle has no models
 		}
 		if m.stale {
 			m.curve, m.stale = speed.Fit(m.samples, r.snap.Now).On(t.kinds.all), false

@@ -15,10 +15,9 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// TestComesCloseToHeSRPT: with all jobs there at the start, known sizes, a speed-up of
-// n^p and free restarts, no policy beats heSRPT on GPUs that can be divided at will.
-// Whole GPUs, rounds of 10 s and the care that lookahead takes for arrivals nobody
-// knows of cost it a few percent.
+// TestComesCloseToHeSRPT: with all jobs submitted at the start, known sizes, a speed-up of
+// n^p and free restarts, no policy beats heSRPT on divisible GPUs. Whole GPUs, rounds of
+// 10 s and the allowance for unknown arrivals cost lookahead a few percent.
 func TestComesCloseToHeSRPT(t *testing.T) {
 	for _, c := range []struct {
 		p      float64

@@ -26,7 +26,7 @@ var yardsticks = []struct {
 	published [4]float64
 	within    float64 // of each
 	onAverage float64 // of their mean
-	whole     bool    // the policy was told of whole epochs only
+	whole     bool    // the policy sees whole epochs only
 }{
 	{"optimus", [4]float64{4087.1, 6913.9, 3944.0, 5967.8}, 0.012, 0.01, true},
 	{"afs", [4]float64{2373.2, 3885, 2961.0, 3252}, 0.022, 0.01, false},

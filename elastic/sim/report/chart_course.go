@@ -85,7 +85,7 @@ const (
 	namesLeft   = 130.0
 )
 
-// courseChart draws who has the GPUs, and below it who waits, over time.
+// courseChart draws the jobs that have the GPUs, and below them the waiting ones, over time.
 func courseChart(t *Track, s courseScale, policy, class string) template.HTML {
 	const useHeight, waitHeight, gap = 120.0, 52.0, 26.0
 	d := newDrawing(courseWidth, 20+useHeight+gap+waitHeight+22, "chart", "GPUs in use and waiting jobs over time under "+policy)

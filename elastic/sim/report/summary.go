@@ -52,7 +52,7 @@ type Summary struct {
 	MaxWait  Seconds `json:"max_wait_s"`
 	// Restarts counts resizes, moves and stops of started jobs.
 	Restarts Ratio `json:"restarts_per_job"`
-	// GPU-hours of training, of starting and restarting, and of nobody, from the
+	// GPU-hours of training, of starting and restarting, and idle ones, from the
 	// first submit to the last end.
 	Useful     Hours `json:"gpu_hours_useful"`
 	Restarting Hours `json:"gpu_hours_restart"`

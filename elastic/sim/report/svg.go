@@ -14,8 +14,7 @@ type drawing struct {
 	b strings.Builder
 }
 
-// newDrawing begins a picture of the given size; label says what it shows to those
-// who cannot see it.
+// newDrawing begins a picture of the given size; label describes it for screen readers.
 func newDrawing(width, height float64, class, label string) *drawing {
 	d := &drawing{}
 	d.printf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %s %s" class="%s" role="img" aria-label="%s">`,

@@ -58,8 +58,8 @@ func place(gpus int) nodes.Placement { return nodes.Placement{{Node: "n1", GPUs:
 
 func at(s int) time.Duration { return time.Duration(s) * time.Second }
 
-// story is a job that waits 10 s, starts on 2 GPUs, grows, is stopped, comes back
-// and ends.
+// story is the events of a job that waits 10 s, starts on 2 GPUs, grows, is stopped, starts
+// again and ends.
 func story(t *Track, job int, from int) {
 	for _, e := range []replay.Event{
 		{At: at(from), Kind: "submit"}, {At: at(from + 10), Kind: "start", To: place(2)},

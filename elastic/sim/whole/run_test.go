@@ -230,11 +230,11 @@ func (n nowhere) Seconds(split []int) float64 {
 	return 60 / float64(gpus)
 }
 
-// A policy that starts nobody is given up in the end.
+// A simulation whose policy starts no job ends with an error.
 func TestGivesUp(t *testing.T) {
 	c := config(t, "ef")
 	c.Interval = time.Hour
-	c.Policy = policy.Policy{Name: "nobody", Allocate: func(elastic.Snapshot) elastic.Allocation { return nil }}
+	c.Policy = policy.Policy{Name: "none", Allocate: func(elastic.Snapshot) elastic.Allocation { return nil }}
 	_, err := whole.Run(context.Background(), c, mixed(1, 2))
 	if err == nil || !strings.Contains(err.Error(), "job0 (PENDING") {
 		t.Errorf("got %v, want it to name what waits", err)
@@ -268,7 +268,7 @@ func (bySplit) Seconds(split []int) float64 {
 	return 1000
 }
 
-// A job that is stopped for another one, and waits again, is told as in a replay.
+// A job that is parked for another one gives the same events as in a replay.
 func TestStopIsTold(t *testing.T) {
 	c := config(t, "srpt")
 	c.Nodes, c.Info, c.Limits.Preempt, c.Limits.Cooldown = grid(1, 1), replay.Oracle, true, 0

@@ -34,13 +34,13 @@ type site struct {
 
 	live      int           // submitted and not completed
 	limit     time.Duration // when patience ends
-	woken     bool          // the daemon was told that something happened
+	woken     bool          // the daemon was notified of an event
 	trouble   error         // what ended the simulation early
 	rounds    int
 	abandoned int
 	spread    struct{ sum, n float64 }
 	decisions []time.Duration
-	parks     map[elastic.JobID][]time.Time // when each job was told to save and wait again
+	parks     map[elastic.JobID][]time.Time // when each job was parked
 }
 
 // job is one job of the workload and its program.
@@ -185,7 +185,7 @@ func report(j workload.Job, seconds float64) float64 {
 	return max(1, math.Ceil(often/seconds))
 }
 
-// watch is told every event of the simulated Slurm, with its lock held.
+// watch is called for every event of the simulated Slurm, with its lock held.
 func (s *site) watch(_ time.Time, line string) {
 	f := strings.Fields(line) // "job 7 COMPLETED"
 	if len(f) == 3 && f[0] == "job" && slurm.State(f[2]).Ended() {
@@ -199,7 +199,7 @@ func (s *site) watch(_ time.Time, line string) {
 	}
 }
 
-// policy is the policy to try, told what the configuration lets it know.
+// policy is the policy to simulate, with the information that the configuration gives it.
 func (s *site) policy() policy.Policy {
 	p := s.cfg.Policy
 	inner := p.Allocate

@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// Assumed is a speed nobody measured: one observed time, carried over to other
-// sizes by Amdahl's law with a charge for every further node,
+// Assumed is a speed that was not measured: one observed time, extended to other sizes by
+// Amdahl's law with a cost for every further node,
 //
 //	t(g, n) ~ (Serial + (1-Serial)/g) * (1 + PerNode*(n-1))
 //

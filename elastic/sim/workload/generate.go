@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Options are what the generators that scale with a cluster are told. The zero
+// Options are the parameters of generators that scale with a cluster. The zero
 // value of each field asks for the generator's own default.
 type Options struct {
 	GPUs    int           // of the cluster, over which Load is counted; 0 = 10,000

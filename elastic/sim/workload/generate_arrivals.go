@@ -13,7 +13,7 @@ func steady(rng *rand.Rand, mean float64) func() float64 {
 // The rhythm of bursty arrivals: the rate is that of Poisson arrivals times the
 // hour's factor times the mood's.
 const (
-	burstFactor = 5.0    // of the rate, while somebody hands in a sweep
+	burstFactor = 5.0    // of the rate, while a user submits a sweep
 	burstShare  = .1     // of the time
 	burstLasts  = 1200.0 // seconds in the mean
 	dayDepth    = .6     // of the rate: 1.6 at three in the afternoon, 0.4 at three at night

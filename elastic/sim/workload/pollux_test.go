@@ -178,7 +178,7 @@ func TestProfileErrors(t *testing.T) {
 func TestPolluxErrors(t *testing.T) {
 	const header = "name,time,application,num_replicas,batch_size\n"
 	for _, c := range []struct{ name, text, want string }{
-		{"an application nobody measured", header + "a,1,resnet,1,40\n", `w.csv:2: application "resnet": open testdata/profiles/resnet/placements.csv: no such file or directory; testdata/profiles has toy`},
+		{"an application without a profile", header + "a,1,resnet,1,40\n", `w.csv:2: application "resnet": open testdata/profiles/resnet/placements.csv: no such file or directory; testdata/profiles has toy`},
 		{"a path", header + "a,1,../toy,1,40\n", "want the name of a folder in testdata/profiles"},
 		{"a batch not measured", header + "a,1,toy,1,81\n", "w.csv:2: toy: global batch 81 was not measured; want 20 to 80"},
 		{"no time", header + "a,1,toy,1,40\nb,,toy,1,40\n", `w.csv:3:3: time is ""; want a number from 0`},

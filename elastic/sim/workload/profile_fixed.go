@@ -7,7 +7,7 @@ import (
 )
 
 // Fixed is the speed of a profiled application at a fixed global batch. It does
-// not change, may be used from several goroutines, and one pointer stands for one
+// not change, may be used from several goroutines, and one pointer identifies one
 // speed. A unit of work is an epoch, all of equal length.
 type Fixed struct {
 	Profile *Profile

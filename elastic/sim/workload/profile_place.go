@@ -28,7 +28,7 @@ func digits(text string) ([]int, bool) {
 	return split, ok
 }
 
-// exactly is the split as it stands; false when it does not fit a place.
+// exactly returns the place of a split, its order kept; false if the split does not fit one.
 func exactly(split []int) (key place, ok bool) {
 	if len(split) < 1 || len(split) > placedNodes {
 		return 0, false

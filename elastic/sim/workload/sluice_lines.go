@@ -161,7 +161,7 @@ func (s *seconds) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// badSeconds is what stands where seconds should.
+// badSeconds is text where a number of seconds is expected.
 type badSeconds struct{ text string }
 
 // Error says what is wanted.

@@ -20,7 +20,7 @@ type Workload struct {
 }
 
 // Job is one job as the world has it: what its user said, and its true speed,
-// which no policy sees unless it is told.
+// which no policy sees unless the simulation reveals it.
 type Job struct {
 	Name   string
 	User   string

@@ -167,6 +167,8 @@ func (f *floor) leave(i int) {
 func (f *floor) take(j *Job, place []Share) { f.shift(j, place, 1) }
 func (f *floor) give(j *Job, place []Share) { f.shift(j, place, -1) }
 
+// shift changes what is free on the nodes. Each node leaves its bucket BEFORE the change and
+// enters another AFTER it: buckets are by what is free.
 func (f *floor) shift(j *Job, place []Share, sign int) {
 	spanning := 0
 	if len(place) > 1 {
@@ -260,6 +262,7 @@ func (f *floor) find(j *Job, group []int, n int, several bool, to []int32) (foun
 // own other shares.
 const glance = 64
 
+// from finds nodes in one bucket, the last first. stamp marks the nodes that this job already uses.
 func (f *floor) from(slot int, j *Job, n int, to []int32) (found int) {
 	b := f.bucket[slot]
 	for k, down := len(b)-1, 0; k >= 0 && down < glance && found < len(to); k-- {

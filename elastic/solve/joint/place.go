@@ -102,6 +102,8 @@ func (s *Search) fitLoosely(j *Job, o *Option) (place []Share, breaks int) {
 	return nil, 0
 }
 
+// fitIn finds nodes of a group for a split, the largest shares first. breaks counts the nodes
+// without jobs of the problem of which it would use only a part.
 func (s *Search) fitIn(j *Job, group, split []int) (place []Share, breaks int) {
 	f := s.f
 	top, low, ok := f.sort(split)

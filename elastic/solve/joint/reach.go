@@ -49,6 +49,8 @@ type stand struct {
 	mem               int64
 }
 
+// start puts all jobs where they are now and lists those that the plan moves. The nodes before any
+// move are the same for every plan, so they are counted once.
 func (r *road) start(s *Search) {
 	if r.now == nil {
 		r.survey(s)
@@ -88,6 +90,7 @@ func sameShares(a, b []Share) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0] || slices.Equal(a, b))
 }
 
+// put adds a job's shares to their nodes (sign 1) or takes them off (-1).
 func (r *road) put(j *Job, place []Share, sign int) {
 	for _, sh := range place {
 		n := &r.then[sh.Node]

@@ -8,7 +8,7 @@ type Node struct {
 	// Free is the free amount of each resource, at least 0.
 	Free []int64
 	// Account says to which of the problem's costs the use of each resource counts; nil:
-	// resource r counts to cost r.
+	// resource r counts to cost r. An index beyond the last cost costs nothing.
 	Account []int
 }
 

@@ -68,6 +68,7 @@ func (s Subject) again() Both {
 	return s.Reopen()
 }
 
+// An empty journal answers every question with nothing, and saving nothing is no error.
 func testEmpty(t *testing.T, s Subject) {
 	ctx := t.Context()
 	open, err := s.Open(ctx)
@@ -102,6 +103,8 @@ func Intent(job elastic.JobID) elastic.Intent {
 	}
 }
 
+// IDs ascend, the caller's values are not changed, Advance replaces the whole intent, and an
+// intent is found only by its ID and its job together.
 func testIntents(t *testing.T, s Subject) {
 	ctx := t.Context()
 	given := []elastic.Intent{Intent(1), {Job: 2, Kind: elastic.Start, Step: elastic.Requeued}}
@@ -133,6 +136,8 @@ func testIntents(t *testing.T, s Subject) {
 	}
 }
 
+// A job has at most one open move. A call with several intents stores all or none, also if two
+// of them are of one job.
 func testOneOpen(t *testing.T, s Subject) {
 	ctx := t.Context()
 	first, err := s.Intend(ctx, []elastic.Intent{Intent(1)})
@@ -153,6 +158,8 @@ func testOneOpen(t *testing.T, s Subject) {
 	}
 }
 
+// Written counts open and closed moves from the step on in which the incarnation is written, and
+// returns the highest, not the last.
 func testWritten(t *testing.T, s Subject) {
 	ctx := t.Context()
 	move := func(job elastic.JobID, to int, step elastic.Step, end bool) {
@@ -181,6 +188,7 @@ func testWritten(t *testing.T, s Subject) {
 	equal(t, got, map[elastic.JobID]int{1: 3, 2: 7}, err)
 }
 
+// A closed intent cannot be advanced, and closing it again is no error.
 func testClosing(t *testing.T, s Subject) {
 	ctx := t.Context()
 	got, err := s.Intend(ctx, []elastic.Intent{Intent(1), Intent(2)})
@@ -199,6 +207,7 @@ func testClosing(t *testing.T, s Subject) {
 	}
 }
 
+// Jobs are ordered by submission, then id. since excludes what ended at that time exactly.
 func testJobs(t *testing.T, s Subject) {
 	ctx := t.Context()
 	late, early, twin, ended := Job("c", 3), Job("b", 2), Job("a", 1), Job("d", 4)
@@ -246,6 +255,7 @@ func segment(token string, restarts int) journal.Segment {
 		Price: elastic.Price{Save: time.Second, Drain: 2, Start: 3, Load: 4, Measured: 1}}
 }
 
+// A segment is replaced by token and restarts.
 func testSegments(t *testing.T, s Subject) {
 	ctx := t.Context()
 	running := segment("a", 2)
@@ -265,6 +275,7 @@ func complaint(node, gpu string, uid uint32) elastic.Complaint {
 		Unfit: "XID 79: 'fallen' off\x00 the bus"}, First: day, Last: day.Add(time.Hour), Muted: true, Confirmed: true}
 }
 
+// SaveHealth replaces all complaints, and Health returns a copy.
 func testHealth(t *testing.T, s Subject) {
 	ctx := t.Context()
 	all := elastic.Health{complaint("gpu1", "0", 4294967294), complaint("gpu1", "GPU-1", 7), complaint("gpu1", "GPU-1", 8), complaint("gpu2", "0", 7)}
@@ -284,6 +295,7 @@ func testHealth(t *testing.T, s Subject) {
 	equal(t, got, nil, err)
 }
 
+// Answers are ordered by user, then key, whatever the order of saving.
 func testAnswers(t *testing.T, s Subject) {
 	ctx := t.Context()
 	script := journal.Answer{UID: 7, Key: "script/0123456789ab", At: day.Add(1)}
@@ -302,6 +314,8 @@ func sample(gpus int, at time.Time) speed.Sample {
 	return speed.Sample{Shape: speed.Shape{GPUs: gpus, Nodes: 1}, Seconds: 1 / float64(gpus), Units: 2, At: at, Kind: "a100", Split: "1", Beside: 3}
 }
 
+// Samples are ordered by time, oldest first and unknown times before all, whatever the order of
+// saving; a limit selects the newest.
 func testSamples(t *testing.T, s Subject) {
 	ctx := t.Context()
 	one, two, three := sample(1, day), sample(2, day.Add(1)), sample(3, day.Add(2))
@@ -318,6 +332,7 @@ func testSamples(t *testing.T, s Subject) {
 	equal(t, got, []speed.Sample{sample(8, time.Time{}), sample(9, day)}, err)
 }
 
+// Of one model only the newest journal.MaxSamples are kept.
 func testSampleBound(t *testing.T, s Subject) {
 	ctx := t.Context()
 	many := make([]speed.Sample, journal.MaxSamples+5)

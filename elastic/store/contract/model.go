@@ -88,6 +88,7 @@ func (p *pair) skip() {
 	}
 }
 
+// step makes one random call on both. Few jobs are used, so that calls often meet an open move.
 func (p *pair) step() {
 	ctx, job := p.r.Context(), p.base+elastic.JobID(rapid.IntRange(0, 3).Draw(p.r, "job"))
 	switch rapid.IntRange(0, 3).Draw(p.r, "op") {
@@ -131,6 +132,7 @@ func (p *pair) find(b Both, job elastic.JobID) elastic.Intent {
 	return in
 }
 
+// same fails unless both errors are of the same kind; their texts may differ.
 func (p *pair) same(a, b error) {
 	for _, kind := range []error{journal.ErrIntentOpen, journal.ErrNoIntent} {
 		if errors.Is(a, kind) != errors.Is(b, kind) {
@@ -142,6 +144,7 @@ func (p *pair) same(a, b error) {
 	}
 }
 
+// compare fails unless both have the same open moves and jobs.
 func (p *pair) compare() {
 	ctx := p.r.Context()
 	a, err1 := p.model.Open(ctx)
@@ -177,6 +180,7 @@ func (p *pair) own(all []journal.JobRecord) []journal.JobRecord {
 	return out
 }
 
+// closeAll closes all moves, for the next history on the same subject.
 func (p *pair) closeAll() {
 	open, err := p.subject.Open(p.r.Context())
 	if err != nil {

@@ -1,7 +1,7 @@
-// Package records keeps logs of a world for an audit, in the formats of the real programs:
-// sluiced's event log from the engine's events, slurmctld's log and the job completion log
-// from the fake's own log. Virtual time may stand still while much happens, so each line is
-// at least a microsecond later than the one before.
+// Package records writes the logs of a world for an audit, in the formats of the real programs:
+// sluiced's event log from the engine's events, and slurmctld's log and the job completion log from
+// the fake's own log. Many lines may have the same virtual time, so that each line is at
+// least 1 us later than the one before.
 //
 //	w := world.New(world.Config{Records: &records.Records{}, ...})
 //	w.Records.Starts(w.Now()) // BEFORE the engine's first event

@@ -19,11 +19,11 @@ import (
 // Records are those of one world. The zero value keeps records; the fields MUST be set
 // before the world is made.
 type Records struct {
-	// Blind is how long slurmctld or sluiced may be away in all: moves stay open so
-	// much longer.
+	// Blind is the longest time for which slurmctld or sluiced is down in all: moves may stay
+	// open for so much longer.
 	Blind time.Duration
-	// Uncounted: users break comments and the store goes back, so that nothing may know
-	// the last incarnation of a job.
+	// Uncounted: users break comments and the store is replaced by an older one, so that the
+	// last incarnation of a job may be lost.
 	Uncounted bool
 	// Blocked is how long one operation on a file may take at most.
 	Blocked time.Duration
@@ -36,9 +36,8 @@ type Records struct {
 	gpus                    map[string]int
 }
 
-// daemonUID is the account of the engine's client in the records, secondUID that of
-// a second daemon's; users have others, also in user mode, so that each one's calls
-// can be told apart.
+// daemonUID is the account of the engine's client in the records, and secondUID that of a second
+// daemon's. Users have others, also in user mode, so that calls can be attributed.
 const daemonUID, secondUID, userUID = 900, 901, 5000
 
 // Begin is called by world.New, once.
@@ -58,10 +57,10 @@ func (r *Records) stamp(at time.Time) time.Time {
 	return at
 }
 
-// Starts notes that an engine begins its life. notices are what its store said then.
+// Starts records the start of an engine, with the notices of its store.
 func (r *Records) Starts(at time.Time, notices ...string) { r.starts(0, daemonUID, at, notices) }
 
-// SecondStarts notes that a second daemon begins its life beside the first.
+// SecondStarts records the start of a second daemon beside the first.
 func (r *Records) SecondStarts(at time.Time, notices ...string) { r.starts(1, secondUID, at, notices) }
 
 func (r *Records) starts(who, uid int, at time.Time, notices []string) {
@@ -71,10 +70,10 @@ func (r *Records) starts(who, uid int, at time.Time, notices []string) {
 	}
 }
 
-// Event notes what the engine said.
+// Event records an event of the engine.
 func (r *Records) Event(e event.Event) { r.said(0, e) }
 
-// SecondEvent notes what a second daemon's engine said.
+// SecondEvent records an event of a second daemon's engine.
 func (r *Records) SecondEvent(e event.Event) { r.said(1, e) }
 
 func (r *Records) said(who int, e event.Event) {
@@ -180,7 +179,7 @@ func (r *Records) called(at time.Time, who, op, job string) {
 	r.did(at, "_slurm_rpc_update_job: complete JobId=%s uid=%d usec=1", job, uid)
 }
 
-// runs is the start of a run.
+// runs records the start of a run.
 func (r *Records) runs(at time.Time, job, place string) {
 	r.began[job] = at
 	r.place[job], _, _ = strings.Cut(strings.TrimPrefix(place, " on "), " restarts=")
@@ -188,7 +187,7 @@ func (r *Records) runs(at time.Time, job, place string) {
 	r.did(at, "sched: Allocate JobId=%s NodeList=%s #CPUs=1 Partition=gpu", job, strings.Join(nodes, ","))
 }
 
-// has lists what the job's run has, and returns the nodes.
+// has logs the GPUs of the job's run, and returns its nodes.
 func (r *Records) has(at time.Time, job string) (nodes []string) {
 	r.did(at, "gres_job_state gres:gpu(7696487) type:(null)(0) job:%s flags:", job)
 	for i, m := range shareForm().FindAllStringSubmatch(r.place[job], -1) {
@@ -198,7 +197,7 @@ func (r *Records) has(at time.Time, job string) (nodes []string) {
 	return nodes
 }
 
-// nodes lists those of the job's run.
+// nodes returns the nodes of the job's run.
 func (r *Records) nodes(job string) string {
 	var list []string
 	for _, m := range shareForm().FindAllStringSubmatch(r.place[job], -1) {
@@ -207,15 +206,15 @@ func (r *Records) nodes(job string) string {
 	return strings.Join(list, ",")
 }
 
-// recovered is a run that a slurmctld which was killed finds again.
+// recovered records a run that slurmctld recovers after it was killed.
 func (r *Records) recovered(at time.Time, job string) {
 	r.has(at, job)
 	r.did(at, "Recovered JobId=%s StepId=batch", job)
 	r.did(at, "Recovered JobId=%s Assoc=0", job)
 }
 
-// ends is the end of a run, or of a job that never ran. Its user chose a name that looks
-// like something else.
+// ends records the end of a run, or of a job that never ran. The job's name is chosen to look like
+// other fields of the log.
 func (r *Records) ends(at time.Time, job, state string) {
 	const form = "2006-01-02T15:04:05"
 	began, nodes := r.began[job], r.nodes(job)
@@ -230,13 +229,13 @@ func (r *Records) ends(at time.Time, job, state string) {
 // Unnoticed is the kind of a finding: I2 of the audit.
 const Unnoticed = string(audit.Unnoticed)
 
-// Findings holds the two sides against each other, for each daemon, and returns what is
-// broken. Violations of I3 do not count for jobs that report falsely, as liar says.
+// Findings compares both sides for each daemon, and returns the violations. Violations of I3 do not
+// count for jobs that report falsely, for which liar is true.
 func (r *Records) Findings(liar func(job int64) bool) (out []world.Finding) {
 	report := r.report()
 	for _, v := range report.Violations {
 		if v.Invariant == "I3" && liar(v.Job) {
-			continue // its records say what it says
+			continue // its records contain its false reports
 		}
 		out = append(out, world.Finding{Kind: string(v.Kind), Text: "audit: " + v.String()})
 	}
@@ -246,7 +245,7 @@ func (r *Records) Findings(liar func(job int64) bool) (out []world.Finding) {
 	return out
 }
 
-// report is the audit of each daemon's events.
+// report returns the audit of all daemons' events.
 func (r *Records) report() audit.Report {
 	var e audit.Evidence
 	e.GPUs = r.gpus
@@ -260,8 +259,8 @@ func (r *Records) report() audit.Report {
 		report.Violations = append(report.Violations, second.Violations...)
 		report.Notes = append(report.Notes, second.Notes...)
 	}
-	// Two daemons on copies of a store count incarnations each on its own, and write them
-	// over each other's: what is given again means nothing there.
+	// Two daemons on copies of a store assign incarnations independently, and overwrite each
+	// other's: there an incarnation that is used twice is no violation.
 	if r.Uncounted || r.events[1].Len() > 0 {
 		report.Violations = slices.DeleteFunc(report.Violations, func(v audit.Violation) bool {
 			return v.Kind == audit.GivenAgain
@@ -270,7 +269,7 @@ func (r *Records) report() audit.Report {
 	return report
 }
 
-// audit holds one daemon's events against what Slurm recorded.
+// audit compares one daemon's events with Slurm's records.
 func (r *Records) audit(who int, e audit.Evidence, other []audit.Line) audit.Report {
 	events, more, _ := audit.ParseEvents(strings.NewReader(r.events[who].String()), []string{"events", "events of the second"}[who])
 	e.Events = events

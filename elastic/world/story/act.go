@@ -11,15 +11,14 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// meddlings are what happens to one job beside sluice.
+// meddlings are actions on one job outside of sluice.
 var meddlings = []string{
 	"user cancels", "user holds", "user releases", "user requeues", "user requeueholds", "user resizes",
 	"user removes the comment", "user breaks the comment", "operator holds", "late word", "strands",
 	"sluice pins", "sluice holds", "sluice releases",
 }
 
-// doings are what an act does to a job, by its name. They report whether anything
-// was done.
+// doings has, by name, what an act does to a job. Each reports whether anything was done.
 var doings = map[string]func(p *play, a Act, job *world.Trainer) bool{
 	"user cancels": func(p *play, a Act, job *world.Trainer) bool {
 		ok := p.user(a).Cancel(p.ctx, job.ID()) == nil
@@ -138,7 +137,7 @@ func (p *play) do(a Act) {
 	p.note("%s job=%d %s: %t", a.What, a.Job, a.Node, done)
 }
 
-// swap stops the daemon and does something to its journal.
+// swap stops the daemon and replaces or removes its journal.
 func (p *play) swap(what string) {
 	p.d.dies(false, again)
 	if p.mend(); what != "journal is copied" {
@@ -152,11 +151,11 @@ func (p *play) swap(what string) {
 	}
 }
 
-// another starts a second daemon beside the first. One on the same store is refused;
-// where the journal is a copy, the two meet in Slurm alone.
+// another starts a second daemon beside the first. On the same store it is refused; on a copy of the
+// journal the two share only Slurm.
 func (p *play) another(a Act) {
 	if p.d.now == nil {
-		return // it would be the first
+		return // no first daemon runs
 	}
 	j, err := p.d.shelf.Second(p.w.Now())
 	switch {
@@ -176,7 +175,7 @@ func (p *play) comments(a Act, job *world.Trainer, text string) bool {
 	return p.user(a).Update(p.ctx, job.ID(), slurm.Update{Comment: &text}) == nil
 }
 
-// orders gives an order through sluice.
+// orders changes a job's directive through sluice.
 func (p *play) orders(job *world.Trainer, change func(elastic.Directive) elastic.Directive) (done bool) {
 	p.d.living(func() {
 		done = p.d.now != nil && p.d.now.Direct(p.ctx, elastic.JobID(job.ID()), change) == nil
@@ -189,8 +188,7 @@ func (p *play) lets(job *world.Trainer) bool {
 	return p.orders(job, func(elastic.Directive) elastic.Directive { return elastic.Directive{} })
 }
 
-// letGo is everybody letting go of what he held, and nodes being mended, when all else
-// has happened.
+// letGo releases all jobs that users hold and repairs all nodes, once all acts are over.
 func (p *play) letGo() {
 	if p.insisting > 0 {
 		p.w.At(p.now()+time.Minute, func() { p.insist(p.letGo) })
@@ -208,19 +206,19 @@ func (p *play) letGo() {
 		if job == nil || !p.held[i] && !(p.stranded[i] && p.exempt(i)) && !p.s.forgetful() && !p.s.has("second daemon") {
 			continue
 		}
-		if p.stranded[i] && p.exempt(i) && !p.succeeded(i) { // nobody else looks after it
+		if p.stranded[i] && p.exempt(i) && !p.succeeded(i) { // sluice does not manage it
 			_ = p.w.User("root").Cancel(p.ctx, job.ID())
 		}
 		again = !p.lets(job) && !job.Ended() || again
 		_ = p.w.User("root").Release(p.ctx, job.ID())
 		p.note("somebody lets go of job %d", i)
 	}
-	if p.lettings++; again && p.lettings < 5 { // sluiced was away, or took it for ended still
+	if p.lettings++; again && p.lettings < 5 { // sluiced was down, or did not know of the requeue yet
 		p.w.At(p.now()+time.Minute, func() { p.insist(p.letGo) })
 	}
 }
 
-// submit hands a job in.
+// submit submits a job.
 func (p *play) submit(i int) {
 	j := p.s.Jobs[i]
 	m := behaviour(j.Manner)
@@ -247,7 +245,7 @@ func (p *play) submit(i int) {
 	p.note("job %d is Slurm's %d", i, p.jobs[i].ID())
 }
 
-// handIn is insist for who hands in a job: as soon as the partition takes some, too.
+// handIn is insist for a submission: it also waits until the partition accepts jobs.
 func (p *play) handIn(do func()) {
 	p.insist(func() {
 		if !p.shut {
@@ -259,7 +257,7 @@ func (p *play) handIn(do func()) {
 	})
 }
 
-// insist does it now, or as soon as slurmctld answers: people try again.
+// insist does something now, or as soon as slurmctld answers, as a user who tries again.
 func (p *play) insist(do func()) {
 	if !p.answers() {
 		p.insisting++
@@ -269,10 +267,10 @@ func (p *play) insist(do func()) {
 	do()
 }
 
-// answers reports whether slurmctld answers people now.
+// answers reports whether slurmctld answers users now.
 func (p *play) answers() bool {
 	if p.w.Now().Before(p.w.Slurm.DownUntil()) {
-		return false // what is asked of it then nobody hears
+		return false // slurmctld is down
 	}
 	_, err := p.w.User("root").Jobs(context.Background())
 	return err == nil

@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// Campaign plays the stories of many seeds, several at a time.
+// Campaign plays the scenarios of many seeds, several at a time.
 type Campaign struct {
 	From, Seeds uint64
 	Workers     int
 	Shelves     Shelves // of stories on disk
-	// Failed is told of each story that broke a promise, one at a time.
+	// Failed is called for each scenario that violated an invariant, one at a time.
 	Failed func(seed uint64, s Story, o Outcome)
 }
 
-// Total is what came of a campaign.
+// Total is the result of a campaign.
 type Total struct {
 	Seeds, Failed, OnDisk int
 	Simulated             time.Duration
@@ -80,7 +80,7 @@ func (t *Total) add(s Story, o Outcome) {
 	}
 }
 
-// String prints the total for people: a line of sums, then what happened, by kind.
+// String formats the total: a line of sums, then what happened, by kind.
 func (t Total) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d seeds (%d on disk), %d failed; %.1f simulated days, %d runs of jobs, %d moves, %d effects of the daemon's\n",

@@ -9,11 +9,10 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// constraints are what drawn jobs ask of their nodes. Each accepts gpu1, which is never
-// lost for good.
+// constraints are the node constraints of random jobs. Each accepts gpu1, which is never lost for good.
 var constraints = []string{"fast", "fast&all", "slow|fast", "[fast|slow]", "[slow|fast]&all"}
 
-// choosy draws nodes with features, and jobs that ask for some.
+// choosy draws nodes with features, and jobs with constraints on them.
 func (d *drawing) choosy() {
 	if !d.one(6) {
 		return
@@ -28,8 +27,8 @@ func (d *drawing) choosy() {
 	}
 }
 
-// features are those of each node: the first is fast and the last slow whatever was drawn,
-// for Slurm takes no job that names what no node has.
+// features returns the features of each node. The first node is always fast and the last slow, since
+// Slurm rejects a job with a feature that no node has.
 func (s Story) features() []string {
 	if len(s.Features) < s.Nodes {
 		return make([]string, s.Nodes)
@@ -54,7 +53,7 @@ func (s Story) grid() []fake.NodeConfig {
 	return grid
 }
 
-// asks is what a job is handed in with besides the usual.
+// asks returns a job's additional sbatch options.
 func (j Job) asks() []string {
 	if j.Constraint == "" {
 		return nil
@@ -62,11 +61,11 @@ func (j Job) asks() []string {
 	return []string{"--constraint=" + j.Constraint}
 }
 
-// placed holds every run of a choosy job against what it accepts, and Slurm to never
-// having been told nodes for it that it does not.
+// placed checks that every run of a job with a constraint, and every update of its nodes in Slurm,
+// satisfies the constraint.
 func (p *play) placed(i int) {
 	j, job := p.s.Jobs[i], p.jobs[i]
-	if j.Constraint == "" || p.s.forgetful() { // slurmctld gives numbers twice then
+	if j.Constraint == "" || p.s.forgetful() { // slurmctld may reuse numbers then
 		return
 	}
 	for _, r := range job.Runs() {
@@ -80,14 +79,14 @@ func (p *play) placed(i int) {
 	}
 }
 
-// accepts reports whether the nodes are as one of constraints says, by hand.
+// accepts reports whether the nodes satisfy the constraint, independently of package slurm.
 func (s Story) accepts(constraint string, at nodes.Placement) bool {
 	fast, slow := 0, 0
 	for n, node := range s.grid() {
 		switch {
 		case at.On(node.Name) == 0:
 		case n >= s.Nodes:
-			return false // those of the edge pool have no features
+			return false // nodes of the edge pool have no features
 		case slices.Contains(node.Features, "fast"):
 			fast++
 		default:

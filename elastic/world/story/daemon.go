@@ -14,31 +14,31 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/policy"
 )
 
-// again is how long the service manager takes to start a daemon that died.
+// again is how long the service manager takes to restart a daemon that died.
 const again = 2 * time.Second
 
-// daemon is sluiced: it dies at effects and is started again with nothing but its
-// journal, may have a wrong clock, and a second one beside it.
+// daemon is sluiced. It is killed at effects and restarted with nothing but its journal; its clock may
+// be wrong, and there may be a second daemon.
 type daemon struct {
 	play    *play
 	shelf   Shelf
 	journal Journal
 	now     *engine.Engine // nil while it does not run
-	away    time.Time      // it does not run before
+	away    time.Time      // when it starts again
 	offset  time.Duration  // of its clock
 
 	second      *engine.Engine
 	secondUntil time.Time
 
-	stood   []string               // what the journal may say when it is opened next; nil = anything
-	damaged bool                   // since it was opened
-	newer   time.Time              // until then the store is that of a newer version
-	tunes   []func(*engine.Config) // the configuration, as it was reloaded
-	reload  bool                   // once this cycle is over
+	stood   []string               // acceptable contents of the journal at its next opening; nil = any
+	damaged bool                   // the store was damaged since it was opened
+	newer   time.Time              // until then the store is one of a newer version
+	tunes   []func(*engine.Config) // the reloaded changes of the configuration
+	reload  bool                   // reload after this cycle
 	inCycle bool
 
 	looked time.Time  // when it last saw Slurm
-	unseen []interval // in which it did not, of those in which Slurm forgets what ended
+	unseen []interval // times without an observation in which Slurm may purge ended jobs
 
 	effects int
 	began   int // effects before this cycle
@@ -64,7 +64,7 @@ func (d *daemon) birth() error {
 	return nil
 }
 
-// engine makes an engine as sluiced does.
+// engine makes an engine with sluiced's configuration.
 func (d *daemon) engine(j Journal, change func(*engine.Config)) *engine.Engine {
 	p, w := d.play, d.play.w
 	cfg := engine.Config{
@@ -82,7 +82,7 @@ func (d *daemon) engine(j Journal, change func(*engine.Config)) *engine.Engine {
 	} else if named, err := policy.ByName(p.s.Policy); err == nil {
 		cfg.Policy = named
 	} else {
-		panic(err) // Play has looked
+		panic(err) // Play has checked the policy
 	}
 	for _, tune := range d.tunes {
 		tune(&cfg)
@@ -91,7 +91,7 @@ func (d *daemon) engine(j Journal, change func(*engine.Config)) *engine.Engine {
 	return engine.New(cfg)
 }
 
-// dies ends the daemon; it is started again after the time given.
+// dies ends the daemon; it is restarted after back.
 func (d *daemon) dies(killed bool, back time.Duration) {
 	d.now, d.journal = nil, nil
 	if err := d.shelf.Close(killed); err != nil {
@@ -141,7 +141,7 @@ func (d *daemon) Cycle(ctx context.Context, now time.Time) (wake time.Time, err 
 // interval is from a moment to another.
 type interval struct{ from, to time.Time }
 
-// saw notes that the daemon saw Slurm.
+// saw records a successful observation of Slurm.
 func (d *daemon) saw(now time.Time) {
 	if now.Sub(d.looked) >= remembered {
 		d.unseen = append(d.unseen, interval{d.looked, now})
@@ -149,18 +149,18 @@ func (d *daemon) saw(now time.Time) {
 	d.looked = now
 }
 
-// patience is how long, at most, sluiced waits for a stop to come before it brings back a job
-// that failed of it.
+// patience is the longest time that sluiced waits for a stop to take effect before it requeues a job
+// that failed because of it.
 const patience = 20 * time.Second
 
-// missed reports whether Slurm forgot what ended then before the daemon could mend it.
+// missed reports whether Slurm purged a job that ended then before the daemon could requeue it.
 func (d *daemon) missed(ended time.Time) bool {
 	return slices.ContainsFunc(d.unseen, func(gap interval) bool {
 		return gap.from.Before(ended.Add(patience)) && !gap.to.Before(ended.Add(remembered))
 	})
 }
 
-// beside lets the second daemon have its cycle.
+// beside runs the second daemon's cycle.
 func (d *daemon) beside(ctx context.Context, now time.Time) time.Time {
 	if now.After(d.secondUntil) {
 		d.second = nil
@@ -175,16 +175,16 @@ func (d *daemon) Stirred() bool {
 	return d.now != nil && d.now.Stirred() || d.second != nil && d.second.Stirred()
 }
 
-// errnos are what file systems say.
+// errnos are the errors of file systems, by name.
 var errnos = []struct {
 	name string
 	no   syscall.Errno
 }{{"ENOSPC", syscall.ENOSPC}, {"EDQUOT", syscall.EDQUOT}, {"EROFS", syscall.EROFS}, {"EIO", syscall.EIO}, {"EBUSY", syscall.EBUSY}, {"ETIMEDOUT", syscall.ETIMEDOUT}}
 
-// usual is how many of them any file system may say.
+// usual is the number of these errors that any file system may return.
 const usual = 4
 
-// refuses is asked before each operation on a file system.
+// refuses is called before each operation on a file system, and returns its injected error.
 func (d *daemon) refuses(where string) error {
 	now := d.play.now()
 	for i, w := range d.play.s.Windows {
@@ -215,7 +215,7 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// living does something in the daemon's life between two cycles, which may kill it.
+// living runs do between two cycles of the daemon, which may be killed in it.
 func (d *daemon) living(do func()) {
 	defer func() {
 		if r := recover(); r != nil {

@@ -1,23 +1,23 @@
-// Package story draws whole histories of a cluster from seeds, plays them with the
-// real engine on the fake Slurm, and shortens those that break a promise.
+// Package story draws random scenarios of a cluster from seeds, plays them with the real engine on the
+// fake Slurm, and shortens those that violate an invariant. In code a scenario is a Story.
 //
-//	s := story.Draw(7)                          // a value: what everybody will do, and what goes wrong
-//	o := story.Play(ctx, s, story.InMemory, nil) // the engine lives through it
+//	s := story.Draw(7)                           // a value: all actions and faults
+//	o := story.Play(ctx, s, story.InMemory, nil) // run the engine through it
 //	if len(o.Broken) > 0 {
 //		s = story.Shrink(s, func(s story.Story) bool { return len(story.Play(ctx, s, story.InMemory, nil).Broken) > 0 })
-//		fmt.Println(s) // what is left of it
+//		fmt.Println(s) // the shortest scenario that still fails
 //	}
 //
-// It draws misfortunes of every kind of F1 to F18: users, programs, nodes, slurmctld,
-// clocks and files that misbehave; daemons that are killed, that lose power, run twice,
-// or find their store damaged; words that are malformed; files and a log that block.
-// All of it is judged three times: by what became of every job, by what the world
-// recorded, and by package audit from the records alone.
+// It injects faults of every kind of F1 to F18: misbehaving users, programs, nodes, slurmctld, clocks
+// and file systems; daemons that are killed, lose power, run twice or find their store damaged;
+// malformed input; file operations and a log that block. The result is checked three times: by
+// the end of every job, by the world's record (world.Check), and by package audit from the logs
+// alone.
 //
-// On a shelf with a disk the store is SQLite and checkpoints are files, written, closed
-// and verified by the real code. What a power loss leaves of a write is derived from the
-// order in which SQLite syncs, not watched: the store's own tests watch it.
+// On a Shelf with a disk the store is SQLite and checkpoints are files, written, committed and verified
+// by the real code. What a power loss leaves of a write is derived from the order in which SQLite
+// syncs; the store's own tests observe it.
 //
-// A story is drawn whole before anything happens, so that parts of it can be left
-// out one by one. It is JSON, and the same story always goes the same way.
+// A scenario is drawn completely before it is played, so that parts can be removed one by one. It is
+// stored as JSON, and the same scenario always has the same result.
 package story

@@ -10,16 +10,16 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// horizon is how long there is something to happen.
+// horizon is the time within which acts and faults are planned.
 const horizon = 25 * time.Minute
 
-// drawing is a story half drawn.
+// drawing is a scenario that is being drawn.
 type drawing struct {
 	*rand.Rand
 	Story
 }
 
-// Draw draws the story of a seed.
+// Draw returns the scenario of a seed.
 func Draw(seed uint64) Story {
 	d := &drawing{Rand: rand.New(rand.NewPCG(seed, 0x5707))}
 	d.Story = Story{
@@ -85,7 +85,7 @@ func (d *drawing) job(habit bool) {
 	}
 }
 
-// meddling is what a user does to his job through Slurm, or Slurm by mistake.
+// meddling draws what the job's user does to it through Slurm, or Slurm by mistake.
 func (d *drawing) meddling(job int) {
 	what := meddlings[d.IntN(len(meddlings))]
 	a := Act{What: what, Job: job, GPUs: 1 + d.IntN(3)}
@@ -97,7 +97,7 @@ func (d *drawing) meddling(job int) {
 	d.act(a)
 }
 
-// machines draws nodes that fail, are drained and come back, at times or at effects.
+// machines draws nodes that fail, are drained and return, at times or at effects.
 func (d *drawing) machines() {
 	for range d.IntN(4) {
 		a := Act{Node: d.node(), What: []string{"node fails", "node is drained"}[d.IntN(2)]}
@@ -110,7 +110,7 @@ func (d *drawing) machines() {
 		}
 		d.act(a)
 		if d.Nodes > 2 && a.Node != "gpu1" && d.one(8) {
-			continue // for good
+			continue // it does not return
 		}
 		d.act(back)
 	}
@@ -148,14 +148,14 @@ func (d *drawing) slurm() {
 	}
 }
 
-// outage is from a second to two days, mostly short.
+// outage draws a duration from 1 s to two days, mostly short.
 func (d *drawing) outage() time.Duration {
 	longest := []time.Duration{time.Minute, time.Minute, 10 * time.Minute, 10 * time.Minute, time.Hour, 48 * time.Hour}
 	return time.Second + d.within(longest[d.IntN(len(longest))])
 }
 
-// daemon draws what happens to sluiced: kills, an absence, a clock that is set, an
-// older journal, a second one beside it.
+// daemon draws what happens to sluiced: kills, downtime, a changed clock, an older journal, a second
+// daemon.
 func (d *drawing) daemon() {
 	for range d.IntN(5) {
 		d.Kills = append(d.Kills, Kill{Effect: 1 + d.IntN(150), After: d.one(2)})
@@ -181,8 +181,8 @@ func (d *drawing) daemon() {
 	}
 	if d.one(10) {
 		d.act(Act{At: d.within(horizon), What: "second daemon", For: time.Minute + d.within(10*time.Minute)})
-		// Two stops of one job, of which one comes late, are one too many whatever
-		// either daemon does: the job loses what it did in between.
+		// If two daemons stop one job and one of the stops comes late, the job loses the
+		// work in between whatever either daemon does.
 		d.Faults = slices.DeleteFunc(d.Faults, func(f string) bool {
 			return strings.HasPrefix(f, "scontrol requeuehold") && strings.Contains(f, ": late ")
 		})
@@ -191,7 +191,7 @@ func (d *drawing) daemon() {
 
 const tenYears = 10 * 365 * 24 * time.Hour
 
-// files draws file systems that refuse.
+// files draws file systems that return errors.
 func (d *drawing) files() {
 	for d.one(2) {
 		w := Window{At: d.within(horizon), For: time.Second + d.within(10*time.Minute),

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// crowds are one story in so many: each takes as long as hundreds of others.
+// crowds: one scenario in so many has a crowd of jobs, since it takes as long as hundreds of others.
 const crowds = 4000
 
-// late draws what was thought of later, from numbers of its own: seeds told before go
-// on telling what they told, and more; but one in eight under another policy, see dates.
+// late draws what was added later, from a random source of its own, so that older seeds keep their
+// scenario and only get additions; but one in eight has another policy, see dates.
 func (d *drawing) late() {
 	d.Rand = rand.New(rand.NewPCG(d.Seed, 0x1a7e))
 	d.store()
@@ -26,7 +26,7 @@ func (d *drawing) late() {
 	d.choosy()
 }
 
-// edge draws an edge pool: nodes that some jobs may use too, and what takes them away.
+// edge draws an edge pool: nodes that some jobs may use too, and what takes them away again.
 func (d *drawing) edge() {
 	if !d.one(6) {
 		return
@@ -45,7 +45,7 @@ func (d *drawing) edge() {
 	}
 }
 
-// dates draws deadlines, under the policy that looks at them.
+// dates draws deadlines, with the policy that considers them.
 func (d *drawing) dates() {
 	if !d.one(8) {
 		return
@@ -58,8 +58,8 @@ func (d *drawing) dates() {
 	}
 }
 
-// rules draws what administrators set for a time: states and limits of the partition,
-// limits of accounts and users, reservations.
+// rules draws temporary settings of administrators: states and limits of the partition, limits of
+// accounts and users, reservations.
 func (d *drawing) rules() {
 	if !d.one(3) {
 		return
@@ -76,8 +76,8 @@ func (d *drawing) rules() {
 	}
 }
 
-// store draws power losses of the daemon's machine, damage to its store and another
-// program that has it locked.
+// store draws power losses of the daemon's machine, damage to its store, and another program that
+// locks it.
 func (d *drawing) store() {
 	if d.one(8) {
 		d.Windows = append(d.Windows, Window{At: d.within(horizon), For: time.Second + d.within(5*time.Minute), Where: "store", How: "EBUSY", Nth: 1 + d.IntN(2)*d.IntN(9)})
@@ -98,7 +98,7 @@ func (d *drawing) store() {
 	}
 }
 
-// words draws malformed words: of programs, runners, users and files.
+// words draws malformed input from programs, runners, users and files.
 func (d *drawing) words() {
 	for i := range d.Jobs {
 		for d.one(4) {
@@ -122,8 +122,7 @@ func (d *drawing) words() {
 	}
 }
 
-// slow draws files, and a log, that block: an operation that answers late has gone
-// well, or has not.
+// slow draws files, and a log, that block. An operation that blocks may succeed or fail.
 func (d *drawing) slow() {
 	for d.one(6) {
 		d.Windows = append(d.Windows, Window{
@@ -142,10 +141,10 @@ func (d *drawing) wear() {
 	}
 }
 
-// crowd makes it a story of hundreds to thousands of jobs on a larger cluster.
+// crowd makes it a scenario of hundreds to thousands of jobs on a larger cluster.
 func (d *drawing) crowd() {
 	if d.Nodes, d.GPUs = 16+d.IntN(33), 8; d.Policy == "turns" {
-		d.Policy = "knapsack" // a thousand moves in every cycle take hours to tell
+		d.Policy = "knapsack" // with a thousand moves in every cycle it would take hours to play
 	}
 	some := d.Jobs
 	for range 200 * (1 + d.IntN(10)) {

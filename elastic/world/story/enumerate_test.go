@@ -13,7 +13,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/world/story"
 )
 
-// plain is a story in which nobody disturbs anybody yet.
+// plain is a scenario without faults.
 func plain(policy string, jobs []story.Job, acts ...story.Act) story.Story {
 	return story.Story{
 		Seed: 7, Nodes: 3, GPUs: 4, Policy: policy, Draining: 300 * time.Millisecond,
@@ -25,8 +25,8 @@ func job(at time.Duration, user string, most int, total float64) story.Job {
 	return story.Job{At: at, User: user, Min: 1, Max: most, Total: total, Seconds: 60, Serial: 0.05, Save: 2 * time.Second, Load: 3 * time.Second}
 }
 
-// tales are the stories in which every effect of the daemon's is tried: between them
-// they go through all that sluiced does.
+// tales are the crash scenarios, in which every effect of the daemon is tried. Together they cover
+// everything that sluiced does.
 func tales() map[string]story.Story {
 	three := []story.Job{job(0, "alice", 12, 40), job(100*time.Second, "bob", 8, 12), job(160*time.Second, "dave", 4, 6)}
 	signalled := job(0, "alice", 8, 20)
@@ -56,8 +56,8 @@ func tales() map[string]story.Story {
 	return all
 }
 
-// TestKilledAtEveryEffect kills the daemon before and after every single effect of
-// every tale. Every day some are tried, with SLUICE_EXHAUSTIVE=1 all.
+// TestKilledAtEveryEffect kills the daemon before and after every single effect of every crash
+// scenario: a sample by default, all with SLUICE_EXHAUSTIVE=1.
 func TestKilledAtEveryEffect(t *testing.T) {
 	shelves := onDisk(t)
 	for name, s := range tales() {
@@ -75,8 +75,8 @@ func TestKilledAtEveryEffect(t *testing.T) {
 	}
 }
 
-// TestMeddledWithAtEveryEffect lets a user act, a node fail, be drained or come back, or
-// an administrator set a rule, right before every effect.
+// TestMeddledWithAtEveryEffect lets a user act, a node fail, be drained or return, or an administrator
+// set a rule, right before every effect.
 func TestMeddledWithAtEveryEffect(t *testing.T) {
 	acts := []story.Act{
 		{What: "node fails", Node: "gpu1"}, {What: "node is drained", Node: "gpu2"}, {What: "node returns", Node: "gpu1"},
@@ -104,7 +104,7 @@ func TestMeddledWithAtEveryEffect(t *testing.T) {
 	t.Logf("%d effects, %d acts, tried %d times", effects, len(acts), tried.Load())
 }
 
-// stride is how many are passed over: n every day, none when everything is tried.
+// stride is the distance between tried effects: n by default, 1 with SLUICE_EXHAUSTIVE=1.
 func stride(n int) int {
 	if os.Getenv("SLUICE_EXHAUSTIVE") == "1" {
 		return 1
@@ -112,7 +112,7 @@ func stride(n int) int {
 	return n
 }
 
-// untroubled plays the tale as it is and returns how many effects it has.
+// untroubled plays the crash scenario without a kill and returns its number of effects.
 func untroubled(t *testing.T, s story.Story, shelves story.Shelves) int {
 	t.Helper()
 	o := story.Play(t.Context(), s, shelves, nil)
@@ -122,7 +122,7 @@ func untroubled(t *testing.T, s story.Story, shelves story.Shelves) int {
 	return o.Effects
 }
 
-// with plays the tale with the daemon killed at effects.
+// with plays the crash scenario with the daemon killed at effects.
 func with(t *testing.T, s story.Story, shelves story.Shelves, kills ...story.Kill) story.Outcome {
 	t.Helper()
 	s.Kills = kills
@@ -133,7 +133,7 @@ func with(t *testing.T, s story.Story, shelves story.Shelves, kills ...story.Kil
 	return o
 }
 
-// each does something with 1, 1+by and so on up to n, as many at a time as there are cores.
+// each calls do with 1, 1+by and so on up to n, in parallel on all cores.
 func each(n, by int, do func(int)) {
 	defer debug.SetGCPercent(debug.SetGCPercent(1600))
 	next := make(chan int)

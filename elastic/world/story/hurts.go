@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// losePower carries the effect out, and ends the daemon's machine in the middle of it:
-// nobody has learnt that it succeeded, and Tear takes back a part of it.
+// losePower carries out the effect and simulates a power loss of the daemon's machine during it: the
+// effect is not acknowledged, and Tear undoes a part of it.
 func (d *daemon) losePower(name string, effect func() error) {
 	before := d.moves()
 	d.shelf.Mark()
@@ -19,14 +19,14 @@ func (d *daemon) losePower(name string, effect func() error) {
 	panic(crashed{at: name, power: true})
 }
 
-// tear leaves of the last write what a power loss leaves.
+// tear applies a power loss to the last write.
 func (d *daemon) tear() {
 	if err := d.shelf.Tear(d.play.s.Seed ^ uint64(d.effects)<<20); err != nil {
 		d.play.broken("F2 the store could not be torn: %v", err)
 	}
 }
 
-// moves says which moves the journal holds open.
+// moves formats the open moves of the journal.
 func (d *daemon) moves() string {
 	open, err := d.journal.Open(context.WithoutCancel(d.play.ctx))
 	if err != nil {
@@ -39,9 +39,9 @@ func (d *daemon) moves() string {
 	return b.String()
 }
 
-// expected holds what a journal says that was opened after a power loss, or that was
-// another version's for a while, against what it said before: nothing that was
-// acknowledged is missing, nothing is there by half, and there is no complaint.
+// expected compares a journal that was opened after a power loss, or after it was another version's
+// for a while, with its contents before: nothing acknowledged is missing, nothing is incomplete,
+// and the store reports no damage.
 func (d *daemon) expected(notices []string) {
 	stood := d.stood
 	d.stood, d.damaged = nil, false
@@ -53,7 +53,7 @@ func (d *daemon) expected(notices []string) {
 	}
 }
 
-// hurt damages the store: of a daemon that runs, or of one that was killed.
+// hurt damages the store, of a running or a killed daemon.
 func (p *play) hurt(a Act) bool {
 	d := p.d
 	newer := a.What == "store is newer"
@@ -67,7 +67,7 @@ func (p *play) hurt(a Act) bool {
 		}
 		d.dies(!newer, again)
 	} else if newer {
-		return false // it has to be closed well to be brought to another version
+		return false // it must be closed properly before it is migrated
 	}
 	done, err := d.shelf.Hurt(a.What, a.Way>>1)
 	switch {
@@ -79,15 +79,15 @@ func (p *play) hurt(a Act) bool {
 	case newer:
 		d.stood = nil
 	case done:
-		d.stood, d.damaged = nil, true // what it said may be gone
+		d.stood, d.damaged = nil, true // its contents may be lost
 	}
 	return done
 }
 
-// mend is a person putting the store of the right version back.
+// mend puts the store of the right version back, as an administrator would.
 func (p *play) mend() {
 	if p.d.newer.IsZero() {
-		return // somebody was at it before
+		return // it was put back before
 	}
 	if p.d.now != nil {
 		p.broken("F8 a store of a newer version was opened")
@@ -98,8 +98,8 @@ func (p *play) mend() {
 	}
 }
 
-// between is what sluiced does between two cycles: it takes a new configuration over,
-// and stops once its store has met damage, so that its next life sets it aside.
+// between does what sluiced does between two cycles: it applies a reloaded configuration, and stops
+// after its store has found damage, so that the next start sets the store aside.
 func (d *daemon) between() {
 	if d.reload && d.now != nil {
 		d.now.Reconfigure(d.tunes[len(d.tunes)-1])

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// judge looks at what became of every job.
+// judge checks the end of every job.
 func (p *play) judge() {
 	for _, f := range p.w.Findings() {
 		if !p.stopForgotten(f) && !p.neverKept(f) {
@@ -44,9 +44,9 @@ func (p *play) judge() {
 	}
 }
 
-// slurmsDoing reports whether the job failed by Slurm's doing in a way that sluice cannot
-// mend: nobody looks after the job, Slurm had forgotten the end before sluiced could mend it,
-// or slurmctld forgot a stop that its user asked for, of which sluice never knew.
+// slurmsDoing reports whether the job failed because of Slurm in a way that sluice cannot repair:
+// sluice does not manage the job, Slurm purged it before sluiced could requeue it, or slurmctld
+// lost a stop that the job's user had requested and of which sluice never knew.
 func (p *play) slurmsDoing(i int, end fake.End) bool {
 	switch end.Why.What {
 	case fake.NoStep:
@@ -63,17 +63,16 @@ func (p *play) usersStop(i int) bool {
 	return len(runs) > 0 && runs[len(runs)-1].Why.By == p.s.Jobs[i].User
 }
 
-// stopForgotten reports whether what is broken came of a stop that slurmctld carried out
-// late, and of which nobody could know any more, the store being another by then, or who
-// told the job to train on knew nothing of it: a second daemon with a store of its own. What
-// the job did for these seconds is lost.
+// stopForgotten reports whether the finding follows from a stop that slurmctld carried out late and
+// of which no daemon could know: the store had been replaced, or a second daemon with a store of
+// its own withdrew the request. The work of these seconds is lost.
 func (p *play) stopForgotten(f world.Finding) bool {
 	late := slices.ContainsFunc(p.plan, func(f fake.Fault) bool { return f.Kind == fake.Late && f.On == "scontrol requeuehold" })
 	return late && (p.replaced() || p.s.has("second daemon")) && f.Kind == world.StoppedUnsaved
 }
 
-// neverKept reports whether what is broken is the silence about a job whose record the store
-// refused until the daemon was stopped: the next daemon never heard of it.
+// neverKept reports whether the finding is that a job is not known because its record could not be
+// stored until the daemon was stopped: the next daemon does not know of it.
 func (p *play) neverKept(f world.Finding) bool {
 	return f.Kind == records.Unnoticed &&
 		slices.ContainsFunc(p.s.Acts, func(a Act) bool {
@@ -83,8 +82,8 @@ func (p *play) neverKept(f world.Finding) bool {
 		})
 }
 
-// called reports whether that was done to the job, or to another of its number: who
-// names a job that slurmctld has forgotten means the one that has its number since.
+// called reports whether something was done to the job, or to another with its number: a user who
+// names a job that slurmctld has lost affects the job that has the number now.
 func (p *play) called(done map[int]bool, i int) bool {
 	for k, job := range p.jobs {
 		if done[k] && job != nil && job.ID() == p.jobs[i].ID() {
@@ -94,7 +93,7 @@ func (p *play) called(done map[int]bool, i int) bool {
 	return false
 }
 
-// succeeded reports whether Slurm gave the job's number to a later one.
+// succeeded reports whether Slurm has reused the job's number.
 func (p *play) succeeded(i int) bool {
 	for k, other := range p.jobs {
 		if k != i && other != nil && other.ID() == p.jobs[i].ID() && p.handed[k] > p.handed[i] {
@@ -104,8 +103,8 @@ func (p *play) succeeded(i int) bool {
 	return false
 }
 
-// forgotten reports whether slurmctld forgot the job altogether, or gave its number
-// to another: it was handed in after what slurmctld remembers.
+// forgotten reports whether slurmctld lost the job or reused its number: the job was submitted after
+// slurmctld's last saved state.
 func (p *play) forgotten(i int) bool {
 	if !p.s.forgetful() {
 		return false
@@ -118,7 +117,7 @@ func (p *play) forgotten(i int) bool {
 	return false
 }
 
-// count sums up what happened.
+// count sums what happened.
 func (p *play) count() {
 	p.out.Simulated, p.out.Effects = p.now(), p.d.effects
 	for _, job := range p.w.Trainers() {

@@ -15,8 +15,7 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// kept are a job's checkpoints on a real disk, written, closed and read by the code
-// that does so in real jobs.
+// kept are a job's checkpoints on a real disk, written, committed and read by the code of real jobs.
 type kept struct {
 	dir string
 	id  checkpoint.Identity
@@ -28,7 +27,7 @@ func keep(folder string, job slurm.JobID, token string) (world.Series, error) {
 	return k, os.MkdirAll(k.dir, 0o700)
 }
 
-// with does something with the series.
+// with calls do with the opened series.
 func (k *kept) with(do func(*checkpoint.Series) error) error {
 	d, err := checkpoint.OpenDir(k.dir)
 	if err != nil {
@@ -58,8 +57,8 @@ func (k *kept) write(name string) error {
 	return nil
 }
 
-// Commit saves and closes a checkpoint. What a power loss left under its name goes
-// first, as in a real job.
+// Commit saves and commits a checkpoint. It first removes what a power loss left under its name, as a
+// real job does.
 func (k *kept) Commit(name string) error {
 	if err := errors.Join(os.RemoveAll(filepath.Join(k.dir, name)), k.write(name)); err != nil {
 		return err
@@ -69,7 +68,7 @@ func (k *kept) Commit(name string) error {
 	})
 }
 
-// Newest asks the real code.
+// Newest returns the result of the real code.
 func (k *kept) Newest() (name string, skipped []string, err error) {
 	err = k.with(func(s *checkpoint.Series) error {
 		c, passed, err := s.Newest(context.Background())
@@ -82,8 +81,8 @@ func (k *kept) Newest() (name string, skipped []string, err error) {
 	return name, skipped, err
 }
 
-// Abandon leaves a checkpoint whose writer's node lost power: its folder may not be
-// there, its files may lack sectors, and there is no manifest, which is written last.
+// Abandon leaves a checkpoint whose writer's node lost power: its folder may be missing, its files
+// may lack sectors, and there is no manifest, which is written last.
 func (k *kept) Abandon(name string, way uint64) error {
 	rng := rand.New(rand.NewPCG(way, 0xaba))
 	if rng.IntN(4) == 0 {
@@ -103,7 +102,7 @@ func (k *kept) Abandon(name string, way uint64) error {
 	return nil
 }
 
-// cut leaves of a file what a power loss may: all of it, a part, zeros, or nothing.
+// cut truncates a file as a power loss may: not at all, to a part, to zeros, or to nothing.
 func cut(path string, rng *rand.Rand) error {
 	raw, err := os.ReadFile(path)
 	if err != nil {
@@ -122,8 +121,8 @@ func cut(path string, rng *rand.Rand) error {
 	return os.WriteFile(path, raw, 0o600)
 }
 
-// Spoil damages a checkpoint: its files, or its manifest. It is never gone altogether:
-// the records would not tell that from one that was forgotten.
+// Spoil damages a checkpoint's files or its manifest. It never removes the whole checkpoint, because
+// the records would not distinguish that from a checkpoint that was overlooked.
 func (k *kept) Spoil(name string, way uint64) error {
 	rng := rand.New(rand.NewPCG(way, 0x5b01))
 	dir := filepath.Join(k.dir, name)
@@ -133,7 +132,7 @@ func (k *kept) Spoil(name string, way uint64) error {
 	}
 	switch rng.IntN(5) {
 	case 0:
-		return os.Remove(filepath.Join(dir, checkpoint.ManifestFile)) // it was never finished
+		return os.Remove(filepath.Join(dir, checkpoint.ManifestFile)) // as if it was never committed
 	case 1:
 		return os.Remove(data)
 	case 2:
@@ -151,7 +150,7 @@ func (k *kept) Spoil(name string, way uint64) error {
 	return os.WriteFile(data, raw, 0o600)
 }
 
-// forge makes a manifest malformed, or one that cannot be meant.
+// forge makes a manifest malformed or implausible.
 func (k *kept) forge(path string, rng *rand.Rand) error {
 	raw, err := os.ReadFile(path)
 	if err != nil {
@@ -199,8 +198,8 @@ func (k *kept) forge(path string, rng *rand.Rand) error {
 	return os.WriteFile(path, raw, 0o600)
 }
 
-// powerFails is a node losing power: what it saves is torn, and Slurm notices that it
-// is gone.
+// powerFails simulates a power loss of a node: a checkpoint that is being saved is torn, and Slurm
+// notices that the node is down.
 func (p *play) powerFails(a Act) {
 	for _, job := range p.jobs {
 		if job == nil || !job.On(a.Node) {

@@ -7,9 +7,8 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/world/story"
 )
 
-// TestLeapSecondAtEveryEffect sets the clock by a second right before every effect: back, as
-// a machine does that repeats a second, and forth; and by half a second back, as one does
-// that is late in its smear.
+// TestLeapSecondAtEveryEffect sets the clock by 1 s right before every effect: back, as a machine does
+// that repeats a second, and forward; and by 0.5 s back, as one does that smears a leap second late.
 func TestLeapSecondAtEveryEffect(t *testing.T) {
 	for name, s := range tales() {
 		t.Run(name, func(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// lines are what may stand in a progress log and is none, or is none that can be meant.
+// lines are malformed or implausible lines of a progress log.
 var lines = []string{
 	"", " ", "{", "}", "null", "[]", `"hello"`, "NaN", "0", "garbage", "\x00\x00\x00\x00", "\xff\xfe{", "\ufeff{}",
 	`{"time":1e9,"restarts":0,"event":"progress","done":`, `{"time":1e9,"restarts":0,"event":"progress","done":-3}`,
@@ -19,7 +19,7 @@ var lines = []string{
 	strings.Repeat("[", 2000), strings.Repeat("x", 100000), "\x1b[31m\x1b]0;title\x07", `{"time":0,"restarts":0,"event":"progress","done":0.5}`,
 }
 
-// garbles are what may stand in the place of a runner's word.
+// garbles are malformed or implausible runner status files.
 var garbles = []string{
 	"", "{", "null", "[]", "garbage", "\x00", `{"version":1}`, `{"version":99,"job":1,"state":"training"}`, `{"version":1,"job":-1,"state":"training"}`,
 	`{"version":1,"job":1,"state":"bored"}`, `{"version":1,"job":1,"restarts":-5,"state":"waiting"}`,
@@ -30,7 +30,7 @@ var garbles = []string{
 	`{"version":1,"job":1,"state":"training","beat":"yesterday"}`, strings.Repeat(" ", 70000), strings.Repeat("{\"a\":", 5000),
 }
 
-// comments are what claims to be sluice's and is not. TOKEN is that of a job.
+// comments look like sluice's and are not valid. TOKEN is replaced by a job's token.
 var comments = []string{
 	"sluice/1", "sluice/1 ", "sluice/1 min=1", "sluice/1 id=x inc=0 min=1", "sluice/1 id=../../../../../../../../etc/passwd inc=0 min=1",
 	"sluice/1 id=TOKEN inc=0 min=1 max=4", "sluice/1 id=TOKEN inc=-1 min=1", "sluice/1 id=TOKEN inc=0 min=4 max=1", "sluice/1 id=TOKEN inc=0 min=1 min=2",
@@ -42,7 +42,7 @@ var comments = []string{
 
 func pick(from []string, way uint64) string { return from[way%uint64(len(from))] }
 
-// scribbles are one to eight lines, drawn by their way.
+// scribbles returns one to eight lines, selected by way.
 func scribbles(way uint64) (out []string) {
 	for n := way % 8; ; n-- {
 		out = append(out, pick(lines, way>>3+n*7))
@@ -52,18 +52,17 @@ func scribbles(way uint64) (out []string) {
 	}
 }
 
-// stranger hands in a job of somebody's who has nothing to do with sluice, with a
-// comment that claims otherwise. sluice has to leave it alone: Check says when it does
-// not.
+// stranger submits a job that sluice must not manage, with a comment that looks like sluice's. Check
+// reports if sluice changes it.
 func (p *play) stranger(a Act) {
 	comment := pick(comments, a.Way)
 	for _, job := range p.jobs {
-		if job != nil && len(job.Runs()) > 0 { // from then on its folder is its user's
+		if job != nil && len(job.Runs()) > 0 { // from then on its user owns its folder
 			comment = strings.ReplaceAll(comment, "TOKEN", job.Token)
 			break
 		}
 	}
-	if strings.Contains(comment, "TOKEN") { // of nobody yet; it must not become a job of sluice's
+	if strings.Contains(comment, "TOKEN") { // no token to copy yet; "TOKEN" itself could be adopted as a valid one
 		comment = "sluice/1"
 	}
 	_, _, err := p.w.User("mallory").Submit(p.ctx, slurm.Submission{

@@ -12,12 +12,11 @@ import (
 type manner struct {
 	name string
 	is   world.Behaviour
-	// odd: the job need not complete. Whatever it does, the others must.
+	// odd: the job need not complete. All others must, whatever it does.
 	odd bool
 }
 
-// manners are all ways to misbehave, those of programs first, then those of jobs
-// whose words are made up.
+// manners are all ways to misbehave: first those of programs, then those of jobs with false reports.
 var manners = []manner{
 	{"silent", world.Behaviour{Silent: true}, false},
 	{"deaf", world.Behaviour{Deaf: true}, false},
@@ -70,7 +69,7 @@ var manners = []manner{
 	{"goes back in time", world.Behaviour{ForgeLine: func(l *checkpoint.Progress) { l.Time -= 3e8 }}, false},
 }
 
-// behaviour is the manner of that name; "" behaves.
+// behaviour returns the manner of that name; "" = a correct job.
 func behaviour(name string) manner {
 	for _, m := range manners {
 		if m.name == name {

@@ -9,16 +9,16 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/world/story"
 )
 
-// How far apart two kills are at most: a daemon that was killed is back to normal work
-// within some 16 effects. SLUICE_PAIRS gives another number.
+// pairsApart is the largest distance between two kills: a killed daemon is back to normal work within
+// about 16 effects. SLUICE_PAIRS sets another number.
 const pairsApart = 64
 
-// TestKilledAgain kills the daemon at every effect, and again at every effect of the
-// pairsApart that follow. Every day some pairs are tried, with SLUICE_EXHAUSTIVE=1 all.
+// TestKilledAgain kills the daemon at every effect, and again at every one of the pairsApart following
+// effects: a sample of pairs by default, all with SLUICE_EXHAUSTIVE=1.
 //
-// A daemon that is killed keeps nothing but its journal, and no time passes between two
-// effects of one cycle. So being killed after an effect is being killed before the next
-// one, where that is of the same cycle, and both are tried only where it is not.
+// A killed daemon keeps nothing but its journal, and no time passes between two effects of one cycle. A
+// kill after an effect is therefore the same as a kill before the next effect of the same cycle,
+// and both are tried only if the next effect is of another cycle.
 func TestKilledAgain(t *testing.T) {
 	shelves := onDisk(t)
 	apart := pairsApart
@@ -47,9 +47,9 @@ func TestKilledAgain(t *testing.T) {
 	}
 }
 
-// ends lists the kills that are tried for an effect, other than those tried for the one
-// before: before it and, where it is the first of a cycle, after the one that came last,
-// unless that is the effect of an earlier kill. It is nil where there is no such effect.
+// ends returns the kills to try for an effect without those tried for the effect before: before it
+// and, if it is the first of a cycle, after the previous effect, unless an earlier kill is at
+// that one. It is nil if there is no such effect.
 func ends(effect, earlier int, play func(story.Kill) story.Outcome) []story.Kill {
 	kills := 1
 	if earlier > 0 {

@@ -16,20 +16,19 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// Outcome is what came of a story.
+// Outcome is the result of a scenario.
 type Outcome struct {
-	Broken    []string       // promises, one line each; nothing when all were kept
+	Broken    []string       // violated invariants, one line each; nil = none
 	Simulated time.Duration  // from the first moment to the last
 	Effects   int            // of the daemon's
 	Runs      int            // of elastic jobs
 	Moves     int            // opened
-	Happened  map[string]int // by kind: what people, machines and files did
+	Happened  map[string]int // number of acts and faults by kind
 	// Struck has, for each kill that took place, whether its effect was the first of a cycle.
 	Struck []bool
 }
 
-// Kind is the first broken promise without its numbers, to tell one failure from
-// another; "" when all were kept.
+// Kind returns the first violation without its numbers, to distinguish failures; "" = none.
 func (o Outcome) Kind() string {
 	if len(o.Broken) == 0 {
 		return ""
@@ -39,39 +38,39 @@ func (o Outcome) Kind() string {
 	return strings.Join(words[:min(len(words), 6)], " ")
 }
 
-// play is a story on its way.
+// play is a scenario that is being played.
 type play struct {
 	ctx    context.Context
 	s      Story
 	w      *world.World
 	d      *daemon
 	onDisk bool
-	log    *strings.Builder // nil: nobody reads it
+	log    *strings.Builder // nil = no log
 
-	jobs                    []*world.Trainer // nil before they are handed in
+	jobs                    []*world.Trainer // nil before they are submitted
 	handed                  []time.Duration
 	cancelled, held, killed map[int]bool
-	left, torn, stranded    map[int]bool // its tag is gone, unreadable; its processes are
+	left, torn, stranded    map[int]bool // jobs whose tag was removed, whose tag is unreadable, whose processes are gone
 	adopted                 map[slurm.JobID]bool
-	insisting               int     // how many wait for slurmctld
-	rules                   []*rule // of administrators, in force
-	shut                    bool    // the partition takes no jobs
-	letting                 bool    // everybody has let go of what he held,
-	lettings                int     // so often
+	insisting               int     // number of actions that wait for slurmctld
+	rules                   []*rule // the administrators' rules in force
+	shut                    bool    // the partition accepts no jobs
+	letting                 bool    // all holds have been released (letGo),
+	lettings                int     // and how often
 	begin                   time.Time
 	plan                    fake.Plan
-	last                    time.Duration // when everything that was to happen at a time has happened
+	last                    time.Duration // time of the last planned act or fault
 	out                     Outcome
 }
 
 // remembered is how long Slurm keeps a job that has ended.
 const remembered = 5 * time.Minute
 
-// spare is how long jobs may take after all else has happened.
+// spare is how long jobs may take after the last planned act.
 const spare = 12 * time.Hour
 
-// Play lets the story happen and returns what became of it. Journals of stories on
-// disk are of shelves, of others in memory. log, unless nil, gets all that was said.
+// Play plays the scenario and returns its result. Scenarios with Disk have their journal on a shelf
+// made by shelves, others in memory. log, unless nil, gets the log.
 func Play(ctx context.Context, s Story, shelves Shelves, log *strings.Builder) Outcome {
 	p := &play{
 		ctx: ctx, s: s, log: log, jobs: make([]*world.Trainer, len(s.Jobs)), handed: make([]time.Duration, len(s.Jobs)),
@@ -94,7 +93,7 @@ func Play(ctx context.Context, s Story, shelves Shelves, log *strings.Builder) O
 	return p.out
 }
 
-// set puts everything in its place before the first moment.
+// set prepares everything before the start.
 func (p *play) set(shelves Shelves) error {
 	s := p.s
 	var err error
@@ -111,7 +110,7 @@ func (p *play) set(shelves Shelves) error {
 	}
 	cfg := world.Config{Records: kept, User: s.Personal, Fake: fake.Config{
 		Seed: s.Seed, Nodes: s.grid(), Jitter: s.Jitter, Draining: s.Draining, Faults: p.plan,
-		MinJobAge: remembered, Accounting: true, Lingering: s.Seed%2 == 0, // every other Slurm is an old one
+		MinJobAge: remembered, Accounting: true, Lingering: s.Seed%2 == 0, // every second Slurm behaves as an old release
 	}}
 	if s.Personal {
 		cfg.Account = "alice"
@@ -145,7 +144,7 @@ func (p *play) set(shelves Shelves) error {
 // edgePool is the partition of the nodes at the edge.
 const edgePool = "lab"
 
-// blind is how long slurmctld or sluiced are away in all, at most.
+// blind returns the longest time for which slurmctld or sluiced are down in all.
 func (p *play) blind() (d time.Duration) {
 	for _, f := range p.plan {
 		if f.Kind == fake.Down {
@@ -160,8 +159,8 @@ func (p *play) blind() (d time.Duration) {
 	return d
 }
 
-// uncounted reports whether incarnations may be lost with both their keepers: comments
-// are broken and the store is lost, damaged, or an older copy.
+// uncounted reports whether incarnations may be lost in both places: comments are broken, and the
+// store is lost, damaged or an older copy.
 func (p *play) uncounted() bool {
 	if !p.s.has("user breaks the comment") && !p.s.has("user removes the comment") {
 		return false
@@ -169,14 +168,14 @@ func (p *play) uncounted() bool {
 	return p.replaced()
 }
 
-// replaced reports whether the store is lost, damaged, or an older copy at some time.
+// replaced reports whether the store is lost, damaged or an older copy at some time.
 func (p *play) replaced() bool {
 	return slices.ContainsFunc(p.s.Acts, func(a Act) bool {
 		return strings.HasPrefix(a.What, "store ") || a.What == "copy is put back" || a.What == "journal is lost"
 	})
 }
 
-// mail is asked before every operation on the files between daemon and jobs.
+// mail is called before every operation on the files between daemon and jobs.
 func (p *play) mail(op, _ string) error {
 	if op == "runner" || op == "progress" {
 		return p.d.refuses("jobs")
@@ -184,7 +183,7 @@ func (p *play) mail(op, _ string) error {
 	return p.d.refuses("outbox")
 }
 
-// arrange plans what happens when.
+// arrange plans all acts.
 func (p *play) arrange() {
 	for i := range p.s.Jobs {
 		p.w.At(p.s.Jobs[i].At, func() { p.handIn(func() { p.submit(i) }) })
@@ -211,7 +210,7 @@ func (p *play) ownAct(what string) bool {
 		strings.HasPrefix(what, "checkpoint") || strings.HasPrefix(what, "progress") || strings.HasPrefix(what, "runner") || what == "power fails" || what == "late word" || what == "strands"
 }
 
-// end is when everything that was to happen at a time has happened.
+// end returns the time of the last planned act or fault.
 func (p *play) end() time.Duration {
 	end := 20 * time.Minute
 	for _, j := range p.s.Jobs {
@@ -236,7 +235,7 @@ func (p *play) end() time.Duration {
 // run lets time pass until every job that can end has ended.
 func (p *play) run() {
 	over := func() bool { return p.now() > p.last && p.over() }
-	for calm := false; !calm; { // an outage of two days may begin late
+	for calm := false; !calm; { // an outage of two days may begin near the end
 		began := p.w.Now()
 		if err := p.w.DriveUntil(p.ctx, p.d, p.last+spare, over); err != nil {
 			p.broken("%v", err)
@@ -247,13 +246,13 @@ func (p *play) run() {
 	p.w.Advance(10 * time.Second)
 }
 
-// blindSince reports whether slurmctld was away at some time since.
+// blindSince reports whether slurmctld was down at some time since at.
 func (p *play) blindSince(at time.Time) bool {
 	_, err := p.w.User("root").Jobs(p.ctx)
 	return err != nil || p.w.Slurm.DownUntil().After(at)
 }
 
-// over reports whether all jobs have ended that will.
+// over reports whether all jobs that can end have ended.
 func (p *play) over() bool {
 	for i, job := range p.jobs {
 		if job == nil || !p.exempt(i) && !job.Ended() {
@@ -265,15 +264,15 @@ func (p *play) over() bool {
 
 // exempt reports whether the job need not complete, nor even end.
 func (p *play) exempt(i int) bool {
-	return behaviour(p.s.Jobs[i].Manner).odd || p.forgotten(i) || p.unmanaged(i) && p.stranded[i] // nobody looks after it
+	return behaviour(p.s.Jobs[i].Manner).odd || p.forgotten(i) || p.unmanaged(i) && p.stranded[i] // no daemon requeues it
 }
 
-// unmanaged reports whether sluice leaves the job alone, for want of a tag.
+// unmanaged reports whether sluice does not manage the job because it has no tag.
 func (p *play) unmanaged(i int) bool {
 	return p.left[i] || p.torn[i] && (p.replaced() || !p.adopted[p.jobs[i].ID()])
 }
 
-// now is the time since the first moment.
+// now returns the time since the start.
 func (p *play) now() time.Duration { return p.w.Now().Sub(p.begin) }
 
 func (p *play) user(a Act) *fake.Session { return p.w.User(p.s.Jobs[a.Job].User) }
@@ -290,15 +289,15 @@ func (p *play) note(format string, args ...any) {
 	}
 }
 
-// starts notes that an engine begins its life, and what its store said.
+// starts records the start of an engine, and its store's notices.
 func (p *play) starts(notices []string) {
 	p.w.Records.Starts(p.w.Now(), notices...)
 	p.note("sluiced starts %q", notices)
 }
 
-// event takes what an engine says. The records have the true time.
+// event records an event of the engine, with the true time.
 func (p *play) event(e event.Event) {
-	_ = p.d.refuses("log") // it may block, and takes every line in the end
+	_ = p.d.refuses("log") // it may block, but never loses a line
 	e.At = p.w.Now()
 	p.w.Records.Event(e)
 	switch e.Kind {

@@ -8,9 +8,9 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/policy"
 )
 
-// retune writes another configuration and has sluiced take it over, once the cycle
-// under way is over; a daemon that starts later has it, too. A bad one never reaches
-// the engine: cmd/sluiced refuses it, and the old one stays.
+// retune changes the configuration and makes sluiced reload it after the present cycle. A daemon that
+// starts later has it too. An invalid one never reaches the engine, because cmd/sluiced rejects
+// it and keeps the old one.
 func (d *daemon) retune(way uint64) {
 	d.tunes = append(d.tunes, func(c *engine.Config) { tune(c, way) })
 	if d.now != nil && !d.inCycle {
@@ -20,7 +20,7 @@ func (d *daemon) retune(way uint64) {
 	}
 }
 
-// tune changes what a reload may change, each thing or not.
+// tune changes some of the settings that a reload may change, selected by way.
 func tune(c *engine.Config, way uint64) {
 	names := []string{"knapsack", "lookahead", "srpt", "fcfs"}
 	if p, err := policy.ByName(names[way%uint64(len(names))]); err == nil && way&(1<<4) != 0 {

@@ -8,10 +8,10 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// rule is one thing that an administrator sets, in one of many ways.
+// rule is one setting of an administrator.
 type rule struct {
 	name string
-	// Each is nil where it does not matter.
+	// Each is nil if the rule does not concern it.
 	state     string
 	partition func(p *slurm.Partition, way uint64)
 	limits    func(l *slurm.Limits, way uint64)
@@ -19,13 +19,13 @@ type rule struct {
 	way uint64
 }
 
-// What an administrator does.
+// Acts of an administrator.
 const (
 	ruleIsSet = "rule is set"
 	reserved  = "node is reserved"
 )
 
-// timed is the rule that lets Slurm end jobs that asked for no limit.
+// timed is the rule with which Slurm ends jobs that requested no time limit.
 const timed = "partition has a MaxTime"
 
 func gpus(n uint64) []slurm.Amount { return []slurm.Amount{{Of: slurm.OfGPUs, N: int(n)}} }
@@ -47,7 +47,7 @@ var rules = []rule{
 	{name: "account has GrpTRES", limits: func(l *slurm.Limits, way uint64) { l.Associations[0].Group = gpus(1 + way%8) }},
 }
 
-// Rules is how many ways there are for a "rule is set".
+// Rules is the number of values of Act.Way for "rule is set".
 var Rules = len(rules)
 
 // sets puts a rule in force for a time.
@@ -69,7 +69,7 @@ func (p *play) inForce(set *rule, d time.Duration) {
 	})
 }
 
-// reserves keeps a node for somebody else for a time that begins later.
+// reserves makes a reservation of a node, for other users, that begins later.
 func (p *play) reserves(a Act) {
 	set := &rule{name: "reservation", way: a.Way}
 	later := time.Duration(a.Way%600) * time.Second
@@ -80,7 +80,7 @@ func (p *play) reserves(a Act) {
 	p.inForce(set, later+a.For)
 }
 
-// enforce tells Slurm the rules in force.
+// enforce sets the rules in force in Slurm.
 func (p *play) enforce() {
 	part, state := slurm.Partition{Name: "gpu", Up: true}, fake.PartitionUp
 	l := slurm.Limits{Enforced: true, Associations: []slurm.Association{{Account: "phys"}}}
@@ -104,7 +104,7 @@ func (p *play) enforce() {
 	p.shut = state == fake.PartitionDrain || state == fake.PartitionInactive
 }
 
-// users are all who hand in jobs; alice and bob first.
+// users returns the users that submit jobs; alice and bob first.
 func (p *play) users() []string {
 	all := []string{"alice", "bob", "carol"}
 	for _, j := range p.s.Jobs {
@@ -115,5 +115,5 @@ func (p *play) users() []string {
 	return all
 }
 
-// timed reports whether a job's time may have been bounded though it asked for none.
+// timed reports whether a job may have got a time limit although it requested none.
 func (p *play) timed() bool { return p.out.Happened[timed] > 0 }

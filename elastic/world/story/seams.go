@@ -13,18 +13,18 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// crashed is what an effect panics with when the daemon is killed there.
+// crashed is the panic value of an effect at which the daemon is killed.
 type crashed struct {
 	at    string
 	power bool
 }
 
-// cross is passed at every effect of the daemon's; effect is what would be done.
+// cross is called for every effect of the daemon. It runs effect unless the daemon is killed before.
 func (d *daemon) cross(name string, effect func() error) error {
 	d.effects++
 	n := d.effects
 	for _, a := range d.strikes[n] {
-		if !d.play.letting { // people are done by then
+		if !d.play.letting { // after letGo there are no more acts
 			d.play.do(a)
 		}
 	}
@@ -45,16 +45,16 @@ func (d *daemon) cross(name string, effect func() error) error {
 	return err
 }
 
-// Cross is passed at every effect: it does it, or not.
+// Cross is called for every effect, and decides whether to run it.
 type Cross func(name string, effect func() error) error
 
-// CountSlurm has every change through Slurm pass x. Reads pass by.
+// CountSlurm returns a client that calls x for every change, and not for reads.
 func CountSlurm(c slurm.Client, x Cross) slurm.Client { return slurmSeam{c, x} }
 
-// CountMail has every write to the outbox pass x.
+// CountMail returns a mailbox that calls x for every write.
 func CountMail(m observe.Mailbox, x Cross) observe.Mailbox { return mailSeam{m, x} }
 
-// The seams with effects counted in them.
+// The engine's seams with cross around every effect.
 type (
 	slurmSeam struct {
 		slurm.Client
@@ -118,7 +118,7 @@ func (c mailSeam) Forget(token string) error {
 	return c.cross("forget", func() error { return c.Mailbox.Forget(token) })
 }
 
-// write is a write of the journal, on a disk that may refuse.
+// write runs a write of the journal, on a disk that may return errors.
 func (c journalSeam) write(name string, effect func() error) error {
 	return c.d.cross(name, func() error {
 		if err := c.d.refuses("store"); err != nil {

@@ -6,54 +6,54 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 )
 
-// Journal is what the daemon keeps of its own.
+// Journal is the daemon's own storage.
 type Journal interface {
 	journal.Journal
 	journal.Samples
 }
 
-// Shelf is where a story's journal lies between two lives of the daemon.
+// Shelf holds a scenario's journal between two starts of the daemon.
 type Shelf interface {
-	// Open gives the journal to a daemon that starts, with what has to be said of it;
-	// now names files set aside.
+	// Open returns the journal for a starting daemon, with the store's notices; now names files
+	// that are set aside.
 	Open(now time.Time) (j Journal, notices []string, err error)
-	// Close takes it back from one that ends; killed ones leave what they leave.
+	// Close ends its use; after a kill the files stay as they are.
 	Close(killed bool) error
-	// Copy keeps a copy, PutBack puts it in the journal's place; without a copy
-	// nothing happens. Lose removes the journal. All only while it is closed.
+	// Copy makes a copy; PutBack replaces the journal by the copy, if there is one; Lose
+	// removes the journal. The journal MUST be closed.
 	Copy() error
 	PutBack() error
 	Lose() error
-	// Hurt does to it what the act of that name says, in one of many ways, also while
-	// it is open; Mend puts right what "store is newer" did. False: it cannot be.
+	// Hurt damages the journal as the act of that name says, also while it is open; way
+	// selects how. False: not possible. Mend undoes "store is newer".
 	Hurt(what string, way uint64) (bool, error)
 	Mend() error
-	// Mark notes what is on the disk for certain, right before a write; Tear, once it
-	// is closed, leaves of what was written since what a power loss may leave.
+	// Mark records the contents of the disk right before a write. Tear, once the journal is
+	// closed, undoes parts of what was written since, as a power loss may.
 	Mark()
 	Tear(way uint64) error
-	// Folder is where checkpoints can be kept; "" = nowhere.
+	// Folder is where checkpoints can be stored; "" = nowhere.
 	Folder() string
-	// Second gives the journal to a second daemon while the first has it. It fails
-	// where that is refused; else the second has a copy of its own.
+	// Second opens the journal for a second daemon while the first uses it. It fails if the
+	// store refuses that; otherwise the second has a copy.
 	Second(now time.Time) (Journal, error)
-	// Remove clears everything away.
+	// Remove deletes everything.
 	Remove() error
 }
 
-// Shelves makes the shelf of a story.
+// Shelves makes the shelf of a scenario.
 type Shelves func(Story) (Shelf, error)
 
-// InMemory keeps every story's journal in memory.
+// InMemory makes shelves in memory.
 func InMemory(Story) (Shelf, error) { return &memory{now: new(journal.Memory)}, nil }
 
 // memory is a shelf in memory.
 type memory struct {
 	now, copy *journal.Memory
-	notices   []string // for who opens it next
+	notices   []string // for the next Open
 }
 
-// The store's own words: an audit looks for them.
+// The store's own notices, which the audit recognises.
 const (
 	emptied = "the store in memory is gone: an empty one is started"
 	older   = "the store in memory is an older copy"

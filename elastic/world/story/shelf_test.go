@@ -16,22 +16,22 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/world/story"
 )
 
-// disk is a shelf on which the real store lies.
+// disk is a shelf with the real store.
 type disk struct {
 	dir    string
 	store  *store.Store
 	copy   map[string][]byte
-	marked map[string][]byte // before the write in which the power goes
-	away   map[string][]byte // while a newer version's is in its place
+	marked map[string][]byte // the files before the write with the power loss
+	away   map[string][]byte // the files while a newer version's store is in their place
 }
 
-// files are the database and what SQLite keeps beside it.
+// files are the database and SQLite's files beside it.
 var files = []string{"", "-wal", "-shm"}
 
-// sector is what a disk writes wholly or not at all.
+// sector is the size of a write that is atomic on disk.
 const sector = 512
 
-// onDisk makes shelves in folders of the test's own.
+// onDisk makes shelves in temporary folders of the test.
 func onDisk(t *testing.T) story.Shelves {
 	base := t.TempDir()
 	return func(story.Story) (story.Shelf, error) {
@@ -51,7 +51,7 @@ func (d *disk) Open(now time.Time) (story.Journal, []string, error) {
 	return s, notices, nil
 }
 
-// Close leaves what a killed process leaves: the file and its log as they are.
+// Close leaves the file and its log as they are after a kill.
 func (d *disk) Close(killed bool) error {
 	if d.store == nil {
 		return nil
@@ -121,11 +121,10 @@ func (d *disk) Folder() string { return filepath.Join(d.dir, "jobs") }
 
 func (d *disk) Mark() { d.marked = d.read() }
 
-// Tear leaves what a power loss leaves of what was written since Mark, as SQLite orders
-// its writes: frames go to the log, which is synced, and only then to the database. So
-// the log is torn and the database as it was, or the log is whole and the database is
-// torn. Nobody says when the log's index, which is shared memory, is written back; it
-// speaks of frames only once they are synced.
+// Tear applies a power loss to what was written since Mark, in SQLite's order of writes: frames go to
+// the log, which is synced, and only then to the database. So either the log is torn and the
+// database is as before, or the log is complete and the database is torn. The log's index, which
+// is shared memory, may be written back at any time; it refers to frames only once they are synced.
 func (d *disk) Tear(way uint64) error {
 	was, now := d.marked, d.read()
 	if len(was) == 0 {
@@ -144,10 +143,10 @@ func (d *disk) Tear(way uint64) error {
 	return errors.Join(d.Lose(), d.write(left))
 }
 
-// torn is a file of which each sector that was written is there or is not.
+// torn returns a file in which each written sector is present or not.
 func torn(was, now []byte, rng *rand.Rand) []byte {
 	size := len(now)
-	if len(now) > len(was) { // nor is it certain how long it is
+	if len(now) > len(was) { // the length is not certain either
 		size = len(was) + rng.IntN(len(now)-len(was)+1)
 	}
 	out := make([]byte, size)
@@ -161,7 +160,7 @@ func torn(was, now []byte, rng *rand.Rand) []byte {
 	return out
 }
 
-// Hurt damages the files as they lie there, whether or not the store is open.
+// Hurt damages the files, whether or not the store is open.
 func (d *disk) Hurt(what string, way uint64) (bool, error) {
 	rng := rand.New(rand.NewPCG(way, 0xf8))
 	if what == "store is newer" {
@@ -188,7 +187,7 @@ func (d *disk) Hurt(what string, way uint64) (bool, error) {
 	for range 1 + rng.IntN(3) {
 		at := rng.IntN(len(raw))
 		if rng.IntN(3) == 0 {
-			at = rng.IntN(min(len(raw), 4096)) // its first page matters most
+			at = rng.IntN(min(len(raw), 4096)) // damage to the first page has most effects
 		}
 		if _, err := f.WriteAt([]byte{raw[at] ^ byte(1+rng.IntN(255))}, int64(at)); err != nil {
 			return false, errors.Join(err, f.Close())
@@ -197,7 +196,7 @@ func (d *disk) Hurt(what string, way uint64) (bool, error) {
 	return true, f.Close()
 }
 
-// renew makes the store what a newer version would have made of it.
+// renew changes the store as a newer version would.
 func (d *disk) renew() (bool, error) {
 	d.away = d.read()
 	if len(d.away[""]) == 0 {

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Shrink returns a story that still fails and from which nothing can be left out
-// without making it pass: parts are dropped by halves, then one by one (delta
-// debugging), and what is left is made plainer. fails is asked at most tries times.
+// Shrink returns a scenario that still fails and from which no part can be removed without making it
+// pass: parts are removed by halves, then one by one (delta debugging), and the rest is
+// simplified. fails is called at most tries times.
 func Shrink(s Story, tries int, fails func(Story) bool) Story {
 	k := &shrinking{Story: s, left: tries, fails: fails}
 	for k.round() && k.left > 0 {
@@ -15,14 +15,14 @@ func Shrink(s Story, tries int, fails func(Story) bool) Story {
 	return k.Story
 }
 
-// shrinking is a story on its way to being short.
+// shrinking is a scenario that is being shortened.
 type shrinking struct {
 	Story
 	left  int
 	fails func(Story) bool
 }
 
-// round tries everything once and reports whether anything could go.
+// round tries every removal once and reports whether any succeeded.
 func (k *shrinking) round() bool {
 	before := k.Line()
 	reduce(k, func(s *Story) *[]string { return &s.Faults })
@@ -34,7 +34,7 @@ func (k *shrinking) round() bool {
 	return k.Line() != before
 }
 
-// keep takes the shorter story if it still fails.
+// keep replaces the scenario by s if s still fails.
 func (k *shrinking) keep(s Story) bool {
 	if k.left <= 0 {
 		return false
@@ -47,7 +47,7 @@ func (k *shrinking) keep(s Story) bool {
 	return true
 }
 
-// reduce drops elements of one list: halves, quarters, ... single ones.
+// reduce removes elements of one list: halves, quarters, ... single ones.
 func reduce[T any](k *shrinking, of func(*Story) *[]T) {
 	for size := (len(*of(&k.Story)) + 1) / 2; size >= 1; size /= 2 {
 		for from := 0; from < len(*of(&k.Story)); {
@@ -62,7 +62,7 @@ func reduce[T any](k *shrinking, of func(*Story) *[]T) {
 	}
 }
 
-// dropJobs leaves out whole jobs with all that happens to them.
+// dropJobs removes whole jobs with their acts.
 func (k *shrinking) dropJobs() {
 	for i := len(k.Jobs) - 1; i >= 0; i-- {
 		s := k.Story
@@ -81,7 +81,7 @@ func (k *shrinking) dropJobs() {
 	}
 }
 
-// plainer takes the colour off: what makes a job or the cluster special, and time.
+// plainer replaces special properties of jobs and of the cluster, and times, by simple ones.
 func (k *shrinking) plainer() {
 	for i := range k.Jobs {
 		for _, change := range []func(*Job){

@@ -9,20 +9,20 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// Story is everything that happens to a cluster besides what sluice does. The zero
-// value of a field means that it does not happen.
+// Story is a scenario: everything that happens to a cluster apart from sluice's actions. The zero value
+// of a field means that it does not happen.
 type Story struct {
 	Seed  uint64 `json:"seed"`
-	Nodes int    `json:"nodes"` // of GPUs each
+	Nodes int    `json:"nodes"` // each with GPUs GPUs
 	GPUs  int    `json:"gpus"`
-	// Edge is how many nodes more there are, of an edge pool.
+	// Edge is the number of additional nodes in an edge pool.
 	Edge int `json:"edge,omitempty"`
-	// Features are those of each node, with commas; none has any where it is empty.
+	// Features has each node's features, separated by commas; empty = none.
 	Features []string `json:"features,omitempty"`
 	// Personal: sluiced serves one user, without rights over others.
 	Personal bool   `json:"personal,omitempty"`
 	Policy   string `json:"policy"`         // a policy's name, or "turns"
-	Disk     bool   `json:"disk,omitempty"` // the journal is the store on disk, where the player has one
+	Disk     bool   `json:"disk,omitempty"` // the journal is the store on disk, if the test has one
 
 	// Pace of Slurm and of the daemon.
 	Jitter     time.Duration `json:"jitter,omitempty"`
@@ -34,34 +34,33 @@ type Story struct {
 	Acts    []Act    `json:"acts,omitempty"`
 	Faults  []string `json:"faults,omitempty"`  // of Slurm, as fake.Parse reads them
 	Kills   []Kill   `json:"kills,omitempty"`   // kill -9 of the daemon at effects
-	Windows []Window `json:"windows,omitempty"` // file systems that refuse
+	Windows []Window `json:"windows,omitempty"` // file systems that return errors
 }
 
-// Job is one elastic job: when it is handed in, and how it behaves.
+// Job is one elastic job: when it is submitted, and how it behaves.
 type Job struct {
 	At      time.Duration `json:"at"`
 	User    string        `json:"user"`
 	Min     int           `json:"min"`
 	Max     int           `json:"max"`
 	Total   float64       `json:"total"`   // epochs
-	Seconds float64       `json:"seconds"` // an epoch takes on one GPU
+	Seconds float64       `json:"seconds"` // per epoch on one GPU
 	Serial  float64       `json:"serial,omitempty"`
 	Save    time.Duration `json:"save"`
 	Load    time.Duration `json:"load"`
 	Every   float64       `json:"every,omitempty"`
 	Limit   time.Duration `json:"limit,omitempty"`
-	Due     time.Duration `json:"due,omitempty"` // its deadline, which it need not meet, after it came
+	Due     time.Duration `json:"due,omitempty"` // its deadline after the submission; it need not meet it
 	Signal  string        `json:"signal,omitempty"`
 	Uneven  bool          `json:"uneven,omitempty"`
-	Edge    bool          `json:"edge,omitempty"` // it may use the edge pool, too
-	// Constraint is one of constraints; "" = any node will do.
+	Edge    bool          `json:"edge,omitempty"` // it may also use the edge pool
+	// Constraint is one of constraints; "" = any node.
 	Constraint string `json:"constraint,omitempty"`
 	Habit      bool   `json:"habit,omitempty"`
-	Manner     string `json:"manner,omitempty"` // see Manners; "" behaves
+	Manner     string `json:"manner,omitempty"` // see manners; "" = a correct job
 }
 
-// Act is something that somebody does at a time, or right before an effect of the
-// daemon's.
+// Act is an action or a fault at a time, or right before an effect of the daemon.
 type Act struct {
 	At     time.Duration `json:"at,omitempty"`
 	Effect int           `json:"effect,omitempty"` // counted from 1, instead of At
@@ -70,35 +69,35 @@ type Act struct {
 	Node   string        `json:"node,omitempty"`
 	For    time.Duration `json:"for,omitempty"`
 	GPUs   int           `json:"gpus,omitempty"`
-	Way    uint64        `json:"way,omitempty"` // which of many, where an act has many ways
+	Way    uint64        `json:"way,omitempty"` // selects a variant of the act
 }
 
-// Kill ends the daemon at its n-th effect, before it takes place or after.
+// Kill kills the daemon right before or after its n-th effect.
 type Kill struct {
 	Effect int  `json:"effect"`
 	After  bool `json:"after,omitempty"`
-	// Power: its machine loses power in the middle of the effect. What the journal
-	// wrote in it and had not synced is gone or torn.
+	// Power: its machine loses power during the effect. What the journal wrote in it and did
+	// not sync is gone or torn.
 	Power bool `json:"power,omitempty"`
 }
 
-// Window is a time in which a file system refuses: each Nth operation on it fails.
+// Window is a time in which each Nth operation on a file system fails or blocks.
 type Window struct {
 	At    time.Duration `json:"at"`
 	For   time.Duration `json:"for"`
 	Where string        `json:"where"` // "store", "outbox" (writes), "jobs" (reads) or "log" (events; blocks only)
-	How   string        `json:"how"`   // ENOSPC, EDQUOT, EROFS, EIO, EBUSY, ETIMEDOUT; "" = it goes well
+	How   string        `json:"how"`   // ENOSPC, EDQUOT, EROFS, EIO, EBUSY, ETIMEDOUT; "" = it succeeds
 	Nth   int           `json:"nth"`   // 1 = every one
-	// Hold is how long such an operation blocks before it answers.
+	// Hold is how long such an operation blocks before it returns.
 	Hold time.Duration `json:"hold,omitempty"`
 }
 
-// plan is the story's faults for the fake.
+// plan returns the scenario's injected faults for the fake Slurm.
 func (s Story) plan() (fake.Plan, error) {
 	return fake.Parse(strings.Join(s.Faults, "; "))
 }
 
-// forgetful reports whether slurmctld forgets in this story.
+// forgetful reports whether slurmctld loses state in this scenario.
 func (s Story) forgetful() bool {
 	for _, f := range s.Faults {
 		if strings.Contains(f, string(fake.Forget)) {
@@ -108,7 +107,7 @@ func (s Story) forgetful() bool {
 	return false
 }
 
-// has reports whether somebody does this in the story.
+// has reports whether the scenario has an act of that kind.
 func (s Story) has(what string) bool {
 	for _, a := range s.Acts {
 		if a.What == what {
@@ -118,16 +117,16 @@ func (s Story) has(what string) bool {
 	return false
 }
 
-// Line prints the story in one line, as Parse reads it.
+// Line formats the scenario in one line, for Parse.
 func (s Story) Line() string {
 	b, err := json.Marshal(s)
 	if err != nil {
-		panic(err) // numbers, words and lists only
+		panic(err) // not possible: numbers, strings and lists only
 	}
 	return string(b)
 }
 
-// Parse reads a story that Line printed.
+// Parse parses a scenario that Line formatted.
 func Parse(line string) (Story, error) {
 	var s Story
 	d := json.NewDecoder(strings.NewReader(line))
@@ -144,7 +143,7 @@ func Parse(line string) (Story, error) {
 	return s, nil
 }
 
-// String prints the story for people, one thing a line.
+// String formats the scenario for people, one item a line.
 func (s Story) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d nodes of %d GPUs and %d at the edge, policy %s, period %s/%s, disk=%t, personal=%t\n", s.Nodes, s.GPUs, s.Edge, s.Policy, s.Period, s.Transition, s.Disk, s.Personal)

@@ -24,11 +24,11 @@ var (
 	brief = flag.Bool("brief", false, "do not shorten what fails")
 )
 
-// tries is how often a failing story is played again to make it shorter.
+// tries bounds how often a failing scenario is played again to shorten it.
 const tries = 400
 
-// TestSeeds plays the stories of many seeds. What fails prints a line that tells it
-// again, and what is left of it once all that does not matter is gone.
+// TestSeeds plays the scenarios of many seeds. A failing scenario is printed as a line that plays it
+// again, and in its shortened form.
 func TestSeeds(t *testing.T) {
 	n := *seeds
 	switch {
@@ -48,13 +48,13 @@ func TestSeeds(t *testing.T) {
 			t.Log(shortened(s, shelves))
 		}
 	}}
-	ctx, stop := signal.NotifyContext(t.Context(), os.Interrupt, syscall.SIGTERM) // what was played until then counts
+	ctx, stop := signal.NotifyContext(t.Context(), os.Interrupt, syscall.SIGTERM) // what was played until then is reported
 	defer stop()
 	total := c.Run(ctx)
 	t.Logf("%.1f seeds/s\n%s", float64(total.Seeds)/time.Since(began).Seconds(), total)
 }
 
-// shortened is what is left of a failing story.
+// shortened returns the shortened form of a failing scenario.
 func shortened(s story.Story, shelves story.Shelves) string {
 	kind := func(s story.Story) string {
 		return story.Play(context.Background(), s, shelves, nil).Kind()
@@ -66,7 +66,7 @@ func shortened(s story.Story, shelves story.Shelves) string {
 		"\ngo test ./elastic/world/story -run TestSeed -v -story='" + short.Line() + "'"
 }
 
-// TestSeed tells one story, of -seed or -story.
+// TestSeed plays one scenario, of -seed or -story.
 func TestSeed(t *testing.T) {
 	var s story.Story
 	switch {
@@ -92,8 +92,8 @@ func TestSeed(t *testing.T) {
 	}
 }
 
-// TestRegressions plays the stories that once broke a promise, each a line of
-// testdata/regressions.txt behind a line that says what it was.
+// TestRegressions plays the scenarios that once violated an invariant. In testdata/regressions.txt each
+// is a line after a line that describes it.
 func TestRegressions(t *testing.T) {
 	raw, err := os.ReadFile("testdata/regressions.txt")
 	if err != nil {
@@ -115,8 +115,8 @@ func TestRegressions(t *testing.T) {
 	}
 }
 
-// TestSameStoryTwice: I9, the same story goes the same way, also on a disk that loses
-// power, is damaged and blocks.
+// TestSameStoryTwice: I9, the same scenario has the same result, also on a disk that loses power, is
+// damaged and blocks.
 func TestSameStoryTwice(t *testing.T) {
 	shelves := onDisk(t)
 	told := 0
@@ -138,10 +138,10 @@ func TestSameStoryTwice(t *testing.T) {
 	}
 }
 
-// folders are where stores lie, which no two do in the same place.
+// folders matches the paths of stores, which differ between plays.
 var folders = regexp.MustCompile(`/\S*/(state|jobs)/`)
 
-// parting is the first line in which two logs differ.
+// parting returns the first line in which two logs differ.
 func parting(a, b string) string {
 	other := strings.Split(b, "\n")
 	for i, line := range strings.Split(a, "\n") {
@@ -152,7 +152,7 @@ func parting(a, b string) string {
 	return "the second goes on"
 }
 
-// TestStoriesPrintAndParseBack: a failure's line is the whole story.
+// TestStoriesPrintAndParseBack: the printed line has the whole scenario.
 func TestStoriesPrintAndParseBack(t *testing.T) {
 	for seed := range uint64(200) {
 		s := story.Draw(seed)
@@ -163,8 +163,8 @@ func TestStoriesPrintAndParseBack(t *testing.T) {
 	}
 }
 
-// TestShrinkFindsWhatMatters: of a story that fails for one fault and one job, little
-// else is left.
+// TestShrinkFindsWhatMatters: a scenario that fails because of one fault and one job is reduced to
+// little else.
 func TestShrinkFindsWhatMatters(t *testing.T) {
 	s := story.Draw(3)
 	s.Kills = append(s.Kills, story.Kill{Effect: 77})

@@ -14,9 +14,8 @@ import (
 
 var sums = flag.String("sums", "", "write to this file a sum over all that was said in the story of each of -seeds seeds, from -from")
 
-// TestSums writes one line per seed: the seed, and a sum over its log and its outcome. Two
-// commits whose files are the same make the same decisions, as a change MUST that only makes
-// sluice faster.
+// TestSums writes one line per seed: the seed and a checksum of its log and outcome. Two commits with
+// the same file make the same decisions; a change that only makes sluice faster MUST NOT alter it.
 func TestSums(t *testing.T) {
 	if *sums == "" {
 		t.Skip("give -sums, -seeds and -from")

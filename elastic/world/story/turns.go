@@ -12,13 +12,13 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// turn is how long one job of a story has it.
+// turn is the length of one job's turn.
 const turn = 5 * time.Minute
 
-// InTurns makes the engine follow the most restless of policies: whose turn it is gets
-// all it can use, the next what is left, and who gets nothing is stopped. In every
-// second turn it also says where, with no thought for where jobs are. turn is how long
-// one job has it, in whole seconds.
+// InTurns sets a policy that moves jobs as often as possible: the job whose turn it is gets all the
+// GPUs that it can use, the next ones get the rest, and jobs without GPUs are stopped. In every
+// second turn it also chooses nodes, regardless of where jobs run. turn is the length of a turn, in
+// whole seconds.
 func InTurns(c *engine.Config, turn time.Duration) {
 	c.Policy = policy.Policy{Name: "turns", Allocate: func(s elastic.Snapshot) elastic.Allocation { return turns(s, turn) }}
 	c.Limits.Preempt = true
@@ -40,7 +40,7 @@ func turns(s elastic.Snapshot, turn time.Duration) elastic.Allocation {
 		j := who[(number+k)%len(who)]
 		p := most(inv, j)
 		if p == nil && onUnfit(inv, j) {
-			p = j.Place // else a job that blames each GPU would end the turn of all beside it, for ever
+			p = j.Place // otherwise a job that reports each GPU as unfit would take the turn of its neighbours forever
 		}
 		inv = nodes.With(inv, nodes.Load{Place: p})
 		d := elastic.Decision{GPUs: p.GPUs(), Why: reason.Text{Text: "its turn"}}
@@ -52,14 +52,14 @@ func turns(s elastic.Snapshot, turn time.Duration) elastic.Allocation {
 	return a
 }
 
-// onUnfit reports whether the job runs on a node that gets nothing new for its GPUs' sake.
+// onUnfit reports whether the job runs on a node that is excluded because of unfit GPUs.
 func onUnfit(inv []nodes.Node, j elastic.Job) bool {
 	return j.Phase == elastic.Running && slices.ContainsFunc(inv, func(n nodes.Node) bool {
 		return n.Why.State == nodes.Unfit && j.Place.On(n.Name) > 0
 	})
 }
 
-// most is the largest placement the job can have of what is free.
+// most returns the largest placement of the job on free GPUs.
 func most(inv []nodes.Node, j elastic.Job) nodes.Placement {
 	size := 0
 	for partition := range strings.SplitSeq(j.Partition, ",") {

@@ -9,16 +9,16 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// around is what the last look says of each node, by its name.
-type around struct {
-	types map[string]string // of GPU; of several all, joined by +
+// neighbours is an index of the last observation by node name.
+type neighbours struct {
+	types map[string]string // the types of GPU, joined by +
 	jobs  map[string][]elastic.JobID
 }
 
-// around answers of the last look; it is gathered once, however many samples ask.
-func (cl *Cluster) around() *around {
-	if cl.Seen.around == nil {
-		a := &around{map[string]string{}, map[string][]elastic.JobID{}}
+// neighbours returns the index of the last observation. It is built once for all samples.
+func (cl *Cluster) neighbours() *neighbours {
+	if cl.Seen.neighbours == nil {
+		a := &neighbours{map[string]string{}, map[string][]elastic.JobID{}}
 		for i := range cl.Seen.Nodes {
 			a.types[cl.Seen.Nodes[i].Name] = cl.Seen.Nodes[i].Kind()
 		}
@@ -29,14 +29,15 @@ func (cl *Cluster) around() *around {
 				}
 			}
 		}
-		cl.Seen.around = a
+		cl.Seen.neighbours = a
 	}
-	return cl.Seen.around
+	return cl.Seen.neighbours
 }
 
-// sample is a speed with what the last look says of the place it was seen at.
+// sample returns a speed with the kind of GPU, the split and the number of neighbouring jobs at the
+// place where it was measured, from the last observation.
 func (cl *Cluster) sample(js *Job, place nodes.Placement, seconds float64, now time.Time) speed.Sample {
-	a := cl.around()
+	a := cl.neighbours()
 	types, others := make([]string, 0, len(place)), map[elastic.JobID]bool{}
 	for _, share := range place {
 		if kind, there := a.types[share.Node]; there {

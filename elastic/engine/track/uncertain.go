@@ -8,19 +8,18 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// late is how long after a call was given up slurmctld may still carry it out.
+// late is for how long after a call timed out slurmctld may still carry it out.
 const late = 15 * time.Second
 
-// Unanswered notes a stop or a hold of which it is unknown whether Slurm took it. A busy
-// slurmctld may still carry it out: it would stop the run that is due next, or hold it as
-// its user does.
+// Unanswered records a stop or a hold with an unknown outcome. A busy slurmctld may still carry it
+// out; it would then stop the next run, or hold it as if its user did.
 func (of Known) Unanswered(a elastic.Action, err error, now time.Time) {
 	js := of[a.About()]
 	if js == nil || !errors.Is(err, slurm.ErrUnknownOutcome) {
 		return
 	}
 	if _, hold := a.(elastic.HoldPending); hold || StopsRun(a) {
-		js.Placing.unheard = now.Add(late)
+		js.Placing.uncertainUntil = now.Add(late)
 	}
 }
 
@@ -33,8 +32,8 @@ func StopsRun(a elastic.Action) bool {
 	return false
 }
 
-// PerhapsDone lets a stop that was not answered be looked for as long as one that was:
-// asked again at once, it would stop the next run as well.
+// PerhapsDone treats a stop with an unknown outcome as sent, so that its effect is awaited. Repeated
+// at once, it could stop the next run as well.
 func PerhapsDone(in elastic.Intent, a elastic.Action, err error, now time.Time) elastic.Intent {
 	if StopsRun(a) && errors.Is(err, slurm.ErrUnknownOutcome) {
 		in.RequeuedAt = now
@@ -42,16 +41,16 @@ func PerhapsDone(in elastic.Intent, a elastic.Action, err error, now time.Time) 
 	return in
 }
 
-// Unsure reports whether a stop or a hold that Slurm did not answer may still be carried
-// out, though something else stopped the job meanwhile: it would stop the run that is due
-// next, or hold it as its user does.
+// Unsure reports whether a stop or a hold with an unknown outcome may still be carried out although
+// the job is already stopped. The move waits meanwhile, since the next run would be stopped or
+// held.
 func (of Known) Unsure(in elastic.Intent, now time.Time) bool {
 	js := of[in.Job]
-	return js != nil && in.Step == elastic.Requeued && now.Before(js.Placing.unheard)
+	return js != nil && in.Step == elastic.Requeued && now.Before(js.Placing.uncertainUntil)
 }
 
-// PerhapsAsked is PerhapsDone for stops that an earlier life may have asked for in its last
-// moment, before the journal could know.
+// PerhapsAsked is PerhapsDone for stops that the previous daemon may have sent right before it
+// crashed, before the journal recorded them.
 func PerhapsAsked(open []elastic.Intent, now time.Time) {
 	for i := range open {
 		in := &open[i]
@@ -61,11 +60,11 @@ func PerhapsAsked(open []elastic.Intent, now time.Time) {
 	}
 }
 
-// PerhapsHolding is the same for its holds outside of moves: jobs are not started so soon.
+// PerhapsHolding is the same for holds outside of moves: no job without a move is started for late.
 func (st *State) PerhapsHolding(now time.Time) {
 	for _, js := range st.Jobs {
 		if js.Rec.Ended.IsZero() && !st.Open.has(js.Rec.ID) {
-			js.Placing.unheard = now.Add(late)
+			js.Placing.uncertainUntil = now.Add(late)
 		}
 	}
 }

@@ -11,22 +11,21 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// Chores lists what is due for a job without an open move.
+// Chores returns the actions that are due for a job without an open move.
 func (st *State) Chores(js *Job, now time.Time) []elastic.Action {
 	phase := PhaseOf(js.Shown.Slurm)
 	switch {
 	case js.Shown.Disown:
 		return nil
-	// Released through Slurm: its user wants it to run.
+	// Released through Slurm, so its user wants it to run.
 	case phase == elastic.Queued && js.Rec.Tag.Directive.Hold && !js.PendingTag:
 		js.Rec.Tag.Directive.Hold, js.PendingTag, js.Dirty = false, true, true
 		return []elastic.Action{elastic.Annotate{Job: js.Rec.ID, Directive: js.Rec.Tag.Directive}}
-	// Requeued by a lost node, a preemption or its user: held, so that it is
-	// placed afresh at once instead of waiting out Slurm's two minutes for
-	// nodes that may be gone.
+	// Requeued by a node failure, a preemption or its user: hold it, so that it gets a new
+	// placement at once instead of waiting two minutes for nodes that may be down.
 	case phase == elastic.Queued && js.Shown.Slurm.Restarts > js.Rec.Restarts && !js.Rec.FirstRun.IsZero():
 		return []elastic.Action{elastic.HoldPending{Job: js.Rec.ID}}
-	// Released as it was, for nodes that are gone.
+	// Released for nodes that are unusable now.
 	case phase == elastic.Queued && anyGone(st.Seen.Nodes, js.Shown.Slurm.ReqNodes):
 		return []elastic.Action{elastic.HoldPending{Job: js.Rec.ID}}
 	case js.PendingTag && phase != elastic.Completing:
@@ -34,12 +33,12 @@ func (st *State) Chores(js *Job, now time.Time) []elastic.Action {
 	// A node lost what ran on it, and Slurm has not noticed.
 	case js.strandedNow(now):
 		return st.requeueStranded(js, now)
-	// It started in the very moment it was held.
+	// It started just as sluice held it.
 	case phase == elastic.Running && js.Shown.Slurm.Held && js.Placing.Hold:
 		return []elastic.Action{elastic.Release{Job: js.Rec.ID}}
-	// A request that belongs to no move any more: the daemon lost its journal, or
-	// a move was closed while the file system refused. The job must not wait. A
-	// runner that says no more is not told again.
+	// A request without a move: the daemon lost its journal, or a move was closed while the
+	// file system failed. The job must not wait. The request is withdrawn once per heartbeat,
+	// so that a dead runner does not cause it again.
 	case phase == elastic.Running && js.Mail.runner.ok && pausing[js.Mail.runner.word.State] && !js.Mail.runner.word.Beat.Equal(js.Mail.freed):
 		js.Mail.freed = js.Mail.runner.word.Beat
 		return []elastic.Action{elastic.WithdrawRequest{Job: js.Rec.ID, Why: reason.NoMoveBehind}}
@@ -47,7 +46,7 @@ func (st *State) Chores(js *Job, now time.Time) []elastic.Action {
 	return nil
 }
 
-// anyGone reports whether Slurm would start nothing on one of the nodes.
+// anyGone reports whether at least one of the named nodes is unusable.
 func anyGone(all []slurm.Node, names []string) bool {
 	for _, n := range all {
 		if usable, _ := n.Usable(); !usable && slices.Contains(names, n.Name) {
@@ -57,10 +56,10 @@ func anyGone(all []slurm.Node, names []string) bool {
 	return false
 }
 
-// pausing lists what a runner does only while a request stands.
+// pausing are the runner states that exist only while there is a request.
 var pausing = map[checkpoint.RunnerState]bool{checkpoint.Saving: true, checkpoint.Waiting: true}
 
-// UnsavedJobs are the records and runs that the journal does not have.
+// UnsavedJobs returns the records and runs that the journal lacks.
 func (ro *Roster) UnsavedJobs() (records []journal.JobRecord, segments []journal.Segment) {
 	for _, js := range ro.Ordered() {
 		if js.Dirty {
@@ -74,15 +73,15 @@ func (ro *Roster) UnsavedJobs() (records []journal.JobRecord, segments []journal
 	return records, segments
 }
 
-// SavedJobs notes that the journal has them.
+// SavedJobs marks them as saved.
 func (ro *Roster) SavedJobs() {
 	for _, js := range ro.Jobs {
 		js.Dirty, js.Runs.segNew, js.Runs.past = false, false, nil
 	}
 }
 
-// ForgetOld drops jobs that ended long ago from memory, and what only decisions about
-// them needed at once; the journal and the store keep it.
+// ForgetOld removes jobs that ended more than EndedMemory ago from memory, and the samples of models
+// without live jobs. The journal and the store keep both.
 func (st *State) ForgetOld(now time.Time) {
 	st.unlearn()
 	for token, js := range st.Jobs {
@@ -97,13 +96,13 @@ func (st *State) ForgetOld(now time.Time) {
 	}
 }
 
-// Releasable reports whether a disowned job stands held by sluice's own hand.
+// Releasable reports whether a job whose tag was removed is held, and not by an administrator.
 func Releasable(sj slurm.Job) bool {
 	return sj.State == slurm.Pending && sj.Held && !sj.Completing && sj.Reason != "JobHeldAdmin"
 }
 
-// unlearn drops the speeds of models of which no job is left, also of those that a job's
-// user gave another name. Speeds that are not in the store yet are kept until they are.
+// unlearn removes the speeds of models without live jobs from memory, also after a job's user
+// renamed its model. Speeds that are not in the store yet are kept until they are.
 func (st *State) unlearn() {
 	over := st.renamed
 	for _, js := range st.Jobs {

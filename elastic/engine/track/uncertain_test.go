@@ -9,8 +9,8 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// TestUnanswered: after a stop or a hold without an answer the job's next run is not released for as
-// long as slurmctld may still carry it out; other effects and other failures do not delay it.
+// TestUnanswered: after a stop or a hold without an answer the job is not released while slurmctld may
+// still carry it out; other effects and failures do not delay it.
 func TestUnanswered(t *testing.T) {
 	unknown := fmt.Errorf("scontrol: %w", slurm.ErrUnknownOutcome)
 	for _, c := range []struct {
@@ -34,7 +34,7 @@ func TestUnanswered(t *testing.T) {
 		of.Unanswered(c.a, c.err, noon)
 		stopped := elastic.Intent{Job: 7, Step: elastic.Requeued}
 		if of.Unsure(stopped, noon) != c.waits || of.Unsure(stopped, noon.Add(late)) {
-			t.Errorf("%s, %v: waits until %v", c.a, c.err, js.Placing.unheard)
+			t.Errorf("%s, %v: waits until %v", c.a, c.err, js.Placing.uncertainUntil)
 		}
 		if written := (elastic.Intent{Job: 7, Step: elastic.Written}); of.Unsure(written, noon) {
 			t.Errorf("%s, %v: a move that is past its stop waits", c.a, c.err)
@@ -46,8 +46,8 @@ func TestUnanswered(t *testing.T) {
 	}
 }
 
-// TestPerhapsAsked: a daemon that starts takes moves that were about to stop their job for such that
-// asked for it in their last moment.
+// TestPerhapsAsked: a starting daemon assumes that moves about to stop their job have already sent the
+// stop.
 func TestPerhapsAsked(t *testing.T) {
 	before := noon.Add(-late)
 	for _, c := range []struct {
@@ -70,7 +70,7 @@ func TestPerhapsAsked(t *testing.T) {
 	}
 }
 
-// TestPerhapsHolding: nor are jobs without a move started so soon after the daemon was.
+// TestPerhapsHolding: jobs without a move are not started right after the daemon starts.
 func TestPerhapsHolding(t *testing.T) {
 	st := New(Rules{}, nil, nil)
 	for id := range elastic.JobID(3) {
@@ -82,7 +82,7 @@ func TestPerhapsHolding(t *testing.T) {
 	st.Open = Moves{{Job: 2}}
 	st.PerhapsHolding(noon)
 	for id, want := range map[elastic.JobID]bool{1: false, 2: false, 3: true} {
-		if got := st.ByID[id].Placing.unheard.Equal(noon.Add(late)); got != want {
+		if got := st.ByID[id].Placing.uncertainUntil.Equal(noon.Add(late)); got != want {
 			t.Errorf("job %d waits: %v", id, got)
 		}
 	}
