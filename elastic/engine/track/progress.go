@@ -83,7 +83,12 @@ func (st *State) heardLinesOf(js *Job, r observe.Lines, now time.Time) {
 	}
 	sampled := thinned(r.Lines)
 	for i, line := range r.Lines {
-		line.Seconds = st.borneOut(js, line, now)
+		line.Seconds = st.Open.borneOut(js, line, func() float64 {
+			if place, known := js.placeOf(line); known {
+				return expected(st.Learnt.Fit(st.KeysOf(js.Rec), now), st.sample(js, place, line.Seconds, now))
+			}
+			return 0
+		}, now)
 		st.foldProgress(js, line, now, sampled[i])
 	}
 	js.Mail.Heard = now

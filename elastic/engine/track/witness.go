@@ -18,9 +18,9 @@ type witness struct {
 // between lines on the daemon's clock and, while that says too little, held against the job's
 // earlier speeds; 0 if they are not to be used yet. The line was written since progress was last
 // read; its own time stamp is not trusted. While a move is open, or Slurm has suspended the job,
-// the program may wait, so that the check starts anew.
-func (st *State) borneOut(js *Job, line checkpoint.Progress, now time.Time) float64 {
-	if st.Open.has(js.Rec.ID) || js.Shown.Slurm.State != slurm.Running || line.Restarts != js.Restarts() || js.Learnt.witness.of != line.Restarts+1 {
+// the program may wait, so that the check starts anew. expected is called only if needed.
+func (open Moves) borneOut(js *Job, line checkpoint.Progress, expected func() float64, now time.Time) float64 {
+	if open.has(js.Rec.ID) || js.Shown.Slurm.State != slurm.Running || line.Restarts != js.Restarts() || js.Learnt.witness.of != line.Restarts+1 {
 		js.Learnt.witness = witness{of: line.Restarts + 1}
 	}
 	early := Later(js.Mail.Heard, js.Shown.Slurm.Start)
@@ -28,21 +28,18 @@ func (st *State) borneOut(js *Job, line checkpoint.Progress, now time.Time) floa
 	if line.Seconds <= 0 {
 		return line.Seconds // it claims none
 	}
-	if seconds == line.Seconds && js.Learnt.witness.Undecided(seconds, func() float64 { return st.expected(js, line, now) }) {
+	if seconds == line.Seconds && js.Learnt.witness.Undecided(seconds, expected) {
 		return 0
 	}
 	return seconds
 }
 
-// expected returns the seconds per unit that the job's earlier samples lead to expect of a line; 0
-// if there are none.
-func (st *State) expected(js *Job, line checkpoint.Progress, now time.Time) float64 {
-	place, ok := js.placeOf(line)
-	curve := st.Learnt.Fit(st.KeysOf(js.Rec), now)
-	if !ok || curve.Samples() == 0 {
+// expected returns the seconds per unit that a curve of earlier samples has for a sample; 0 if
+// there are none.
+func expected(curve *speed.Curve, at speed.Sample) float64 {
+	if curve.Samples() == 0 {
 		return 0
 	}
-	at := st.sample(js, place, line.Seconds, now)
 	seconds, _ := curve.On(at.Kind).Seconds(at.Shape)
 	return seconds
 }
