@@ -17,6 +17,7 @@ p.add_argument("--steps-log", required=True)
 p.add_argument("--ignore", action="store_true", help="never answer a request")
 p.add_argument("--exit-on-request", type=int, help="exit with this code instead of saving")
 p.add_argument("--fail-at", type=int, help="exit 3 at this step")
+p.add_argument("--fail-on", type=int, help="exit 3 at the start of a run on as many GPUs")
 p.add_argument("--slow", action="append", default=[], metavar="NODE=TIMES", help="so many times as slow on that node")
 p.add_argument("--save-seconds", type=float, default=0.0)
 p.add_argument("--write-seconds", type=float, default=0.0, help="of a save, while its files are written")
@@ -28,6 +29,8 @@ for node, times in (s.split("=") for s in a.slow):
     if node == os.environ.get("SLURMD_NODENAME"):
         a.seconds *= float(times)
 at = 0
+if world == a.fail_on:
+    sys.exit(3)
 found = sluice.resume()
 if found:
     with open(os.path.join(str(found), "at.json")) as f:
