@@ -29,7 +29,10 @@ const fence = 10 * time.Second
 // query and our update would lose the nodes in this way. Therefore a size is written
 // behind a fence: first the start is delayed, which Slurm refuses for any job that is not
 // pending (ErrWrongState) and which keeps the job from starting until the size is
-// written. The fence is lifted by u.StartAfter, or expires.
+// written. The fence is lifted by u.StartAfter or u.StartAt, or expires. If neither is set
+// the job is looked at first: if its begin time is later than the fence, that begin time is
+// the fence, so that a deferred job stays deferred. If its user changes the begin time
+// between that look and the fence, the change is overwritten.
 //
 // Slurm may accept a size that the cluster can never provide: it does not check everything.
 func (c *Client) Update(ctx context.Context, id slurm.JobID, u slurm.Update) error {
@@ -61,12 +64,31 @@ func (c *Client) update(ctx context.Context, id slurm.JobID, u slurm.Update, fie
 	const op = "scontrol update"
 	update := []string{"update", "JobId=" + idArg(id)}
 	if resizes(u) {
-		wait := startTime(c.timeout + fence)
+		wait, err := c.fenceOf(ctx, op, id, u)
+		if err != nil {
+			return err
+		}
 		if err := c.change(ctx, op, id, "scontrol", append(update[:2:2], wait)...); err != nil {
 			return err
 		}
 	}
 	return c.change(ctx, op, id, "scontrol", append(update[:2:2], fields...)...)
+}
+
+// fenceOf is the begin time that keeps the job from starting while its size is written.
+func (c *Client) fenceOf(ctx context.Context, op string, id slurm.JobID, u slurm.Update) (string, error) {
+	wait := c.timeout + fence
+	if u.StartAfter > 0 || !u.StartAt.IsZero() {
+		return startTime(wait), nil
+	}
+	d, err := c.job(ctx, op, id)
+	if err != nil {
+		return "", err
+	}
+	if time.Until(d.Eligible) > wait {
+		return startAt(d.Eligible), nil
+	}
+	return startTime(wait), nil
 }
 
 // resizes reports whether the update writes a size.
@@ -81,6 +103,9 @@ func updateFields(u slurm.Update, gpuPrefix string) []string {
 	var f []string
 	if u.StartAfter > 0 {
 		f = append(f, startTime(u.StartAfter))
+	}
+	if !u.StartAt.IsZero() {
+		f = append(f, startAt(u.StartAt))
 	}
 	if u.Partition != "" {
 		f = append(f, "Partition="+u.Partition)
@@ -134,6 +159,12 @@ func checkUpdate(u slurm.Update) error {
 	}
 	if u.GPUsPerNode < 0 || u.GPUsTotal < 0 || u.CPUs < 0 || u.NodeCount < 0 || u.StartAfter < 0 {
 		return fmt.Errorf("a negative number in %+v", u)
+	}
+	if u.StartAfter > 0 && !u.StartAt.IsZero() {
+		return fmt.Errorf("a begin time both in %v and at %v", u.StartAfter, u.StartAt)
+	}
+	if ahead := time.Until(u.StartAt); !u.StartAt.IsZero() && ahead <= time.Second {
+		return fmt.Errorf("a begin time must be more than a second ahead, not %v", ahead.Round(time.Millisecond))
 	}
 	if len(u.Nodes) > 0 && (u.AnyNodes || u.NodeCount > 0 && u.NodeCount != len(u.Nodes)) {
 		return fmt.Errorf("%d nodes named, and yet others wanted", len(u.Nodes))
