@@ -87,12 +87,18 @@ func (c *check) failed() slurm.JobID {
 // another job is tried with more time.
 func (c *check) completing(do func(slurm.JobID)) slurm.JobID {
 	c.Helper()
+	return c.completingBy(c.Owner.RequeueHold, do)
+}
+
+// completingBy is completing with another way to requeue the job.
+func (c *check) completingBy(requeue func(context.Context, slurm.JobID) error, do func(slurm.JobID)) slurm.JobID {
+	c.Helper()
 	for wait := time.Second; wait < c.Patience; wait *= 2 {
 		id := c.running(stubborn, 2)
 		for end := c.Now().Add(wait); c.Now().Before(end); {
 			c.Step()
 		}
-		c.must(c.Owner.RequeueHold(c.ctx, id))
+		c.must(requeue(c.ctx, id))
 		do(id)
 		if c.job(id).Completing {
 			return id
