@@ -32,7 +32,8 @@ type Deferrer interface {
 	// run is cleaned up, then PENDING with a begin time that is the requeue delay ahead
 	// (121 s by default, see Job.Eligible; a site's cred_expire or requeue_delay changes
 	// it to 6 s or more), and its priority kept. Slurm starts it by itself then, at the
-	// size it has by then. A job that was held while it ran stays held.
+	// size it has by then. A job that was held while it ran stays held. A suspended job is
+	// requeued too, and is then held as by an administrator: suspending sets priority 0.
 	//
 	// A job in any other state (also one that has ended, was cancelled or is COMPLETING)
 	// is left unchanged, without an error. ErrRefused if the job was submitted with

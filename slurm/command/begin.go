@@ -65,9 +65,8 @@ func (c *Client) requeueLingering(ctx context.Context, id slurm.JobID, verb stri
 // Defer sets the begin time of a pending job. slurmctld refuses it for a job in any other
 // state (20.11 to 26.05), and checks that under the lock under which it starts jobs.
 func (c *Client) Defer(ctx context.Context, id slurm.JobID, until time.Time) error {
-	if ahead := time.Until(until); ahead <= time.Second {
-		return &slurm.Error{Op: opStartTime, JobID: id, Err: slurm.ErrRefused,
-			Words: fmt.Sprintf("a begin time must be more than a second ahead, not %v", ahead.Round(time.Millisecond))}
+	if err := c.inFuture(until); err != nil {
+		return &slurm.Error{Op: opStartTime, JobID: id, Err: slurm.ErrRefused, Words: err.Error()}
 	}
 	return c.change(ctx, opStartTime, id, "scontrol", "update", "JobId="+idArg(id), startAt(until))
 }
@@ -78,6 +77,14 @@ func (c *Client) Start(ctx context.Context, id slurm.JobID) error {
 }
 
 const opStartTime = "scontrol update"
+
+// inFuture refuses a begin time that slurmctld could take as the present second.
+func (c *Client) inFuture(at time.Time) error {
+	if ahead := at.Sub(c.now()); ahead <= time.Second {
+		return fmt.Errorf("a begin time must be more than a second ahead, not %v", ahead.Round(time.Millisecond))
+	}
+	return nil
+}
 
 // startAt is an absolute begin time in whole seconds, rounded up. scontrol reads it in its
 // own time zone, which is UTC for every call (queryEnv), so that no hour occurs twice.

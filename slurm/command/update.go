@@ -37,7 +37,11 @@ const fence = 10 * time.Second
 // Slurm may accept a size that the cluster can never provide: it does not check everything.
 func (c *Client) Update(ctx context.Context, id slurm.JobID, u slurm.Update) error {
 	const op = "scontrol update"
-	if err := checkUpdate(u); err != nil {
+	err := checkUpdate(u)
+	if err == nil && !u.StartAt.IsZero() {
+		err = c.inFuture(u.StartAt)
+	}
+	if err != nil {
 		return &slurm.Error{Op: op, JobID: id, Err: slurm.ErrRefused, Words: clean(err.Error())}
 	}
 	prefix := ""
@@ -52,7 +56,7 @@ func (c *Client) Update(ctx context.Context, id slurm.JobID, u slurm.Update) err
 	if len(fields) == 0 {
 		return nil
 	}
-	err := c.update(ctx, id, u, fields)
+	err = c.update(ctx, id, u, fields)
 	for i := 1; i < tries && errors.Is(err, slurm.ErrAgain); i++ {
 		err = c.update(ctx, id, u, fields)
 	}
@@ -85,7 +89,7 @@ func (c *Client) fenceOf(ctx context.Context, op string, id slurm.JobID, u slurm
 	if err != nil {
 		return "", err
 	}
-	if time.Until(d.Eligible) > wait {
+	if d.Eligible.Sub(c.now()) > wait {
 		return startAt(d.Eligible), nil
 	}
 	return startTime(wait), nil
@@ -162,9 +166,6 @@ func checkUpdate(u slurm.Update) error {
 	}
 	if u.StartAfter > 0 && !u.StartAt.IsZero() {
 		return fmt.Errorf("a begin time both in %v and at %v", u.StartAfter, u.StartAt)
-	}
-	if ahead := time.Until(u.StartAt); !u.StartAt.IsZero() && ahead <= time.Second {
-		return fmt.Errorf("a begin time must be more than a second ahead, not %v", ahead.Round(time.Millisecond))
 	}
 	if len(u.Nodes) > 0 && (u.AnyNodes || u.NodeCount > 0 && u.NodeCount != len(u.Nodes)) {
 		return fmt.Errorf("%d nodes named, and yet others wanted", len(u.Nodes))
