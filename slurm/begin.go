@@ -19,8 +19,8 @@ import (
 //     time as it is.
 //   - Slurm runs no pass of its scheduler at a begin time: the job starts at the next pass
 //     after it. See Client.RequestPass.
-//   - A job's age, which priority/multifactor adds to its priority, counts from its last
-//     begin time on.
+//   - A job's age, which priority/multifactor adds to its priority, counts from its begin
+//     time on, and anew after each change of the begin time where slurmctld enforces limits.
 //   - A begin time is compared with slurmctld's clock, and is written by this machine's. If
 //     slurmctld's clock is ahead of ours, a begin time that is no longer in the future there
 //     becomes the present second.

@@ -228,15 +228,20 @@ var ages = []promise{
 	{"a job's age counts from its begin time on", 1, func(c *check) {
 		a := c.account("")
 		c.running(long, c.GPUs, a)
-		waits, id := c.submit(long, "--gres=gpu:1", a), c.deferred(1, a)
+		waits := c.submit(long, "--gres=gpu:1", a)
+		first := c.job(waits).Priority
+		id := c.deferred(1, a)
 		was := c.job(id).Priority
 		older := func(d slurm.Detail) bool { return d.Priority > was && isPending(d) && !d.Held }
-		c.until(waits, "of a higher priority", older)
+		grown := c.until(waits, "of a higher priority", func(d slurm.Detail) bool { return older(d) && d.Priority > first }).Priority
 		if d := c.job(id); d.Priority != was || was < 1 {
 			c.Errorf("the priority of the deferred job goes from %d to %d", was, d.Priority)
 		}
 		c.must(c.Owner.Start(c.ctx, id))
 		c.until(id, "of a higher priority", older)
+		// A new begin time starts it anew.
+		c.must(c.Owner.Defer(c.ctx, waits, c.Now().Add(time.Hour)))
+		c.until(waits, "of a lower priority", func(d slurm.Detail) bool { return d.Priority < grown && c.waiting(d) })
 	}},
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +19,7 @@ type check struct {
 	ctx   context.Context
 	row   string
 	nodes []string // its own nodes
+	args  []string // further options of every job
 	jobs  []slurm.JobID
 	made  []func(context.Context) error // run when its jobs are gone, to undo what it made
 }
@@ -53,7 +55,7 @@ func (c *check) submit(script string, args ...string) slurm.JobID {
 		base = append(base, "--nodelist="+c.nodes[0])
 	}
 	id, _, err := c.Owner.Submit(c.ctx, slurm.Submission{
-		Args: append(base, args...), Dir: "/tmp", Stdin: []byte(script)})
+		Args: slices.Concat(base, c.args, args), Dir: "/tmp", Stdin: []byte(script)})
 	c.must(err)
 	c.jobs = append(c.jobs, id)
 	return id

@@ -102,11 +102,28 @@ func Run(t *testing.T, s Subject) Score {
 }
 
 // RunLimits is Run with the promises of a Slurm with slurmdbd: about the limits of
-// accounts, users and QOS, and about what accounting keeps. The subject must enforce the
-// limits and allocate memory, 100 MB per CPU if a job requests none. Its priorities must
-// grow with a job's age, by 1 a second or more, and be renewed every minute.
+// accounts, users and QOS, about what accounting keeps, and about begin times. The subject
+// must enforce the limits and allocate memory, 100 MB per CPU if a job requests none. Its
+// priorities must grow with a job's age, by 1 a second or more, and be renewed every
+// minute.
 func RunLimits(t *testing.T, s Subject) Score {
-	return hold(t, s, slices.Concat(limits, lettingIn, accounting, ages))
+	free := unlimited(s, slices.Concat(begins, returns))
+	return hold(t, s, slices.Concat(limits, lettingIn, accounting, ages, free))
+}
+
+// unlimited has the jobs of promises submitted in an account of their own, without limits.
+func unlimited(s Subject, suite []promise) []promise {
+	account := sync.OnceValues(func() (string, error) { return s.Account(context.Background()) })
+	out := slices.Clone(suite)
+	for i, row := range suite {
+		out[i].keep = func(c *check) {
+			name, err := account()
+			c.must(err)
+			c.args = []string{"--account=" + name}
+			row.keep(c)
+		}
+	}
+	return out
 }
 
 // outages are the promises about a slurmctld that is stopped and started.
