@@ -20,7 +20,9 @@ import (
 //   - Slurm runs no pass of its scheduler at a begin time: the job starts at the next pass
 //     after it. See Client.RequestPass.
 //   - A job's age, which priority/multifactor adds to its priority, counts from its begin
-//     time on, and anew after each change of the begin time where slurmctld enforces limits.
+//     time on. Where slurmctld enforces limits (AccountingStorageEnforce) it counts anew
+//     after each change of the begin time; elsewhere a job that was eligible once keeps its
+//     age, which grows also while it is deferred again.
 //   - A begin time is compared with slurmctld's clock, and is written by this machine's. If
 //     slurmctld's clock is ahead of ours, a begin time that is no longer in the future there
 //     becomes the present second.

@@ -58,8 +58,9 @@ type Job struct {
 	// Priority is what Slurm's scheduler orders jobs by: 0 to 4294967292, higher first; 0 =
 	// held, or not known. With priority/multifactor it is the sum of all weighted factors,
 	// renewed every PriorityCalcPeriod (5 min by default, at least 1 min) where there is
-	// slurmdbd, also while the job waits for its begin time; its age factor is 0 until then
-	// (but for PriorityFlags=ACCRUE_ALWAYS). With priority/basic it falls from job to job.
+	// slurmdbd, also while the job is deferred; its age factor is 0 until it is eligible
+	// (but for PriorityFlags=ACCRUE_ALWAYS; see Deferrer for a job that is deferred again).
+	// With priority/basic it falls from job to job.
 	Priority int64
 	Reason   string // Slurm's reason: Resources, Priority, JobHeldUser, BeginTime ...
 	// Dependency is what a pending job waits for, in the syntax of ParseDependency; "" =
