@@ -51,6 +51,8 @@ type Client interface {
 	RequestPass(ctx context.Context, id JobID) error
 	// Cancel ends the job.
 	Cancel(ctx context.Context, id JobID) error
+
+	Deferrer
 }
 
 // Submission is one call of sbatch.
@@ -90,5 +92,14 @@ type Update struct {
 	// StartAfter writes StartTime=now+N, whole seconds, at least 1. It is
 	// what removes Slurm's 121 s wait after a requeue.
 	StartAfter time.Duration
-	Comment    *string
+	// StartAt writes StartTime as this time, rounded up to a whole second, in the same
+	// call as the other fields: see Deferrer.Defer. At most one of StartAfter and StartAt
+	// is set.
+	//
+	// A size is written behind a fence: the begin time is moved ahead first, 30 s by
+	// default. A size that is written with neither field keeps a begin time that is
+	// later than the fence; any other job may start at the end of the fence. If a size
+	// with one of them fails halfway, the begin time is the end of the fence.
+	StartAt time.Time
+	Comment *string
 }

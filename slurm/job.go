@@ -54,7 +54,14 @@ type Job struct {
 	// Requeued is set while Slurm shows the job as requeued or requeue-held and its last
 	// run is being cleaned up.
 	Requeued bool
-	Held     bool   // priority 0: will not start, or not start again, by itself
+	Held     bool // priority 0: will not start, or not start again, by itself
+	// Priority is what Slurm's scheduler orders jobs by: 0 to 4294967292, higher first; 0 =
+	// held, or not known. With priority/multifactor it is the sum of all weighted factors,
+	// renewed every PriorityCalcPeriod (5 min by default, at least 1 min) where there is
+	// slurmdbd, also while the job is deferred; its age factor is 0 until it is eligible
+	// (but for PriorityFlags=ACCRUE_ALWAYS; see Deferrer for a job that is deferred again).
+	// With priority/basic it falls from job to job.
+	Priority int64
 	Reason   string // Slurm's reason: Resources, Priority, JobHeldUser, BeginTime ...
 	// Dependency is what a pending job waits for, in the syntax of ParseDependency; "" =
 	// nothing. For a held job Slurm updates it within a minute only.

@@ -122,7 +122,7 @@ func TestArgvReachesTheProgram(t *testing.T) {
 	}
 	s, c, calls := recorder(t)
 	ctx := context.Background()
-	if err := c.Update(ctx, 7, slurm.Update{GPUsPerNode: 1}); err != nil { // learns the version
+	if err := c.Update(ctx, 7, slurm.Update{GPUsPerNode: 1, StartAfter: time.Second}); err != nil { // learns the version
 		t.Fatal(err)
 	}
 	calls()

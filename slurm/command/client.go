@@ -28,6 +28,8 @@ type Config struct {
 	Env []string
 	// Timeout is the time limit of each call; 0 means DefaultTimeout.
 	Timeout time.Duration
+	// Now is the clock that begin times are compared with; nil means time.Now.
+	Now func() time.Time
 }
 
 // Client is a slurm.Client over Slurm's programs. It is safe for concurrent use.
@@ -37,6 +39,7 @@ type Client struct {
 	env      []string
 	conf     []string // SLURM_CONF=..., or empty
 	timeout  time.Duration
+	now      func() time.Time
 
 	probe   sync.Mutex
 	version Version // zero until asked
@@ -53,7 +56,10 @@ var programs = []string{"sbatch", "scontrol", "scancel", "squeue", "sinfo", "sac
 func New(c Config) (*Client, error) {
 	client := &Client{
 		programs: map[string]string{}, missing: map[string]string{},
-		conf: confEnv(c.Conf, os.Getenv("SLURM_CONF")), timeout: c.Timeout,
+		conf: confEnv(c.Conf, os.Getenv("SLURM_CONF")), timeout: c.Timeout, now: c.Now,
+	}
+	if client.now == nil {
+		client.now = time.Now
 	}
 	if client.timeout <= 0 {
 		client.timeout = DefaultTimeout

@@ -177,6 +177,8 @@ func TestVerbs(t *testing.T) {
 		want string
 	}{
 		{func() error { return c.RequeueHold(background, 7) }, "scontrol [requeuehold] [Incomplete] [7]"},
+		{func() error { return c.RequeueRunning(background, 7) }, "scontrol [requeue] [Incomplete] [7]"},
+		{func() error { return c.Start(background, 7) }, "scontrol [update] [JobId=7] [StartTime=now+1]"},
 		{func() error { return c.Release(background, 7) }, "scontrol [release] [7]"},
 		{func() error { return c.Cancel(background, 7) }, "scancel [7]"},
 		{func() error { return c.Signal(background, 7, "USR1", true) }, "scancel [--batch] [--signal=USR1] [7]"},
@@ -193,69 +195,6 @@ func TestVerbs(t *testing.T) {
 	for _, signal := range []string{"", "USR1 8", "-9", "--ctld", "0", "../x", strings.Repeat("A", 40)} {
 		if err := c.Signal(background, 7, signal, true); !errors.Is(err, slurm.ErrRefused) || len(s.calls()) != 0 {
 			t.Errorf("signal %q: %v", signal, err)
-		}
-	}
-}
-
-// TestReviveOnlyTheFailed: a requeuehold without "Incomplete" would also requeue a job
-// that its user cancelled.
-func TestReviveOnlyTheFailed(t *testing.T) {
-	for _, k := range []struct{ state, want string }{
-		{"FAILED", "scontrol [requeuehold] [%d]"}, {"CANCELLED", ""}, {"COMPLETED", ""}, {"TIMEOUT", ""}, {"RUNNING", ""}, {"PENDING", ""},
-	} {
-		s := newStubs(t)
-		text := strings.ReplaceAll(fixture(t, "22.05", "jobs", "held.squeue"), "PENDING", k.state)
-		s.replay("squeue", "22.05", "jobs", "held.squeue")
-		s.write("squeue.out", text)
-		jobs, err := parseJobs(text, fixtureDelimiter)
-		if err != nil || string(jobs[0].State) != k.state {
-			t.Fatalf("%s: %+v, %v", k.state, jobs, err)
-		}
-		if err := s.client(Config{}).Revive(background, jobs[0].ID); err != nil {
-			t.Errorf("%s: %v", k.state, err)
-		}
-		calls := s.calls()
-		changed := slices.DeleteFunc(calls, func(c string) bool { return !strings.HasPrefix(c, "scontrol [requeue") })
-		if want := strings.Replace(k.want, "%d", fmt.Sprint(jobs[0].ID), 1); strings.Join(changed, "\n") != want {
-			t.Errorf("%s: ran %q, want %q", k.state, changed, want)
-		}
-	}
-}
-
-// TestClearOnlyWhatLingers: only a pending job that is shown on nodes is cancelled and
-// requeued; a cancelled job is requeued.
-func TestClearOnlyWhatLingers(t *testing.T) {
-	for _, k := range []struct {
-		state, nodes string
-		want         []string
-	}{
-		{"PENDING", "gpu1", []string{"scancel [--state=PENDING] [%d]", "scontrol [requeuehold] [%d]"}},
-		{"PENDING", "", nil},
-		{"CANCELLED", "", []string{"scontrol [requeuehold] [%d]"}},
-		{"RUNNING", "gpu1", nil}, {"FAILED", "gpu1", nil}, {"COMPLETED", "gpu1", nil},
-	} {
-		s := newStubs(t)
-		s.replay("squeue", "22.05", "jobs", "held.squeue")
-		text := strings.ReplaceAll(fixture(t, "22.05", "jobs", "held.squeue"), "PENDING", k.state)
-		if k.nodes != "" {
-			text = strings.Replace(text, "|2@fixture|2@fixture|@fixture|", "|2@fixture|2@fixture|"+k.nodes+"@fixture|", 1)
-		}
-		s.write("squeue.out", text)
-		jobs, err := parseJobs(text, fixtureDelimiter)
-		if err != nil || string(jobs[0].State) != k.state || strings.Join(jobs[0].Nodes, "+") != k.nodes {
-			t.Fatalf("%s: %+v, %v", k.state, jobs, err)
-		}
-		if err := s.client(Config{}).Clear(background, jobs[0].ID); err != nil {
-			t.Errorf("%s: %v", k.state, err)
-		}
-		var changed []string
-		for _, c := range s.calls() {
-			if strings.HasPrefix(c, "scontrol [requeue") || strings.HasPrefix(c, "scancel") {
-				changed = append(changed, c)
-			}
-		}
-		if want := strings.ReplaceAll(strings.Join(k.want, "\n"), "%d", fmt.Sprint(jobs[0].ID)); strings.Join(changed, "\n") != want {
-			t.Errorf("%s on %q: ran %q, want %q", k.state, k.nodes, changed, want)
 		}
 	}
 }

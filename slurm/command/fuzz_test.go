@@ -23,7 +23,8 @@ func FuzzParseJobs(f *testing.F) {
 			t.Fatal("something passed for an empty queue")
 		}
 		for _, d := range details {
-			if d.ID < 1 || d.GPUs < 0 || d.NodeCount < 0 || d.TimeLimit < 0 || d.TimeLeft < 0 || d.State == "" || d.Split != nil {
+			if d.ID < 1 || d.GPUs < 0 || d.NodeCount < 0 || d.TimeLimit < 0 || d.TimeLeft < 0 || d.State == "" || d.Split != nil ||
+				d.Priority < 0 || d.Priority > noValue || d.Held && d.Priority != 0 {
 				t.Fatalf("%+v", d)
 			}
 		}

@@ -66,6 +66,13 @@ func (v *reader) exit(field int) (code, signal int) {
 	return code, signal
 }
 
+// priority reads a job's priority; Slurm's words and numbers for none are 0.
+func (v *reader) priority(field int) int64 {
+	n, err := count(v.record[field])
+	v.note(field, err)
+	return int64(n)
+}
+
 // zero reports whether the number is given and is 0.
 func (v *reader) zero(field int) bool { return v.record[field] == "0" }
 

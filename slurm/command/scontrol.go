@@ -22,15 +22,7 @@ func (c *Client) RequeueHold(ctx context.Context, id slurm.JobID) error {
 // a query, then the plain requeuehold, which also requeues an ended job. A job that was
 // cancelled or has completed is never requeued.
 func (c *Client) Revive(ctx context.Context, id slurm.JobID) error {
-	const op = "scontrol requeuehold"
-	d, err := c.job(ctx, op, id)
-	if err != nil {
-		return err
-	}
-	if d.State != slurm.Failed || d.Completing {
-		return nil
-	}
-	return c.change(ctx, op, id, "scontrol", "requeuehold", idArg(id))
+	return c.requeueFailed(ctx, id, "requeuehold")
 }
 
 // Clear is for a pending job that Slurm 20.11 and 22.05 (not 24.11) still count on the
@@ -38,19 +30,7 @@ func (c *Client) Revive(ctx context.Context, id slurm.JobID) error {
 // started, it would get no GPUs, and the GPUs chosen for it would be counted as used
 // until slurmctld restarts. Only cancelling and requeueing the job removes this.
 func (c *Client) Clear(ctx context.Context, id slurm.JobID) error {
-	const op = "scontrol requeuehold"
-	d, err := c.job(ctx, op, id)
-	switch {
-	case err != nil:
-		return err
-	case d.Lingers():
-		if err := c.change(ctx, "scancel", id, "scancel", "--state=PENDING", idArg(id)); err != nil {
-			return err
-		}
-	case d.State != slurm.Cancelled || d.Completing:
-		return nil
-	}
-	return c.change(ctx, op, id, "scontrol", "requeuehold", idArg(id))
+	return c.requeueLingering(ctx, id, "requeuehold")
 }
 
 // Hold keeps a pending job from starting, as a user hold that the owner may release, also

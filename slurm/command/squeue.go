@@ -142,6 +142,7 @@ func parseJob(r []string) (d slurm.Detail, ok bool) {
 	s := readState(r[fState], v.duration(fTimeUsed), j.Start, v.time(fEnd), j.TimeLimit)
 	j.State, j.Completing, j.Requeued = s.base, s.completing, s.requeued
 	j.Held = !j.State.Ended() && v.zero(fPriority)
+	j.Priority = v.priority(fPriority)
 	v.size(j)
 	if j.State != slurm.Running {
 		j.TimeLeft = 0

@@ -36,8 +36,8 @@ func describe(d slurm.Detail) string {
 		}
 		return t.Sub(d.Submit).String()
 	}
-	return fmt.Sprintf("%d %q %s(%d) %s %s reason=%s dependency=%q gpus=%d%s nodes=%d%v req=%v exc=%v constraint=%q licenses=%q restarts=%d eligible=%s start=%s limit=%v exit=%d:%d %s requeue=%v comment=%q dir=%s out=%s",
-		d.ID, d.Name, d.User, d.UID, d.Partition, state, d.Reason, d.Dependency, d.GPUs, d.GPUType, d.NodeCount, d.Nodes, d.ReqNodes, d.ExcNodes, d.Constraint, d.Licenses,
+	return fmt.Sprintf("%d %q %s(%d) %s %s reason=%s priority=%d dependency=%q gpus=%d%s nodes=%d%v req=%v exc=%v constraint=%q licenses=%q restarts=%d eligible=%s start=%s limit=%v exit=%d:%d %s requeue=%v comment=%q dir=%s out=%s",
+		d.ID, d.Name, d.User, d.UID, d.Partition, state, d.Reason, d.Priority, d.Dependency, d.GPUs, d.GPUType, d.NodeCount, d.Nodes, d.ReqNodes, d.ExcNodes, d.Constraint, d.Licenses,
 		d.Restarts, since(d.Eligible), since(d.Start), d.TimeLimit, d.ExitCode, d.ExitSignal, strings.Join(flags, ","),
 		d.Requeue, d.Comment, d.WorkDir, d.StdOut)
 }
@@ -84,7 +84,7 @@ var kinds = []struct {
 		return pending("job_requeued_in_held_state")(d) && d.Held && d.GPUs == 1 && d.Restarts == 1
 	}, ""},
 	{"held", func(d slurm.Detail) bool {
-		return pending("JobHeldUser")(d) && d.Held && d.GPUs == 3 && d.NodeCount == 2 && d.Comment == `sluice: min=1 max="8", a=b`
+		return pending("JobHeldUser")(d) && d.Held && d.Priority == 0 && d.GPUs == 3 && d.NodeCount == 2 && d.Comment == `sluice: min=1 max="8", a=b`
 	}, ""},
 	{"choosy", func(d slurm.Detail) bool {
 		// Before 24.11 only TestExcludedNodes covers the excluded nodes.
@@ -95,7 +95,7 @@ var kinds = []struct {
 		return d.State == slurm.Pending && !d.Held && d.GPUs == 12 && d.NodeCount == 3 && d.Partition == "gpu,short"
 	}, ""},
 	{"later", func(d slurm.Detail) bool {
-		return pending("BeginTime")(d) && d.GPUs == 4 && d.Eligible.Sub(d.Submit).Round(time.Minute) == 2*time.Hour
+		return pending("BeginTime")(d) && d.Deferred(d.Submit) && !d.Deferred(d.Eligible) && d.Priority > 1<<31 && d.GPUs == 4 && d.Eligible.Sub(d.Submit).Round(time.Minute) == 2*time.Hour
 	}, ""},
 	{"after", func(d slurm.Detail) bool {
 		dep := slurm.ParseDependency(d.Dependency)

@@ -29,12 +29,19 @@ const fence = 10 * time.Second
 // query and our update would lose the nodes in this way. Therefore a size is written
 // behind a fence: first the start is delayed, which Slurm refuses for any job that is not
 // pending (ErrWrongState) and which keeps the job from starting until the size is
-// written. The fence is lifted by u.StartAfter, or expires.
+// written. The fence is lifted by u.StartAfter or u.StartAt, or expires. If neither is set
+// the job is looked at first: if its begin time is later than the fence, that begin time is
+// the fence, so that a deferred job stays deferred. If its user changes the begin time
+// between that look and the fence, the change is overwritten.
 //
 // Slurm may accept a size that the cluster can never provide: it does not check everything.
 func (c *Client) Update(ctx context.Context, id slurm.JobID, u slurm.Update) error {
 	const op = "scontrol update"
-	if err := checkUpdate(u); err != nil {
+	err := checkUpdate(u)
+	if err == nil && !u.StartAt.IsZero() {
+		err = c.inFuture(u.StartAt)
+	}
+	if err != nil {
 		return &slurm.Error{Op: op, JobID: id, Err: slurm.ErrRefused, Words: clean(err.Error())}
 	}
 	prefix := ""
@@ -49,7 +56,7 @@ func (c *Client) Update(ctx context.Context, id slurm.JobID, u slurm.Update) err
 	if len(fields) == 0 {
 		return nil
 	}
-	err := c.update(ctx, id, u, fields)
+	err = c.update(ctx, id, u, fields)
 	for i := 1; i < tries && errors.Is(err, slurm.ErrAgain); i++ {
 		err = c.update(ctx, id, u, fields)
 	}
@@ -61,12 +68,31 @@ func (c *Client) update(ctx context.Context, id slurm.JobID, u slurm.Update, fie
 	const op = "scontrol update"
 	update := []string{"update", "JobId=" + idArg(id)}
 	if resizes(u) {
-		wait := startTime(c.timeout + fence)
+		wait, err := c.fenceOf(ctx, op, id, u)
+		if err != nil {
+			return err
+		}
 		if err := c.change(ctx, op, id, "scontrol", append(update[:2:2], wait)...); err != nil {
 			return err
 		}
 	}
 	return c.change(ctx, op, id, "scontrol", append(update[:2:2], fields...)...)
+}
+
+// fenceOf is the begin time that keeps the job from starting while its size is written.
+func (c *Client) fenceOf(ctx context.Context, op string, id slurm.JobID, u slurm.Update) (string, error) {
+	wait := c.timeout + fence
+	if u.StartAfter > 0 || !u.StartAt.IsZero() {
+		return startTime(wait), nil
+	}
+	d, err := c.job(ctx, op, id)
+	if err != nil {
+		return "", err
+	}
+	if d.Eligible.Sub(c.now()) > wait {
+		return startAt(d.Eligible), nil
+	}
+	return startTime(wait), nil
 }
 
 // resizes reports whether the update writes a size.
@@ -81,6 +107,9 @@ func updateFields(u slurm.Update, gpuPrefix string) []string {
 	var f []string
 	if u.StartAfter > 0 {
 		f = append(f, startTime(u.StartAfter))
+	}
+	if !u.StartAt.IsZero() {
+		f = append(f, startAt(u.StartAt))
 	}
 	if u.Partition != "" {
 		f = append(f, "Partition="+u.Partition)
@@ -134,6 +163,9 @@ func checkUpdate(u slurm.Update) error {
 	}
 	if u.GPUsPerNode < 0 || u.GPUsTotal < 0 || u.CPUs < 0 || u.NodeCount < 0 || u.StartAfter < 0 {
 		return fmt.Errorf("a negative number in %+v", u)
+	}
+	if u.StartAfter > 0 && !u.StartAt.IsZero() {
+		return fmt.Errorf("a begin time both in %v and at %v", u.StartAfter, u.StartAt)
 	}
 	if len(u.Nodes) > 0 && (u.AnyNodes || u.NodeCount > 0 && u.NodeCount != len(u.Nodes)) {
 		return fmt.Errorf("%d nodes named, and yet others wanted", len(u.Nodes))

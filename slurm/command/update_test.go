@@ -28,6 +28,7 @@ func TestUpdateFields(t *testing.T) {
 		{slurm.Update{AnyNodes: true}, []string{"ReqNodeList="}},
 		{slurm.Update{StartAfter: 1200 * time.Millisecond}, []string{"StartTime=now+2"}},
 		{slurm.Update{StartAfter: time.Nanosecond}, []string{"StartTime=now+1"}},
+		{slurm.Update{StartAt: time.Date(2031, 3, 30, 2, 30, 0, 1, time.FixedZone("", 2*3600)), CPUs: 2}, []string{"StartTime=2031-03-30T00:30:01", "NumCPUs=2"}},
 		{slurm.Update{Comment: &comment}, []string{"Comment=" + comment}},
 		{slurm.Update{Comment: &empty}, []string{"Comment="}},
 	} {
@@ -41,6 +42,7 @@ func TestUpdateRefusesWhatCannotBeMeant(t *testing.T) {
 	zero := "a\x00b"
 	for _, u := range []slurm.Update{
 		{GPUsPerNode: 1, GPUsTotal: 2}, {GPUsPerNode: -1}, {CPUs: -1}, {NodeCount: -2}, {StartAfter: -time.Second},
+		{StartAt: time.Now()}, {StartAt: time.Unix(1, 0)}, {StartAt: time.Now().Add(time.Hour), StartAfter: time.Second},
 		{Nodes: []string{"gpu1"}, AnyNodes: true}, {Nodes: []string{"gpu1"}, NodeCount: 2},
 		{Nodes: []string{"gpu1,gpu2"}}, {Nodes: []string{"gpu[1-2]"}}, {Nodes: []string{""}}, {Nodes: []string{"gpu1 Priority=9"}},
 		{GPUsTotal: 1, GPUType: "a100:9,x"}, {Comment: &zero},
@@ -94,7 +96,7 @@ func TestASizeIsWrittenBehindAFence(t *testing.T) {
 // new fence each time and a limited number of times; any other refusal is returned.
 func TestAPartitionIsWrittenAgain(t *testing.T) {
 	const busy = `echo "Resource temporarily unavailable for job 7" >&2; exit 1`
-	u := slurm.Update{Partition: "edge", Nodes: []string{"gpu1"}, CPUs: 1}
+	u := slurm.Update{Partition: "edge", Nodes: []string{"gpu1"}, CPUs: 1, StartAfter: time.Second}
 	for _, c := range []struct {
 		name, refuses string
 		fences        int
@@ -110,7 +112,7 @@ func TestAPartitionIsWrittenAgain(t *testing.T) {
 			t.Errorf("%s: %v, want %v", c.name, err, c.want)
 		}
 		calls := strings.Join(s.calls(), "\n")
-		if n := strings.Count(calls, "[StartTime="); n != c.fences || strings.Count(calls, "[Partition=edge]") != c.fences {
+		if n := strings.Count(calls, "[StartTime=now+30]"); n != c.fences || strings.Count(calls, "[Partition=edge]") != c.fences {
 			t.Errorf("%s: want %d times:\n%s", c.name, c.fences, calls)
 		}
 	}
@@ -120,11 +122,11 @@ func TestAPartitionIsWrittenAgain(t *testing.T) {
 func TestAChangeLeftOutIsNoSuccess(t *testing.T) {
 	s := newStubs(t)
 	s.set("scontrol", `echo "scontrol: error: Maximum node count 1 is less than minimum node count 3" >&2`)
-	if err := s.client(Config{}).Update(background, 7, slurm.Update{NodeCount: 1}); !errors.Is(err, slurm.ErrRefused) {
+	if err := s.client(Config{}).Update(background, 7, slurm.Update{NodeCount: 1, StartAfter: time.Second}); !errors.Is(err, slurm.ErrRefused) {
 		t.Errorf("left out: %v", err)
 	}
 	s.set("scontrol", `echo "scontrol: error: Ignoring obsolete FastSchedule=1 option" >&2`)
-	if err := s.client(Config{}).Update(background, 7, slurm.Update{NodeCount: 1}); err != nil {
+	if err := s.client(Config{}).Update(background, 7, slurm.Update{NodeCount: 1, StartAfter: time.Second}); err != nil {
 		t.Errorf("a warning about slurm.conf: %v", err)
 	}
 }

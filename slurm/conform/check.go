@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +19,7 @@ type check struct {
 	ctx   context.Context
 	row   string
 	nodes []string // its own nodes
+	args  []string // further options of every job
 	jobs  []slurm.JobID
 	made  []func(context.Context) error // run when its jobs are gone, to undo what it made
 }
@@ -53,7 +55,7 @@ func (c *check) submit(script string, args ...string) slurm.JobID {
 		base = append(base, "--nodelist="+c.nodes[0])
 	}
 	id, _, err := c.Owner.Submit(c.ctx, slurm.Submission{
-		Args: append(base, args...), Dir: "/tmp", Stdin: []byte(script)})
+		Args: slices.Concat(base, c.args, args), Dir: "/tmp", Stdin: []byte(script)})
 	c.must(err)
 	c.jobs = append(c.jobs, id)
 	return id
@@ -87,12 +89,18 @@ func (c *check) failed() slurm.JobID {
 // another job is tried with more time.
 func (c *check) completing(do func(slurm.JobID)) slurm.JobID {
 	c.Helper()
+	return c.completingBy(c.Owner.RequeueHold, do)
+}
+
+// completingBy is completing with another way to requeue the job.
+func (c *check) completingBy(requeue func(context.Context, slurm.JobID) error, do func(slurm.JobID)) slurm.JobID {
+	c.Helper()
 	for wait := time.Second; wait < c.Patience; wait *= 2 {
 		id := c.running(stubborn, 2)
 		for end := c.Now().Add(wait); c.Now().Before(end); {
 			c.Step()
 		}
-		c.must(c.Owner.RequeueHold(c.ctx, id))
+		c.must(requeue(c.ctx, id))
 		do(id)
 		if c.job(id).Completing {
 			return id

@@ -16,7 +16,7 @@ func TestFake(t *testing.T) {
 
 func TestFakeWithLimits(t *testing.T) {
 	for seed := range uint64(3) {
-		conform.RunLimits(t, conform.Fake(fake.Config{Seed: seed, Jitter: time.Duration(seed) * time.Second}))
+		conform.RunLimits(t, conform.Fake(fake.Config{Seed: seed, Jitter: time.Duration(seed) * time.Second, AgeWeight: 1_000_000, MaxAge: time.Hour}))
 	}
 }
 

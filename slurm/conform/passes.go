@@ -2,17 +2,18 @@ package conform
 
 import (
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// RunPasses is Run with the promises about passes of the scheduler only, for a subject
-// with Slurm's default scheduling parameters: the other promises wait for many jobs.
+// RunPasses is Run with the promises about passes of the scheduler and about begin times
+// only, for a subject with Slurm's default scheduling parameters: the other promises wait
+// for many jobs.
 func RunPasses(t *testing.T, s Subject) Score {
-	s.Stop = nil
-	return hold(t, s, passes)
+	return hold(t, s, slices.Concat(passes, begins, returns), promise{"a restarted slurmctld keeps begin times", 1, restarted})
 }
 
 // passSoon bounds the time until a requested pass: batch_sched_delay, one second of

@@ -46,8 +46,8 @@ func realSlurm(t *testing.T, root, owner, other string) {
 	tell(l.Release(), conform.Run(t, conform.Lab(t, l, owner, other)))
 }
 
-// TestRealSlurmAtItsDefaults checks the promises about passes on every available release,
-// with the scheduling parameters that most sites have.
+// TestRealSlurmAtItsDefaults checks the promises about passes and begin times on every
+// available release, with the scheduling parameters that most sites have.
 func TestRealSlurmAtItsDefaults(t *testing.T) {
 	if testing.Short() {
 		t.Skip("NOT TESTED on a real Slurm: -short")
@@ -58,7 +58,7 @@ func TestRealSlurmAtItsDefaults(t *testing.T) {
 	owner, other := accounts(t, "alice", "bob", "games", "mail")
 	for _, root := range labtest.Roots() {
 		t.Run(treeName(root), func(t *testing.T) {
-			l := labtest.Up(t, lab.Config{Nodes: 3, GPUs: 4, Root: root})
+			l := labtest.Up(t, lab.Config{Nodes: 6, GPUs: 4, Root: root})
 			tell(l.Release()+"+defaults", conform.RunPasses(t, conform.Lab(t, l, owner, other)))
 		})
 	}
@@ -82,6 +82,9 @@ func TestRealSlurmWithTypes(t *testing.T) {
 	}
 }
 
+// aging makes priorities show a job's age. Without slurmdbd slurmctld does not renew them.
+const aging = "PriorityType=priority/multifactor\nPriorityWeightAge=1000000\nPriorityMaxAge=0-01:00:00\nPriorityCalcPeriod=1\nPriorityWeightPartition=1000\n"
+
 // TestRealSlurmWithLimits checks the promises about limits on every available release
 // that has slurmdbd.
 func TestRealSlurmWithLimits(t *testing.T) {
@@ -97,7 +100,7 @@ func TestRealSlurmWithLimits(t *testing.T) {
 			if err := lab.MissingAccounting(root); err != nil {
 				skip(t, err.Error())
 			}
-			l := labtest.Up(t, lab.Config{FastScheduling: true, Nodes: 8, GPUs: 4, Root: root, Accounting: true, ExtraConf: "SelectTypeParameters=CR_Core_Memory\nDefMemPerCPU=100\n"})
+			l := labtest.Up(t, lab.Config{FastScheduling: true, Nodes: 8, GPUs: 4, Root: root, Accounting: true, ExtraConf: "SelectTypeParameters=CR_Core_Memory\nDefMemPerCPU=100\n" + aging})
 			t.Logf("Slurm %s with slurmdbd, jobs of %s", l.Release(), owner)
 			tell(l.Release()+"+slurmdbd", conform.RunLimits(t, conform.Lab(t, l, owner, other)))
 		})

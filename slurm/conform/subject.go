@@ -81,7 +81,7 @@ const all = -1
 // suite is every promise, in the order of a job's life cycle.
 func suite() []promise {
 	var s []promise
-	for _, part := range [][]promise{submits, holds, outside, passes, resizes, splits(), requeues, states, refusals, comments, machines, partitions, pools, reservations, affinity} {
+	for _, part := range [][]promise{submits, holds, outside, passes, resizes, splits(), requeues, states, refusals, comments, machines, partitions, pools, reservations, affinity, begins, returns} {
 		s = append(s, part...)
 	}
 	return s
@@ -96,20 +96,41 @@ type Score struct{ Kept, Total int }
 func Run(t *testing.T, s Subject) Score {
 	rows := suite()
 	if s.Gangs {
-		rows = append(rows, gangs...)
+		rows = append(append(rows, gangs...), together...)
 	}
-	return hold(t, s, rows)
+	return hold(t, s, rows, outages...)
 }
 
 // RunLimits is Run with the promises of a Slurm with slurmdbd: about the limits of
-// accounts, users and QOS, and about what accounting keeps. The subject must enforce the
-// limits and allocate memory, 100 MB per CPU if a job requests none.
+// accounts, users and QOS, about what accounting keeps, and about begin times. The subject
+// must enforce the limits and allocate memory, 100 MB per CPU if a job requests none. Its
+// priorities must grow with a job's age, by 1 a second or more, and be renewed every
+// minute.
 func RunLimits(t *testing.T, s Subject) Score {
-	s.Stop = nil
-	return hold(t, s, slices.Concat(limits, lettingIn, accounting))
+	free := unlimited(s, slices.Concat(begins, returns))
+	return hold(t, s, slices.Concat(limits, lettingIn, accounting, ages, free))
 }
 
-func hold(t *testing.T, s Subject, suite []promise) Score {
+// unlimited has the jobs of promises submitted in an account of their own, without limits.
+func unlimited(s Subject, suite []promise) []promise {
+	account := sync.OnceValues(func() (string, error) { return s.Account(context.Background()) })
+	out := slices.Clone(suite)
+	for i, row := range suite {
+		out[i].keep = func(c *check) {
+			name, err := account()
+			c.must(err)
+			c.args = []string{"--account=" + name}
+			row.keep(c)
+		}
+	}
+	return out
+}
+
+// outages are the promises about a slurmctld that is stopped and started.
+var outages = []promise{{"an outage", 1, outage}, {"a restarted slurmctld keeps begin times", 1, restarted}}
+
+// hold checks the promises of the suite, and then those that stop slurmctld.
+func hold(t *testing.T, s Subject, suite []promise, stops ...promise) Score {
 	p := newPool(s.Nodes)
 	var kept, total atomic.Int64
 	keep := func(row promise) {
@@ -138,7 +159,7 @@ func hold(t *testing.T, s Subject, suite []promise) Score {
 	close(rows)
 	lanes.Wait()
 	if s.Stop != nil {
-		alone = append(alone, promise{"an outage", 1, outage})
+		alone = append(alone, stops...)
 	}
 	for _, row := range alone {
 		keep(row)

@@ -72,15 +72,7 @@ func (s *Session) Revive(ctx context.Context, id slurm.JobID) error {
 // Clear cancels a pending job that is still counted on nodes, then requeues and holds it.
 // A cancelled job is requeued and held; any other job is left unchanged.
 func (s *Session) Clear(ctx context.Context, id slurm.JobID) error {
-	return s.change(ctx, opClear, id, func(j *job) *failure {
-		switch {
-		case j.state == slurm.Pending && !j.completing && len(j.counted) > 0:
-			s.f.finish(j, slurm.Cancelled, Cause{What: CancelledBy, By: s.name})
-		case j.state != slurm.Cancelled || j.completing:
-			return nil
-		}
-		return s.requeue(j, userHold, RequeuedHeld)
-	})
+	return s.change(ctx, opClear, id, func(j *job) *failure { return s.clear(j, userHold, RequeuedHeld) })
 }
 
 // Requeue is the plain "scontrol requeue" that people use, and not part of slurm.Client:
@@ -186,14 +178,16 @@ func (s *Session) Cancel(ctx context.Context, id slurm.JobID) error {
 func (s *Session) Update(ctx context.Context, id slurm.JobID, u slurm.Update) error {
 	return s.change(ctx, opUpdate, id, func(j *job) *failure {
 		size := len(u.Nodes) > 0 || u.AnyNodes || u.NodeCount > 0 || u.GPUsPerNode > 0 || u.GPUsTotal > 0 || u.CPUs > 0
-		switch {
+		switch starts := u.StartAfter != 0 || !u.StartAt.IsZero(); {
+		case !u.StartAt.IsZero() && (u.StartAfter != 0 || !s.f.ahead(u.StartAt)):
+			return tooSoon()
 		case j.state.Ended():
 			return finished()
-		case (size || u.StartAfter != 0) && j.state != slurm.Pending:
+		case (size || starts) && j.state != slurm.Pending:
 			return fail(slurm.ErrWrongState, "Job is no longer pending execution")
 		}
 		if size && !s.steady {
-			j.begin = second(s.f.now).Add(fence)
+			j.begin = s.f.fenced(j, u)
 			if a := s.f.answered(j); a != nil {
 				return a // the command client stops here too
 			}
@@ -212,6 +206,9 @@ func (s *Session) Update(ctx context.Context, id slurm.JobID, u slurm.Update) er
 		}
 		if u.StartAfter != 0 {
 			j.begin = second(s.f.now).Add(u.StartAfter)
+		}
+		if !u.StartAt.IsZero() {
+			j.begin = wholeSecond(u.StartAt)
 		}
 		if u.Comment != nil {
 			j.comment = *u.Comment

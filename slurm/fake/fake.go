@@ -35,6 +35,15 @@ type Config struct {
 	// begin time.
 	PassDelay, Backfill time.Duration
 
+	// Priority returns a job's priority without its age factor, as priority/multifactor
+	// would; nil = it falls from job to job, as with priority/basic. AgeWeight is
+	// PriorityWeightAge: what a job gets that has waited for MaxAge (7 days), and in
+	// proportion before. Age counts from the job's submit, or from its begin time if that
+	// is later.
+	Priority  func(id slurm.JobID, user, account string) int64
+	AgeWeight int64
+	MaxAge    time.Duration
+
 	// Strict makes a job that waits for resources block all later jobs of its partition.
 	// Otherwise everything that fits is started, in order of priority.
 	Strict bool

@@ -2,6 +2,7 @@ package fake
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -176,7 +177,7 @@ func (f *Fault) trigger(words []string) (err error) {
 		words = words[:n-1]
 	}
 	f.On = strings.Join(words, " ")
-	for _, op := range append(Ops(), "launch", "drain") {
+	for _, op := range slices.Concat(Ops(), DeferOps(), []string{"launch", "drain"}) {
 		if f.On == op {
 			return nil
 		}

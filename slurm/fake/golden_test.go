@@ -33,8 +33,34 @@ func TestTheLogOfAResize(t *testing.T) {
 	c.must(c.alice.Cancel(ctx, id))
 	_ = c.alice.Cancel(ctx, other)
 	c.Advance(6 * time.Minute)
-	got := "plan " + plan.String() + "\n" + c.LogText()
-	const file = "testdata/resize.log"
+	c.logged("testdata/resize.log", plan)
+}
+
+// TestTheLogOfADeferral does so for a resize by begin times.
+func TestTheLogOfADeferral(t *testing.T) {
+	plan := fake.MustParse("scontrol update starttime #2: lost-reply; at 20s: down 10s")
+	c := start(t, fake.Config{Seed: 42, Jitter: 500 * time.Millisecond, Faults: plan})
+	id := c.submit("--begin=now+7200", "--requeue", "--gpus=1", "-N1")
+	c.must(c.sluice.Start(ctx, id))
+	c.Advance(10 * time.Second)
+	c.must(c.sluice.RequeueRunning(ctx, id))
+	c.must(c.sluice.Defer(ctx, id, c.Now().Add(time.Minute)))
+	c.Advance(2 * time.Second)
+	c.must(c.sluice.Update(ctx, id, slurm.Update{Nodes: []string{"gpu1", "gpu2"}, GPUsTotal: 4, CPUs: 2}))
+	if err := c.sluice.Defer(ctx, id, c.Now().Add(time.Minute)); err == nil {
+		t.Error("the reply was not lost")
+	}
+	c.Advance(2 * time.Minute) // it starts by itself
+	_ = c.sluice.Defer(ctx, id, c.Now().Add(time.Minute))
+	c.must(c.alice.Cancel(ctx, id))
+	c.Advance(time.Second)
+	c.logged("testdata/defer.log", plan)
+}
+
+// logged compares the log with a file, or writes it.
+func (c *cluster) logged(file string, plan fake.Plan) {
+	c.Helper()
+	t, got := c.T, "plan "+plan.String()+"\n"+c.LogText()
 	if *update {
 		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
 			t.Fatal(err)

@@ -103,6 +103,9 @@ func (j *job) view(f *Fake) slurm.Job {
 		Submit: second(j.submit), Eligible: second(j.begin), TimeLimit: f.limitOf(j),
 		WorkDir: j.dir, Comment: j.comment, StdOut: j.stdout,
 	}
+	if !v.Held {
+		v.Priority = f.priority(j)
+	}
 	if j.state.Ended() && !j.completing {
 		v.Nodes = slices.Clone(j.ranOn)
 		v.End, v.ExitCode, v.ExitSignal = second(j.end), j.exitCode, j.exitSignal

@@ -19,7 +19,7 @@ type act struct {
 }
 
 var deeds = []string{"submit", "submit", "advance", "advance", "release", "hold", "requeuehold", "requeue",
-	"cancel", "size", "node-down", "node-return", "drain", "down"}
+	"cancel", "size", "defer", "start", "requeue-running", "node-down", "node-return", "drain", "down"}
 
 func (a act) do(f *fake.Fake, u *fake.Session) {
 	node := fmt.Sprintf("gpu%d", 1+a.n%3)
@@ -39,6 +39,12 @@ func (a act) do(f *fake.Fake, u *fake.Session) {
 		_ = u.RequeueHold(ctx, a.job)
 	case "requeue":
 		_ = u.Requeue(ctx, a.job)
+	case "defer":
+		_ = u.Defer(ctx, a.job, f.Now().Add(time.Duration(a.n)*time.Second))
+	case "start":
+		_ = u.Start(ctx, a.job)
+	case "requeue-running":
+		_ = u.RequeueRunning(ctx, a.job)
 	case "cancel":
 		_ = u.Cancel(ctx, a.job)
 	case "size":

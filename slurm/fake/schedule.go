@@ -28,7 +28,7 @@ func (f *Fake) pass() {
 	waiting := slices.DeleteFunc(slices.Clone(f.jobs), func(j *job) bool {
 		return j.state != slurm.Pending || j.completing || j.held != notHeld || j.reason == badConstraints
 	})
-	sort.SliceStable(waiting, func(a, b int) bool { return waiting[a].prio > waiting[b].prio })
+	sort.SliceStable(waiting, func(a, b int) bool { return f.priority(waiting[a]) > f.priority(waiting[b]) })
 	blocked := map[string]bool{}
 	for _, j := range waiting {
 		if f.depends(j); len(j.depends) > 0 {

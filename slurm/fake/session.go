@@ -136,28 +136,39 @@ func (f *Fake) note(s *Session, op string, id slurm.JobID, a *failure) {
 
 // The names of the calls, as faults and errors use them.
 const (
-	opJobs        = "squeue"
-	opNodes       = "scontrol show nodes"
-	opJob         = "scontrol show job"
-	opSubmit      = "sbatch"
-	opSignal      = "scancel --signal"
-	opRequeueHold = "scontrol requeuehold"
-	opRevive      = "scontrol requeuehold failed"
-	opClear       = "scontrol requeuehold pending"
-	opRequeue     = "scontrol requeue"
-	opUpdate      = "scontrol update"
-	opPass        = "scontrol update requeue"
-	opHold        = "scontrol uhold"
-	opAdminHold   = "scontrol hold"
-	opRelease     = "scontrol release"
-	opCancel      = "scancel"
-	opLimits      = "sacctmgr show"
-	opPast        = "sacct"
+	opJobs             = "squeue"
+	opNodes            = "scontrol show nodes"
+	opJob              = "scontrol show job"
+	opSubmit           = "sbatch"
+	opSignal           = "scancel --signal"
+	opRequeueHold      = "scontrol requeuehold"
+	opRevive           = "scontrol requeuehold failed"
+	opClear            = "scontrol requeuehold pending"
+	opRequeue          = "scontrol requeue"
+	opRequeueRunning   = "scontrol requeue incomplete"
+	opRequeueFailed    = "scontrol requeue failed"
+	opRequeueLingering = "scontrol requeue pending"
+	opUpdate           = "scontrol update"
+	opDefer            = "scontrol update starttime"
+	opStart            = "scontrol update starttime now"
+	opPass             = "scontrol update requeue"
+	opHold             = "scontrol uhold"
+	opAdminHold        = "scontrol hold"
+	opRelease          = "scontrol release"
+	opCancel           = "scancel"
+	opLimits           = "sacctmgr show"
+	opPast             = "sacct"
 )
 
-// Ops returns the names of the calls a slurm.Client makes, which faults name.
+// Ops returns the names of the calls of a slurm.Client but for those of DeferOps. Faults
+// name them.
 func Ops() []string {
 	return []string{opJobs, opNodes, opJob, opSubmit, opSignal, opRequeueHold, opRevive, opClear, opUpdate, opHold, opRelease, opCancel, opPass}
+}
+
+// DeferOps returns the names of the calls of slurm.Deferrer, which faults name too.
+func DeferOps() []string {
+	return []string{opRequeueRunning, opRequeueFailed, opRequeueLingering, opDefer, opStart}
 }
 
 // Jobs returns every job still remembered, in order of id.
@@ -320,16 +331,6 @@ func (f *Fake) knownNodes(names []string) *failure {
 		}
 	}
 	return nil
-}
-
-// begin reads --begin: "now+N" in seconds; any other value means now.
-func (f *Fake) begin(value string) time.Time {
-	if rest, ok := strings.CutPrefix(value, "now+"); ok {
-		if d, ok := sleepTime(rest); ok {
-			return second(f.now).Add(d)
-		}
-	}
-	return zero
 }
 
 func (f *Fake) nextPrio() int64 {
