@@ -3,6 +3,7 @@ package elastic
 import (
 	"fmt"
 	"strings"
+	"time"
 )
 
 // About implements Action.
@@ -12,19 +13,25 @@ func (a AskCheckpoint) About() JobID { return a.Job }
 func (a WithdrawRequest) About() JobID { return a.Job }
 
 // About implements Action.
-func (a RequeueHold) About() JobID { return a.Job }
+func (a Requeue) About() JobID { return a.Job }
 
 // About implements Action.
-func (a Revive) About() JobID { return a.Job }
+func (a RequeueFailed) About() JobID { return a.Job }
 
 // About implements Action.
-func (a Clear) About() JobID { return a.Job }
+func (a RequeueLingering) About() JobID { return a.Job }
 
 // About implements Action.
-func (a HoldPending) About() JobID { return a.Job }
+func (a Defer) About() JobID { return a.Job }
 
 // About implements Action.
 func (a Write) About() JobID { return a.Job }
+
+// About implements Action.
+func (a LetStart) About() JobID { return a.Job }
+
+// About implements Action.
+func (a Hold) About() JobID { return a.Job }
 
 // About implements Action.
 func (a Release) About() JobID { return a.Job }
@@ -48,16 +55,26 @@ func (a AskCheckpoint) String() string {
 func (a WithdrawRequest) String() string { return fmt.Sprintf("withdraw the request to job %d", a.Job) }
 
 // String implements Action.
-func (a RequeueHold) String() string { return fmt.Sprintf("requeue and hold job %d", a.Job) }
+func (a Requeue) String() string { return fmt.Sprintf("requeue job %d", a.Job) }
 
 // String implements Action.
-func (a Revive) String() string { return fmt.Sprintf("bring job %d back, held", a.Job) }
+func (a RequeueFailed) String() string { return fmt.Sprintf("requeue the failed job %d", a.Job) }
 
 // String implements Action.
-func (a Clear) String() string { return fmt.Sprintf("clear job %d of its last run", a.Job) }
+func (a RequeueLingering) String() string {
+	return fmt.Sprintf("clear job %d of its last run", a.Job)
+}
 
 // String implements Action.
-func (a HoldPending) String() string { return fmt.Sprintf("hold job %d", a.Job) }
+func (a Defer) String() string {
+	return fmt.Sprintf("defer job %d until %s", a.Job, a.Until.UTC().Format(time.RFC3339))
+}
+
+// String implements Action.
+func (a LetStart) String() string { return fmt.Sprintf("start job %d", a.Job) }
+
+// String implements Action.
+func (a Hold) String() string { return fmt.Sprintf("hold job %d", a.Job) }
 
 // String implements Action.
 func (a Release) String() string { return fmt.Sprintf("release job %d", a.Job) }

@@ -76,29 +76,40 @@ type (
 		Job JobID
 		Why reason.Reason
 	}
-	// RequeueHold stops the job and leaves it pending and held.
-	RequeueHold struct{ Job JobID }
-	// Revive requeues a job that Slurm calls FAILED, pending and held.
-	Revive struct{ Job JobID }
-	// Clear makes Slurm drop the last run of a pending job that it still counts on nodes: the
-	// job is cancelled and requeued, pending and held.
-	Clear struct{ Job JobID }
-	// HoldPending keeps a pending job from being started by Slurm.
-	HoldPending struct{ Job JobID }
-	// Write sets size, nodes and incarnation of a held job.
+	// Requeue stops the job and leaves it pending, with a begin time that is Slurm's requeue
+	// delay ahead.
+	Requeue struct{ Job JobID }
+	// RequeueFailed requeues a job that Slurm calls FAILED, so that it is pending as after
+	// Requeue.
+	RequeueFailed struct{ Job JobID }
+	// RequeueLingering makes Slurm drop the last run of a pending job that it still counts on
+	// nodes: the job is cancelled and requeued, and is pending as after Requeue.
+	RequeueLingering struct{ Job JobID }
+	// Defer keeps a pending job from being started by Slurm before that time.
+	Defer struct {
+		Job   JobID
+		Until time.Time
+	}
+	// Write sets size, nodes and incarnation of a pending job, and defers it by that much.
 	Write struct {
 		Job        JobID
 		To         int
 		Target     nodes.Placement
 		AnyNodes   bool // only the size is set; Slurm chooses the nodes
 		Checkpoint string
+		Defer      time.Duration
 	}
-	// Release lets Slurm start the job.
+	// LetStart lets Slurm start a deferred job.
+	LetStart struct{ Job JobID }
+	// Hold holds the job as its user ordered ("sluice hold").
+	Hold struct{ Job JobID }
+	// Release ends a hold: its user ordered it ("sluice release"), or it is one that an older
+	// sluice set.
 	Release struct{ Job JobID }
 	// RequestPass asks Slurm for a scheduling pass, for a pending job that could start. The job
 	// itself is not changed.
 	RequestPass struct{ Job JobID }
-	// Annotate writes the job's directive into its comment.
+	// Annotate writes the job's tag into its comment.
 	Annotate struct {
 		Job       JobID
 		Directive Directive

@@ -15,8 +15,8 @@ type Phase string
 
 // The phases of a job.
 const (
-	Held       Phase = "held"       // pending with priority 0: waits for sluice or its user
-	Queued     Phase = "queued"     // pending and released: Slurm will start it
+	Held       Phase = "held"       // pending, and not started before sluice or its user lets it
+	Queued     Phase = "queued"     // pending, and its begin time has come: Slurm will start it
 	Running    Phase = "running"    // on its nodes
 	Suspended  Phase = "suspended"  // stopped in place by a user or administrator; sluice leaves it alone
 	Completing Phase = "completing" // requeued or ended, its last run not cleaned up yet
@@ -38,9 +38,8 @@ type Job struct {
 	Phase  Phase
 	State  string // Slurm's state, for people
 	Reason string // Slurm's reason, for people
-	// HeldBefore: it was held in the previous observation too.
-	HeldBefore bool
-	UserHold   bool // running with priority 0: its user asked Slurm to hold it
+	// UserHold: it has priority 0, because its user or an administrator asked Slurm to hold it.
+	UserHold bool
 	// Eligible is the earliest time at which Slurm may start it; zero = not known.
 	Eligible time.Time
 	// PassAsked is when sluice last asked Slurm for a scheduling pass for it; zero = not since
@@ -236,6 +235,9 @@ type Limits struct {
 	// its rhythm is, but at least Grace; 0 = no bound.
 	MaxGrace time.Duration
 	Confirm  time.Duration // from release to running, before falling back
+	// Abandon is how far ahead the begin time of a waiting job is kept: if sluiced is gone for
+	// so long, Slurm starts the job by itself; 0 = 2 h.
+	Abandon time.Duration
 	// Moves is how many jobs may be between two sizes at once, shared among users; 0 = no
 	// bound.
 	Moves int

@@ -32,6 +32,13 @@ type Tag struct {
 	// Partition is the one of several partitions that sluice gave Slurm for this incarnation;
 	// "" = Slurm has them all.
 	Partition string
+	// Deferred: it waits by a begin time. A job without it was handed in by an older sluice,
+	// which held waiting jobs.
+	Deferred bool
+	// Begin is the begin time that its user gave it; zero = none. SbatchBegin: it is the begin
+	// time that Slurm shows, which sluice has not changed yet.
+	Begin       time.Time
+	SbatchBegin bool
 	// Own: its user's own sluiced ('sluiced --user') manages it, not the cluster's.
 	Own     bool
 	Comment string // the user's own comment
@@ -104,6 +111,15 @@ func (t Tag) String() string {
 	if t.Own {
 		put("own", "1")
 	}
+	if t.Deferred {
+		put("defer", "1")
+	}
+	switch {
+	case t.SbatchBegin:
+		put("begin", beginOfSbatch)
+	case !t.Begin.IsZero():
+		put("begin", strconv.FormatInt(t.Begin.Unix(), 10))
+	}
 	text("part", t.Partition)
 	if t.Comment != "" {
 		b.WriteString(" ; " + t.Comment)
@@ -115,6 +131,7 @@ func (t Tag) String() string {
 func (t Tag) Equal(u Tag) bool {
 	s, v := &t.Spec, &u.Spec
 	return t.Incarnation == u.Incarnation && t.Directive == u.Directive && t.Partition == u.Partition && t.Own == u.Own && t.Comment == u.Comment &&
+		t.Deferred == u.Deferred && t.SbatchBegin == u.SbatchBegin && t.Begin.Equal(u.Begin) &&
 		s.Token == v.Token && s.Min == v.Min && s.Max == v.Max && s.Step == v.Step && slices.Equal(s.Sizes, v.Sizes) && s.AllowUneven == v.AllowUneven &&
 		s.Deadline.Equal(v.Deadline) && s.Soft == v.Soft && s.Total == v.Total && s.Unit == v.Unit && s.Model == v.Model && s.Signal == v.Signal && s.Grace == v.Grace &&
 		s.Habit == v.Habit && s.Again == v.Again && slices.Equal(s.Profile, v.Profile) && s.Script == v.Script && s.Array == v.Array && s.Nodes == v.Nodes &&
@@ -238,10 +255,29 @@ func (t *Tag) set(key, value string) (err error) {
 		if t.Partition = value; len(value) > maxPartition {
 			err = fmt.Errorf("part=%q: want the name of one partition, %d bytes at most", value, maxPartition)
 		}
+	case "defer":
+		t.Deferred, err = flag(key, value)
+	case "begin":
+		err = t.setBegin(key, value)
 	case "own":
 		t.Own, err = flag(key, value)
 	default:
 		err = fmt.Errorf("unknown key %q", key)
+	}
+	return err
+}
+
+// beginOfSbatch is the value of begin while the begin time is known to Slurm only.
+const beginOfSbatch = "sbatch"
+
+func (t *Tag) setBegin(key, value string) error {
+	if value == beginOfSbatch {
+		t.SbatchBegin = true
+		return nil
+	}
+	at, err := natural(key, value, maxDeadline)
+	if err == nil && at > 0 {
+		t.Begin = time.Unix(int64(at), 0).UTC()
 	}
 	return err
 }

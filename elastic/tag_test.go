@@ -14,10 +14,10 @@ func TestTagText(t *testing.T) {
 		Spec: Spec{Token: testToken, Min: 2, Max: 16, Sizes: []int{2, 4, 8}, AllowUneven: true, Total: 1.5e6, Unit: Steps,
 			Model: "resnet50", Signal: "USR2", Grace: 90 * time.Second, CPUsPerGPU: 8, MemPerGPUMB: 4096,
 			Habit: true, Again: true, Profile: []int{2, 8}, Script: "0123456789ab", Array: Array{Job: 101, Index: 3, Count: 16, Limit: 4}, Nodes: 2, Types: []string{"a100", "h100"}},
-		Incarnation: 3, Directive: Directive{Pin: 4, Hold: true}, Comment: "mine; yours ; theirs",
+		Incarnation: 3, Directive: Directive{Pin: 4, Hold: true}, Deferred: true, Begin: time.Unix(1800000000, 0).UTC(), Comment: "mine; yours ; theirs",
 	}
 	want := "sluice/1 id=" + testToken + " inc=3 min=2 max=16 sizes=2,4,8 uneven=1 total=1.5e+06 unit=step model=resnet50" +
-		" signal=USR2 grace=1m30s habit=1 again=1 profile=2,8 script=0123456789ab array=101_3/16%4 nodes=2 types=a100,h100 cpus=8 mem=4096 pin=4 hold=1 ; mine; yours ; theirs"
+		" signal=USR2 grace=1m30s habit=1 again=1 profile=2,8 script=0123456789ab array=101_3/16%4 nodes=2 types=a100,h100 cpus=8 mem=4096 pin=4 hold=1 defer=1 begin=1800000000 ; mine; yours ; theirs"
 	if got := tag.String(); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -45,6 +45,8 @@ func TestParseTagRefuses(t *testing.T) {
 		head + " pin=-1":                 `column 58: pin="-1": want a whole number from 0 to 1000000`,
 		head + " pin=1000001":            `column 58: pin="1000001": want`,
 		head + " inc=1":                  `column 58: "inc=1"`,
+		head + " defer=0":                `column 58: defer="0": want 1`,
+		head + " begin=tomorrow":         `column 58: begin="tomorrow": want a whole number`,
 		head + " hold=0":                 `column 58: hold="0": want 1`,
 		head + " sizes=":                 `column 58: sizes="": want a whole number`,
 		head + " sizes=1,x":              `column 58: sizes="x": want a whole number`,
@@ -73,7 +75,14 @@ func TestTagComesBack(t *testing.T) {
 			Spec:        drawSpec(t),
 			Incarnation: rapid.IntRange(0, maxMoves).Draw(t, "incarnation"),
 			Directive:   Directive{Pin: rapid.IntRange(0, maxCount).Draw(t, "pin"), Hold: rapid.Bool().Draw(t, "hold")},
+			Deferred:    rapid.Bool().Draw(t, "deferred"),
 			Comment:     rapid.String().Draw(t, "comment"),
+		}
+		switch rapid.IntRange(0, 2).Draw(t, "begin") {
+		case 1:
+			tag.SbatchBegin = true
+		case 2:
+			tag.Begin = time.Unix(rapid.Int64Range(1, maxDeadline).Draw(t, "begin time"), 0).UTC()
 		}
 		got, err := ParseTag(tag.String())
 		if err != nil || !reflect.DeepEqual(got, tag) {

@@ -144,15 +144,15 @@ func effects(r Record) (acts map[act]bool, once bool) {
 	case change.Comment:
 		return set(actAnnotate, actWrite), true
 	case change.Released:
-		return set(actRelease), true
+		return set(actRelease, actStart), true // Slurm itself held the job
 	case change.Held:
-		return set(actHold, actRequeue, actRevive, actClear), true
-	case change.Begin: // the start is deferred before a size is written
-		return set(actWrite), false
+		return set(actHold), true
+	case change.Begin: // a write defers the start first
+		return set(actDefer, actStart, actWrite), false
 	case change.Requeueable:
 		return set(actPass), true
 	}
-	return set(actWrite, actAnnotate, actHold, actRelease, actPass), false // the call changed nothing
+	return set(actWrite, actAnnotate, actDefer, actStart, actHold, actRelease, actPass), false // the call changed nothing
 }
 
 // describe returns what Slurm did, for people.
@@ -168,8 +168,10 @@ func describe(r Record) string {
 		return "released it"
 	case r.Change.Held:
 		return "held it"
-	case r.Change.Size, r.Change.Comment, r.Change.Begin:
+	case r.Change.Size, r.Change.Comment:
 		return "rewrote it"
+	case r.Change.Begin:
+		return "changed its begin time"
 	}
 	return "changed it"
 }

@@ -26,7 +26,14 @@ func (e *Engine) Direct(ctx context.Context, id elastic.JobID, change func(elast
 	case !js.Rec.Ended.IsZero():
 		return fmt.Errorf("job %d %w (%s)", id, ErrEnded, js.Rec.State)
 	}
-	d := change(js.Rec.Tag.Directive)
+	known := js.Rec.Tag.Directive
+	shown := elastic.Directive{Pin: known.Pin, Hold: known.Hold || js.Shown.Slurm.Held}
+	d := change(shown)
+	if d.Hold == shown.Hold {
+		d.Hold = known.Hold // the hold is Slurm's
+	} else {
+		js.Placing.Release = !d.Hold
+	}
 	if err := pinnable(js.Rec.Tag.Spec, d.Pin, clusterGPUs(&e.Last)); err != nil {
 		return fmt.Errorf("job %d: %w", id, err)
 	}

@@ -36,9 +36,9 @@ func (e *Engine) Order(ctx context.Context, id elastic.JobID, kind elastic.Kind,
 		}
 	}
 	switch {
-	case track.PhaseOf(js.Shown.Slurm) != elastic.Running:
+	case track.PhaseOf(js.Shown.Slurm, now) != elastic.Running:
 		return fmt.Errorf("job %d %w: it does not run", id, ErrBusy)
-	case kind == elastic.Park && (js.Rec.Tag.Directive.Hold || js.Shown.Slurm.Held && !js.Placing.Hold):
+	case kind == elastic.Park && (js.Rec.Tag.Directive.Hold || js.Shown.Slurm.Held):
 		return fmt.Errorf("job %d %w: it is held, and would not start again; type sluice release %d first", id, ErrBusy, id)
 	}
 	cause := reason.UserAskedSave

@@ -118,11 +118,11 @@ var table = map[elastic.Step][]row{
 		{is(elastic.Running), waiting(reason.AwaitsStop)},
 		{is(elastic.Completing), waiting(reason.AwaitsCleaning)},
 		{keepsLingering, closeNow(elastic.Fellback, reason.StillCounted)},
-		{is(elastic.Held), pendingAndHeld},
-		// Requeued without a hold, by its user or after its node was lost.
-		{is(elastic.Queued), holdFirst},
+		{is(elastic.Held), pending},
+		// Its requeue delay is over, or its user let it start.
+		{is(elastic.Queued), deferFirst},
 	},
-	// R4: pending and held.
+	// R4: pending, and not started before its begin time, which is soon if sluiced is gone.
 	elastic.Requeued: {
 		{failedOfStop, reviveStopped},
 		{ended, closeEnded},
@@ -130,10 +130,10 @@ var table = map[elastic.Step][]row{
 		{ranAlready, closeNow(elastic.Fellback, reason.OlderJournal)},
 		{stopLongForgotten, stopAgain},
 		{stopForgotten, waiting(reason.AwaitsNotice)},
-		{is(elastic.Running), closeNow(elastic.UserWon, reason.ReleasedByOther)},
+		{is(elastic.Running), closeNow(elastic.UserWon, reason.StartedByOther)},
 		{is(elastic.Completing), waiting(reason.AwaitsCleaning)},
-		{heldByDirective, closeNow(elastic.UserWon, reason.HeldByOther)},
-		{is(elastic.Queued), holdFirst},
+		{heldPending, closeNow(elastic.UserWon, reason.HeldByOther)},
+		{is(elastic.Queued), deferFirst},
 		// Nothing else to do for a job that gives its GPUs up, or that was brought back after a
 		// wrong end; it waits again.
 		{parks, closeParked},
@@ -152,15 +152,15 @@ var table = map[elastic.Step][]row{
 		{refusedHeld, closeNow(elastic.Fellback, reason.LimitHeld)},
 		{is(elastic.Held), write},
 	},
-	// R5: size and incarnation are written to the held job.
+	// R5: size and incarnation are written to the pending job.
 	elastic.Written: {
 		{failedOfStop, reviveStopped},
 		{ended, closeEnded},
 		{superseded, closeNow(elastic.Fellback, reason.OlderJournal)},
-		{heldByDirective, closeNow(elastic.UserWon, reason.HeldByOther)},
-		{is(elastic.Held), release},
-		{is(elastic.Queued), released},
-		{is(elastic.Running), released},
+		{heldPending, closeNow(elastic.UserWon, reason.HeldByOther)},
+		{is(elastic.Held), start},
+		{is(elastic.Queued), started},
+		{is(elastic.Running), started},
 	},
 	// R6: Slurm may start it.
 	elastic.Released: {
@@ -177,23 +177,21 @@ var table = map[elastic.Step][]row{
 		{choosing, waiting(reason.AwaitsChoice)},
 		{runningElsewise, closeRunning(elastic.Fellback)},
 		{is(elastic.Running), closeRunning(elastic.Done)},
-		// Slurm itself held it: this size cannot be allocated as written.
+		// Slurm itself set it aside: this size cannot be allocated as written.
 		{setAsideFirst, fallBackRefused},
 		{setAside, closeRefused},
-		// Held when sluice itself was about to hold it: the reply to its own hold was lost, or
-		// it died before it recorded the hold.
-		{heldAsDue, closeNow(elastic.Fellback, reason.LatePlacedAfresh)},
-		{releaseForgotten, closeNow(elastic.Fellback, reason.ReleaseForgotten)},
-		{heldStill, userHeld},
-		{is(elastic.Held), waiting(reason.AwaitsLook)},
-		{toTakeBack, takeBack},
-		{targetGone, giveUp},
+		{heldPending, closeNow(elastic.UserWon, reason.HeldByOther)},
+		{beginsSoon, waiting(reason.AwaitsStart)},
+		// slurmctld, which was killed, forgot the start; or its user deferred it; or sluice did,
+		// and died before it recorded that.
+		{is(elastic.Held), closeNow(elastic.Fellback, reason.StartForgotten)},
+		{queuedWith(targetGone), giveUp},
 		// An ordinary job took the GPUs: waiting for its end would help no job.
 		{takenByOthers, giveUpTaken},
 		// Slurm has considered the job, and another pass would change nothing.
 		{turnedAwayFirst, fallBackHere},
 		{turnedAwayHere, giveUpHere},
-		{turnedAwayAtAll, giveUpAtAll},
+		{turnedAway, giveUpAtAll},
 		{overdueFirst, fallBack},
 		{overdue, giveUp},
 		{missedPass, requestPass},

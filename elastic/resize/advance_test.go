@@ -77,7 +77,7 @@ func scene(kind elastic.Kind, step elastic.Step) (elastic.Intent, elastic.Job, e
 	if kind == elastic.Save {
 		in.Target = in.From // it stays where it is
 	}
-	job := elastic.Job{ID: 7, Restarts: 1, HeldBefore: true, Spec: elastic.Spec{Min: 1}}
+	job := elastic.Job{ID: 7, Restarts: 1, Spec: elastic.Spec{Min: 1}}
 	snap := elastic.Snapshot{
 		Now: noon, Before: noon.Add(-time.Second),
 		Nodes: []nodes.Node{
@@ -101,6 +101,7 @@ func circumstances() []circumstance {
 		}
 	}
 	phase := func(p elastic.Phase) func(*elastic.Job) { return func(j *elastic.Job) { j.Phase = p } }
+	deferred := func(j *elastic.Job) { j.Phase, j.Eligible = elastic.Held, noon.Add(100*time.Second) }
 	saved := func(j *elastic.Job) { j.Saved = elastic.Saved{Request: "7.4.1", Checkpoint: "00000005"} }
 	again := func(j *elastic.Job) {
 		j.Phase, j.Restarts, j.Place, j.Heartbeat = elastic.Running, 2, on("gpu2", 3), noon
@@ -114,7 +115,6 @@ func circumstances() []circumstance {
 		return func(j *elastic.Job) { j.Phase, j.Reason = elastic.Queued, reason }
 	}
 	settled := func(in *elastic.Intent) { in.ReleasedAt = noon.Add(-12 * time.Second) }
-	takenBack := func(in *elastic.Intent) { in.ReleasedAt = time.Time{} }
 	failed := func(j *elastic.Job) { j.Phase, j.State, j.Restarts, j.Spoke = elastic.Ended, "FAILED", 2, true }
 	revived := func(since, asked time.Duration) func(*elastic.Intent) {
 		return func(in *elastic.Intent) {
@@ -159,7 +159,7 @@ func circumstances() []circumstance {
 		{"running, user holds, just requeued", with(running, saved, func(j *elastic.Job) { j.UserHold = true }), nil, func(in *elastic.Intent) { in.RequeuedAt = noon.Add(-5 * time.Second) }},
 		{"running, target node drained", with(running, saved), func(s *elastic.Snapshot) { s.Nodes[1].Usable = false }, nil},
 		{"running, its folder is silent", with(running, unread), nil, nil},
-		{"held, its folder is silent", with(phase(elastic.Held), unread), nil, nil},
+		{"deferred, its folder is silent", with(deferred, unread), nil, nil},
 		{"queued, its folder is silent", with(phase(elastic.Queued), unread), nil, nil},
 		{"running as before its stop", with(running, saved, func(j *elastic.Job) { j.Heartbeat = noon.Add(-30 * time.Second) }), nil, func(in *elastic.Intent) { in.PendingAt = noon.Add(-20 * time.Second) }},
 		{"... for long", with(running, saved, func(j *elastic.Job) { j.Heartbeat = noon.Add(-3 * time.Minute) }), nil, func(in *elastic.Intent) {
@@ -171,28 +171,31 @@ func circumstances() []circumstance {
 		{"... and its runner is alive", with(running, saved), nil, func(in *elastic.Intent) {
 			in.PendingAt, in.ReleasedAt = noon.Add(-2*time.Minute), noon.Add(-2*time.Minute)
 		}},
-		{"held", phase(elastic.Held), nil, nil},
+		{"deferred", deferred, nil, nil},
 		{"failed of its stop", ofStop, nil, stoppedAgo(20 * time.Second)},
 		{"... long ago, and Slurm was away", ofStop, func(s *elastic.Snapshot) { s.Away = noon.Add(-5 * time.Second) }, stoppedAgo(3 * time.Minute)},
 		{"... long ago, and sluiced was away", ofStop, func(s *elastic.Snapshot) { s.Began = noon.Add(-5 * time.Second) }, stoppedAgo(3 * time.Minute)},
 		{"... long ago, and neither was away", ofStop, nil, stoppedAgo(3 * time.Minute)},
-		{"held, and not in the look before", func(j *elastic.Job) { j.Phase, j.HeldBefore = elastic.Held, false }, nil, nil},
-		{"held, after Slurm was away", phase(elastic.Held), func(s *elastic.Snapshot) { s.Away = noon.Add(-5 * time.Second) }, nil},
-		{"held, at the first look", phase(elastic.Held), func(s *elastic.Snapshot) { s.Before = noon.Add(-10 * time.Second) }, nil},
-		{"held, counted where it ran", with(phase(elastic.Held), func(j *elastic.Job) { j.Lingers = true }), nil, func(in *elastic.Intent) { in.Moved = noon }},
-		{"... just cleared", with(phase(elastic.Held), func(j *elastic.Job) { j.Lingers = true }), nil, func(in *elastic.Intent) { in.Moved, in.RequeuedAt = noon.Add(-time.Second), noon.Add(-time.Second) }},
-		{"... in spite of all", with(phase(elastic.Held), func(j *elastic.Job) { j.Lingers = true }), nil, nil},
-		{"held, a later move's incarnation", with(phase(elastic.Held), func(j *elastic.Job) { j.Incarnation = 6 }), nil, nil},
+		{"deferred, after Slurm was away", deferred, func(s *elastic.Snapshot) { s.Away = noon.Add(-5 * time.Second) }, nil},
+		{"deferred, counted where it ran", with(deferred, func(j *elastic.Job) { j.Lingers = true }), nil, func(in *elastic.Intent) { in.Moved = noon }},
+		{"... just cleared", with(deferred, func(j *elastic.Job) { j.Lingers = true }), nil, func(in *elastic.Intent) { in.Moved, in.RequeuedAt = noon.Add(-time.Second), noon.Add(-time.Second) }},
+		{"... in spite of all", with(deferred, func(j *elastic.Job) { j.Lingers = true }), nil, nil},
+		{"deferred, a later move's incarnation", with(deferred, func(j *elastic.Job) { j.Incarnation = 6 }), nil, nil},
 		{"running, a later incarnation", with(running, func(j *elastic.Job) { j.Incarnation = 6 }), nil, nil},
-		{"held, its run is over already", with(phase(elastic.Held), func(j *elastic.Job) { j.Incarnation, j.RunnerOf = 4, 4 }), nil, nil},
-		{"held, by directive", with(phase(elastic.Held), func(j *elastic.Job) { j.Directive.Hold = true }), nil, nil},
-		{"held, bad constraints", with(phase(elastic.Held), func(j *elastic.Job) { j.Reason = "BadConstraints" }), nil, nil},
-		{"held, bad constraints again", with(phase(elastic.Held), func(j *elastic.Job) { j.Reason = "BadConstraints" }), nil, func(in *elastic.Intent) { in.Fallbacks = 1 }},
-		{"held, target node drained", phase(elastic.Held), func(s *elastic.Snapshot) { s.Nodes[1].Usable = false }, nil},
-		{"held, target taken by others", phase(elastic.Held), func(s *elastic.Snapshot) { s.Nodes[1].Used = 3 }, nil},
-		{"held, target taken, room elsewhere", phase(elastic.Held), roomOn(0, 3), nil},
-		{"held, target drained, room elsewhere", phase(elastic.Held), roomOn(1, 0), nil},
-		{"held, as meant, room elsewhere", phase(elastic.Held), roomOn(0, 0), nil},
+		{"deferred, its run is over already", with(deferred, func(j *elastic.Job) { j.Incarnation, j.RunnerOf = 4, 4 }), nil, nil},
+		{"held, by directive", with(deferred, func(j *elastic.Job) { j.Directive.Hold = true }), nil, nil},
+		{"held by its user", with(deferred, func(j *elastic.Job) { j.UserHold = true }), nil, nil},
+		{"held by its user, begin time passed", func(j *elastic.Job) { j.Phase, j.UserHold, j.Eligible = elastic.Held, true, noon.Add(-time.Second) }, nil, nil},
+		{"deferred, begins now", with(deferred, func(j *elastic.Job) { j.Eligible = noon.Add(time.Second) }), nil, nil},
+		{"deferred, begins in a minute", with(deferred, func(j *elastic.Job) { j.Eligible = noon.Add(50 * time.Second) }), nil, nil},
+		{"deferred, far", with(deferred, func(j *elastic.Job) { j.Eligible = noon.Add(2 * time.Hour) }), nil, nil},
+		{"set aside, bad constraints", with(deferred, func(j *elastic.Job) { j.Reason = "BadConstraints" }), nil, nil},
+		{"set aside, bad constraints again", with(deferred, func(j *elastic.Job) { j.Reason = "BadConstraints" }), nil, func(in *elastic.Intent) { in.Fallbacks = 1 }},
+		{"deferred, target node drained", deferred, func(s *elastic.Snapshot) { s.Nodes[1].Usable = false }, nil},
+		{"deferred, target taken by others", deferred, func(s *elastic.Snapshot) { s.Nodes[1].Used = 3 }, nil},
+		{"deferred, target taken, room elsewhere", deferred, roomOn(0, 3), nil},
+		{"deferred, target drained, room elsewhere", deferred, roomOn(1, 0), nil},
+		{"deferred, as meant, room elsewhere", deferred, roomOn(0, 0), nil},
 		{"suspended, taken, room elsewhere", phase(elastic.Suspended), roomOn(0, 3), nil},
 		{"running, there, where it is drained", with(running, saved, func(j *elastic.Job) { j.Place = on("gpu2", 3) }), func(s *elastic.Snapshot) { s.Nodes[1].Usable = false }, nil},
 		{"queued, there, where it is drained", func(j *elastic.Job) { j.Phase, j.Place = elastic.Queued, on("gpu2", 3) }, func(s *elastic.Snapshot) { s.Nodes[1].Usable = false }, nil},
@@ -203,20 +206,13 @@ func circumstances() []circumstance {
 		{"queued, late again", phase(elastic.Queued), nil, func(in *elastic.Intent) { late(in); in.Fallbacks = 1 }},
 		{"queued, no license, at once", queuedFor("Licenses"), nil, nil},
 		{"queued, no license", queuedFor("Licenses"), nil, settled},
-		{"queued, no license, taken back", queuedFor("Licenses"), nil, takenBack},
 		{"queued, no license, back again", queuedFor("Licenses"), nil, func(in *elastic.Intent) { settled(in); in.Fallbacks = 1 }},
-		{"queued, a limit on its size", queuedFor("QOSMaxGRESPerUser"), nil, takenBack},
-		{"queued, a limit on its size again", queuedFor("QOSMaxGRESPerUser"), nil, func(in *elastic.Intent) { takenBack(in); in.Fallbacks = 1 }},
-		{"queued, a limit on its smallest", with(queuedFor("QOSMaxGRESPerUser"), func(j *elastic.Job) { j.Spec.Min = 3 }), nil, takenBack},
-		{"queued, nodes not available", queuedFor("ReqNodeNotAvail,_UnavailableNodes:gpu2"), nil, takenBack},
+		{"queued, a limit on its size", queuedFor("QOSMaxGRESPerUser"), nil, settled},
+		{"queued, a limit on its size again", queuedFor("QOSMaxGRESPerUser"), nil, func(in *elastic.Intent) { settled(in); in.Fallbacks = 1 }},
+		{"queued, a limit on its smallest", with(queuedFor("QOSMaxGRESPerUser"), func(j *elastic.Job) { j.Spec.Min = 3 }), nil, settled},
+		{"queued, nodes not available", queuedFor("ReqNodeNotAvail,_UnavailableNodes:gpu2"), nil, settled},
 		{"queued, for an unknown reason", queuedFor("Mystery"), nil, settled},
-		{"queued, taken back", phase(elastic.Queued), nil, takenBack},
-		{"queued, taken back again", phase(elastic.Queued), nil, func(in *elastic.Intent) { takenBack(in); in.Fallbacks = 1 }},
-		{"queued, taken back, others there", phase(elastic.Queued), func(s *elastic.Snapshot) { s.Others = map[string]int{"gpu2": 2} }, takenBack},
-		{"completing, taken back, others there", phase(elastic.Completing), func(s *elastic.Snapshot) { s.Others = map[string]int{"gpu2": 2} }, takenBack},
-		{"held, taken back", phase(elastic.Held), nil, takenBack},
-		{"held by directive, taken back", with(phase(elastic.Held), func(j *elastic.Job) { j.Directive.Hold = true }), nil, takenBack},
-		{"runs anew, taken back", with(again, resumed), nil, takenBack},
+		{"completing, others there", phase(elastic.Completing), func(s *elastic.Snapshot) { s.Others = map[string]int{"gpu2": 2} }, nil},
 		{"completing", phase(elastic.Completing), nil, nil},
 		{"suspended, late", phase(elastic.Suspended), nil, late},
 		{"runs anew as meant", with(again, resumed), nil, nil},

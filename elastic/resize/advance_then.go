@@ -73,7 +73,7 @@ func savedAt(s situation) time.Time {
 }
 
 func requeue(s situation) Next {
-	next := Next{Intent: s.in, Why: reason.StoppedForMove, Do: []elastic.Action{elastic.RequeueHold{Job: s.in.Job}}}
+	next := Next{Intent: s.in, Why: reason.StoppedForMove, Do: []elastic.Action{elastic.Requeue{Job: s.in.Job}}}
 	next.Intent.RequeuedAt = s.now
 	return next
 }
@@ -86,12 +86,22 @@ func stopAgain(s situation) Next {
 	return next
 }
 
-func holdFirst(s situation) Next {
-	return Next{Intent: s.in, Why: reason.RequeuedUnheld, Do: []elastic.Action{elastic.HoldPending{Job: s.in.Job}}}
+// between is how far ahead the begin time of a job between two sizes is. If sluiced is gone, Slurm
+// starts the job then, at the size that was written last. It is about Slurm's own requeue delay
+// (121 s), and MUST be longer than the time that a cycle takes.
+const between = 2 * time.Minute
+
+// putOff keeps the job from starting for now.
+func putOff(s situation) []elastic.Action {
+	return []elastic.Action{elastic.Defer{Job: s.in.Job, Until: s.now.Add(between)}}
 }
 
-func pendingAndHeld(s situation) Next {
-	next := Next{Intent: s.in, Again: true, Why: reason.PendingHeld}
+func deferFirst(s situation) Next {
+	return Next{Intent: s.in, Why: reason.DeferredFirst, Do: putOff(s)}
+}
+
+func pending(s situation) Next {
+	next := Next{Intent: s.in, Again: true, Why: reason.Pending}
 	next.Intent.Step, next.Intent.PendingAt = elastic.Requeued, s.now
 	return next
 }
@@ -122,27 +132,27 @@ func retarget(s situation) Next {
 func write(s situation) Next {
 	next := Next{Intent: s.in, Again: true, Why: reason.SizeWritten}
 	next.Do = []elastic.Action{elastic.Write{
-		Job: s.in.Job, To: s.in.To, Target: s.in.Target, AnyNodes: s.in.AnyNodes, Checkpoint: s.in.Checkpoint,
+		Job: s.in.Job, To: s.in.To, Target: s.in.Target, AnyNodes: s.in.AnyNodes, Checkpoint: s.in.Checkpoint, Defer: between,
 	}}
 	next.Intent.Step = elastic.Written
 	return next
 }
 
-func release(s situation) Next {
-	next := Next{Intent: s.in, Why: reason.ReleasedNow, Do: []elastic.Action{elastic.Release{Job: s.in.Job}}}
+func start(s situation) Next {
+	next := Next{Intent: s.in, Why: reason.StartedNow, Do: []elastic.Action{elastic.LetStart{Job: s.in.Job}}}
 	next.Intent.Step, next.Intent.ReleasedAt = elastic.Released, s.now
 	return next
 }
 
-func released(s situation) Next {
-	next := Next{Intent: s.in, Again: true, Why: reason.AlreadyReleased}
+func started(s situation) Next {
+	next := Next{Intent: s.in, Again: true, Why: reason.AlreadyStarted}
 	next.Intent.Step, next.Intent.ReleasedAt = elastic.Released, s.now
 	return next
 }
 
 // clearAway makes Slurm drop the place where the job ran.
 func clearAway(s situation) Next {
-	next := Next{Intent: s.in, Why: reason.Cleared, Do: []elastic.Action{elastic.Clear{Job: s.in.Job}}}
+	next := Next{Intent: s.in, Why: reason.Cleared, Do: []elastic.Action{elastic.RequeueLingering{Job: s.in.Job}}}
 	next.Intent.RequeuedAt = s.now
 	return next
 }
@@ -156,14 +166,14 @@ func closeRevived(s situation) Next {
 
 // revive brings back a job that Slurm calls failed.
 func revive(s situation) Next {
-	next := Next{Intent: s.in, Why: reason.BroughtBack, Do: []elastic.Action{elastic.Revive{Job: s.in.Job}}}
+	next := Next{Intent: s.in, Why: reason.BroughtBack, Do: []elastic.Action{elastic.RequeueFailed{Job: s.in.Job}}}
 	next.Intent.RequeuedAt = s.now
 	return next
 }
 
 // reviveLaunch goes back to the step in which a job is brought back, since its launch failed. The
 // step is recorded BEFORE Slurm is asked (toRevive): the answer may be lost, and a job that is
-// then observed held MUST NOT be taken for one that its user holds.
+// then observed pending MUST NOT be taken for one that was released and is deferred again.
 func reviveLaunch(s situation) Next {
 	next := Next{Intent: s.in, Again: true, Why: reason.LaunchFailed}
 	next.Intent.Step, next.Intent.Fallbacks = elastic.Verified, s.in.Fallbacks+1
@@ -198,29 +208,16 @@ func closeRunning(how elastic.Outcome) func(situation) Next {
 	}
 }
 
-// userHeld: the job was held after the release, by its user or an administrator.
-func userHeld(s situation) Next {
-	return Next{Intent: s.in, Close: elastic.UserWon, Why: reason.HeldThroughSlurm}
-}
-
-// takeBack records that sluice takes its release back, BEFORE it holds the job: a hold that is
-// observed later is then known to be its own.
-func takeBack(s situation) Next {
-	next := Next{Intent: s.in, Again: true, Why: reason.TakenBack}
-	next.Intent.ReleasedAt = time.Time{}
-	return next
-}
-
 // fallBack returns to the last good size and lets Slurm choose the nodes.
 func fallBack(s situation) Next {
-	next := Next{Intent: s.in, Do: []elastic.Action{elastic.HoldPending{Job: s.in.Job}}}
+	next := Next{Intent: s.in, Do: putOff(s)}
 	next.Why = reason.Late{Reason: s.job.Reason, Back: true}
 	next.Intent.Step, next.Intent.Fallbacks = elastic.Requeued, s.in.Fallbacks+1
 	next.Intent.AnyNodes, next.Intent.Target = true, s.in.From
 	return next
 }
 
-// fallBackRefused is fallBack for a job that Slurm held: it is held already.
+// fallBackRefused is fallBack for a job that Slurm set aside: it does not start.
 func fallBackRefused(s situation) Next {
 	next := fallBack(s)
 	next.Do, next.Refused = nil, true
@@ -236,10 +233,10 @@ func closeRefused(s situation) Next {
 
 func giveUpTaken(s situation) Next {
 	why := reason.TakenByOrdinary
-	return Next{Intent: s.in, Close: elastic.Fellback, Why: why, Do: []elastic.Action{elastic.HoldPending{Job: s.in.Job}}}
+	return Next{Intent: s.in, Close: elastic.Fellback, Why: why, Do: putOff(s)}
 }
 
 func giveUp(s situation) Next {
 	why := reason.Late{Reason: s.job.Reason}
-	return Next{Intent: s.in, Close: elastic.Fellback, Why: why, Do: []elastic.Action{elastic.HoldPending{Job: s.in.Job}}}
+	return Next{Intent: s.in, Close: elastic.Fellback, Why: why, Do: putOff(s)}
 }

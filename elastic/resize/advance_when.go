@@ -33,7 +33,19 @@ func ranAlready(s situation) bool { return s.job.Phase == elastic.Held && s.job.
 // unreachable: the job's folder cannot be written or read.
 func unreachable(s situation) bool { return !s.job.Unread.IsZero() }
 
-func heldByDirective(s situation) bool { return s.job.Phase == elastic.Held && s.job.Directive.Hold }
+// heldPending: held by its user or an administrator, through Slurm or through sluice.
+func heldPending(s situation) bool {
+	return s.job.Phase == elastic.Held && (s.job.UserHold || s.job.Directive.Hold)
+}
+
+// startsWithin is how soon after its start the begin time of a job is, whatever the clocks of
+// slurmctld and sluiced differ by. It MUST be less than between.
+const startsWithin = between / 2
+
+// beginsSoon: the begin time of its start has not come yet.
+func beginsSoon(s situation) bool {
+	return s.job.Phase == elastic.Held && !s.job.Eligible.After(s.in.ReleasedAt.Add(startsWithin))
+}
 
 // runsAlready: a revival never stops a job.
 func runsAlready(s situation) bool { return bringsBack(s) && s.job.Phase == elastic.Running }
@@ -85,21 +97,6 @@ func stopForgotten(s situation) bool {
 // stopLongForgotten: the node has had time to report that the run is not there.
 func stopLongForgotten(s situation) bool {
 	return stopForgotten(s) && s.now.After(s.in.PendingAt.Add(s.snap.Limits.Confirm)) && (s.in.Step < elastic.Released || neverStopped(s))
-}
-
-// heldStill: held in two observations, of which the second is not the first after the release.
-// An answer may be older than its query: in the one before, the hold may be sluice's own. And
-// an observation that had to wait for slurmctld, which may have forgotten the release, is known
-// to be late only in the next one.
-func heldStill(s situation) bool {
-	return s.job.Phase == elastic.Held && s.job.HeldBefore && s.in.ReleasedAt.Before(s.snap.Before)
-}
-
-// releaseForgotten: a slurmctld that was killed goes back to its saved state, up to some
-// seconds old, and so does a backup that takes over. A user that holds the job in those seconds
-// has to repeat it.
-func releaseForgotten(s situation) bool {
-	return s.job.Phase == elastic.Held && !s.job.Directive.Hold && s.in.ReleasedAt.Before(s.snap.Away)
 }
 
 // failedWrongly: Slurm calls the job failed, and the move is there to bring it back.
@@ -271,8 +268,15 @@ func setAsideFirst(s situation) bool {
 	return setAside(s) && s.in.Kind == elastic.Resize && s.in.Fallbacks < maxFallbacks
 }
 
+// queuedWith adds to a condition that Slurm may start the job, and has not.
+func queuedWith(when func(situation) bool) func(situation) bool {
+	return func(s situation) bool { return s.job.Phase == elastic.Queued && when(s) }
+}
+
 // overdue: sluice's patience for the start is over, and the job still waits.
-func overdue(s situation) bool { return s.job.Phase == elastic.Queued && takenBack(s) }
+func overdue(s situation) bool {
+	return s.job.Phase == elastic.Queued && lateBy(s, s.snap.Limits.Confirm)
+}
 
 // overdueFirst: only a resize has a last good size to return to.
 func overdueFirst(s situation) bool {
@@ -282,24 +286,6 @@ func overdueFirst(s situation) bool {
 // takenByOthers uses only the one answer of Slurm that shows the job still waiting: the node
 // query is later and may show the job's own start.
 func takenByOthers(s situation) bool { return s.job.Phase == elastic.Queued && othersHold(s) }
-
-// takenBack: sluice has recorded that it takes its release back. That stays so, whatever is
-// observed next.
-func takenBack(s situation) bool { return s.in.ReleasedAt.IsZero() }
-
-// dueBack: it has, or there is reason to.
-func dueBack(s situation) bool {
-	return takenBack(s) || lateBy(s, s.snap.Limits.Confirm) || targetGone(s) || othersHold(s) || turnedAway(s)
-}
-
-// toTakeBack: there is reason to, and it is not recorded yet.
-func toTakeBack(s situation) bool {
-	return s.job.Phase == elastic.Queued && !takenBack(s) && dueBack(s)
-}
-
-func heldAsDue(s situation) bool {
-	return s.job.Phase == elastic.Held && !s.job.Directive.Hold && dueBack(s)
-}
 
 // othersHold reports whether ordinary jobs hold GPUs of the target.
 func othersHold(s situation) bool {

@@ -8,15 +8,14 @@ import (
 )
 
 // Slurm's reason for a released job may be one that waiting does not change (elastic.ScopeOf).
-// Then the release is taken back, and the GPUs are given to other jobs.
+// Then the job is deferred again, and the GPUs are given to other jobs.
 
 // obstacleAfter is how long after a release Slurm's reason is taken as final. It covers the
 // scheduling passes after the release and after the first request for one, with Slurm's default
 // batch_sched_delay of 3 s.
 const obstacleAfter = 10 * time.Second
 
-// turnedAway: released some time ago, and Slurm gives a reason that waiting does not change. It
-// holds too for a release that is being taken back, which is older.
+// turnedAway: released some time ago, and Slurm gives a reason that waiting does not change.
 func turnedAway(s situation) bool {
 	return s.job.Phase == elastic.Queued && lateBy(s, obstacleAfter) && elastic.ScopeOf(s.job.Reason) != elastic.OfNothing
 }
@@ -33,15 +32,13 @@ func scopeOf(s situation) elastic.Scope {
 
 // turnedAwayHere: at this size or on these nodes.
 func turnedAwayHere(s situation) bool {
-	return turnedAway(s) && takenBack(s) && scopeOf(s) != elastic.OfJob
+	return turnedAway(s) && scopeOf(s) != elastic.OfJob
 }
 
 // turnedAwayFirst: only a resize has a last good size to return to.
 func turnedAwayFirst(s situation) bool {
 	return turnedAwayHere(s) && s.in.Kind == elastic.Resize && s.in.Fallbacks < maxFallbacks
 }
-
-func turnedAwayAtAll(s situation) bool { return turnedAway(s) && takenBack(s) }
 
 // fallBackHere is fallBack after a refusal.
 func fallBackHere(s situation) Next {

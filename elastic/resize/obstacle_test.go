@@ -25,9 +25,6 @@ func TestObstacles(t *testing.T) {
 		in.ReleasedAt = noon.Add(-12 * time.Second)
 		job.Phase, job.Reason = elastic.Queued, reason
 		next := resize.Advance(in, job, snap)
-		if next.Again { // taking it back is recorded in the journal first
-			next = resize.Advance(next.Intent, job, snap)
-		}
 		got := ""
 		switch {
 		case next.Obstacle != "":

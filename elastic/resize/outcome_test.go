@@ -50,7 +50,7 @@ func TestFailedLaunchIsCountedFromItsRun(t *testing.T) {
 }
 
 // TestStepBackBeforeEffect: the step to which a move goes back is recorded before Slurm is asked.
-// If the answer is lost and Slurm acts, the job is held, and that is the move's own doing.
+// If the answer is lost and Slurm acts, the job is pending, and that is the move's own doing.
 func TestStepBackBeforeEffect(t *testing.T) {
 	failed := func(j *elastic.Job) { j.Phase, j.State, j.Spoke, j.Restarts = elastic.Ended, "FAILED", true, 1 }
 	runs := func(j *elastic.Job) {
@@ -61,10 +61,10 @@ func TestStepBackBeforeEffect(t *testing.T) {
 		job    func(*elastic.Job)
 		effect elastic.Action
 	}{
-		"the launch failed":              {failed, elastic.Revive{Job: 7}},
-		"the stop failed the job":        {func(j *elastic.Job) { failed(j); j.Heartbeat = noon.Add(-time.Minute) }, elastic.Revive{Job: 7}},
-		"the stop was forgotten":         {runs, elastic.RequeueHold{Job: 7}},
-		"... and its user holds the job": {func(j *elastic.Job) { runs(j); j.UserHold = true }, elastic.RequeueHold{Job: 7}},
+		"the launch failed":              {failed, elastic.RequeueFailed{Job: 7}},
+		"the stop failed the job":        {func(j *elastic.Job) { failed(j); j.Heartbeat = noon.Add(-time.Minute) }, elastic.RequeueFailed{Job: 7}},
+		"the stop was forgotten":         {runs, elastic.Requeue{Job: 7}},
+		"... and its user holds the job": {func(j *elastic.Job) { runs(j); j.UserHold = true }, elastic.Requeue{Job: 7}},
 	} {
 		in, job, snap := scene(elastic.Resize, elastic.Released)
 		in.AskedAt, in.RequeuedAt, in.PendingAt, in.ReleasedAt = noon.Add(-12*time.Minute), noon.Add(-11*time.Minute), noon.Add(-10*time.Minute), noon.Add(-9*time.Minute)
@@ -80,9 +80,10 @@ func TestStepBackBeforeEffect(t *testing.T) {
 		}
 		// The answer is lost, so next.Intent is not recorded, and Slurm acts.
 		job.Phase, job.State, job.Restarts, job.Heartbeat, job.UserHold = elastic.Held, "PENDING", job.Restarts+1, time.Time{}, false
+		job.Eligible = noon.Add(2 * time.Minute)
 		job.Saved = elastic.Saved{}
 		if after := resize.Advance(back.Intent, job, snap); after.Close != "" || after.Intent.Step != elastic.Requeued {
-			t.Errorf("%s: held then: closes as %q, R%d: %s", name, after.Close, after.Intent.Step, sentence(after.Why))
+			t.Errorf("%s: pending then: closes as %q, R%d: %s", name, after.Close, after.Intent.Step, sentence(after.Why))
 		}
 	}
 }

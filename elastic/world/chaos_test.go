@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -140,7 +141,8 @@ func (c *chaos) drawPlan() {
 	reads := []fake.Kind{fake.Garbage, fake.Empty, fake.Half, fake.Stale, fake.LostReply}
 	changes := []fake.Kind{fake.LostReply, fake.LostReply, fake.LostRequest, fake.Refused, fake.Denied, fake.Garbage}
 	for range c.rng.IntN(20) {
-		op := fake.Ops()[c.rng.IntN(len(fake.Ops()))]
+		ops := slices.Concat(fake.Ops(), fake.DeferOps())
+		op := ops[c.rng.IntN(len(ops))]
 		f := fake.Fault{On: op, Nth: 1 + c.rng.IntN(12), After: c.rng.IntN(2) == 0}
 		switch {
 		case c.rng.IntN(8) == 0:

@@ -151,7 +151,7 @@ func (c *checker) nothingLost(t *Trainer, runs []RunRecord) {
 		if ours(r.Why.By) && r.Done > r.Saved+slack {
 			c.add("I3", t, "run %d was stopped by %s (%s) with %.6g units done and %.6g saved",
 				r.Restarts, r.Why.By, r.Why.What, r.Done, r.Saved)
-			if r.Why.By == Daemon && r.Why.What == "requeuehold" {
+			if r.Why.By == Daemon && r.Why.What == fake.RequeuedBy {
 				c.broken[len(c.broken)-1].Kind = StoppedUnsaved
 			}
 		}

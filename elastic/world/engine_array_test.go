@@ -53,7 +53,7 @@ func TestAtMostSoManyTasksOfAnArrayRun(t *testing.T) {
 					t.Errorf("%d tasks are told that they wait for others\n%s", told, reasons(d))
 				}
 			})
-			w.At(10*time.Minute, func() { _ = w.User("alice").RequeueHold(t.Context(), running(array)) })
+			w.At(10*time.Minute, func() { _ = w.User("alice").RequeueRunning(t.Context(), running(array)) })
 			finish(t, w, d, 12*time.Minute)
 			d = boot(t, w, new(journal.Memory), p.Name)
 			w.At(20*time.Minute, func() { _ = w.User("alice").Release(t.Context(), slurm.JobID(array[1].ID())) })

@@ -16,53 +16,53 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// forgetting is a client whose slurmctld is killed right after the n-th release, before it saved it.
+// forgetting is a client whose slurmctld is killed right after the n-th start, before it saved it.
 type forgetting struct {
 	slurm.Client
 	world *world.World
 	n     *int
 }
 
-func (f forgetting) Release(ctx context.Context, id slurm.JobID) error {
+func (f forgetting) Start(ctx context.Context, id slurm.JobID) error {
 	if *f.n == stopIsNext {
-		return f.Client.Release(ctx, id)
+		return f.Client.Start(ctx, id)
 	}
 	f.world.Slurm.Save()
-	err := f.Client.Release(ctx, id)
+	err := f.Client.Start(ctx, id)
 	if *f.n--; *f.n == 0 {
 		f.world.Slurm.Forget()
 	}
 	return err
 }
 
-// RequeueHold is lost in the same way, as if it were the n-th release.
-func (f forgetting) RequeueHold(ctx context.Context, id slurm.JobID) error {
+// RequeueRunning is lost in the same way, as if it were the n-th start.
+func (f forgetting) RequeueRunning(ctx context.Context, id slurm.JobID) error {
 	if *f.n != stopIsNext {
-		return f.Client.RequeueHold(ctx, id)
+		return f.Client.RequeueRunning(ctx, id)
 	}
 	f.world.Slurm.Save()
-	err := f.Client.RequeueHold(ctx, id)
+	err := f.Client.RequeueRunning(ctx, id)
 	*f.n = 0
 	f.world.Slurm.Forget()
 	return err
 }
 
-// stopIsNext makes the next stop be lost, and no release.
+// stopIsNext makes the next stop be lost, and no start.
 const stopIsNext = 1000
 
 // waits is the same with commands that wait for slurmctld, as Slurm's do while a backup takes over.
 type waits struct {
 	forgetting
-	looks *int // the release is lost right before so many observations; 0 = at once
+	looks *int // the start is lost right before so many observations; 0 = at once
 }
 
-func (f waits) Release(ctx context.Context, id slurm.JobID) error {
+func (f waits) Start(ctx context.Context, id slurm.JobID) error {
 	if *f.n != 1 || *f.looks == 0 {
-		return f.forgetting.Release(ctx, id)
+		return f.forgetting.Start(ctx, id)
 	}
 	f.world.Slurm.Save()
 	*f.n--
-	return f.Client.Release(ctx, id)
+	return f.Client.Start(ctx, id)
 }
 
 func (f waits) Jobs(ctx context.Context) ([]slurm.Job, error) {
@@ -84,9 +84,9 @@ func (f waits) Jobs(ctx context.Context) ([]slurm.Job, error) {
 // restart counts.
 var oneDay = fake.MustParse("at 24h0m0s: forget 1s")
 
-// TestReleaseForgotten: slurmctld is killed right after it released a job, and restarts with the job
-// held. Since only sluice held it, the job is started and does not wait for its user.
-func TestReleaseForgotten(t *testing.T) {
+// TestStartForgotten: slurmctld is killed right after it was told to start a job, and restarts with the
+// job deferred. The job is placed anew at once.
+func TestStartForgotten(t *testing.T) {
 	for i, what := range []string{"its start", "its resize", "its start, and commands wait", "its resize, and commands wait",
 		"its start, once it was seen, and commands wait", "its resize, once it was seen, and commands wait"} {
 		t.Run(what, func(t *testing.T) {
@@ -106,7 +106,7 @@ func TestReleaseForgotten(t *testing.T) {
 			d.drive(t, 4*time.Minute)
 			got, log := d.of(t, job).Job, d.log.String()
 			if got.Phase != elastic.Running || got.Directive.Hold || n > 0 || strings.Contains(log, "blind") == wait {
-				t.Errorf("%s, held by its user %t, %d releases too few\n%s", got.Phase, got.Directive.Hold, n, log)
+				t.Errorf("%s, held by its user %t, %d starts too few\n%s", got.Phase, got.Directive.Hold, n, log)
 			}
 			for _, bad := range w.Check() {
 				t.Error(bad)

@@ -24,16 +24,16 @@ type amnesic struct {
 	saved bool
 }
 
-func (a *amnesic) RequeueHold(ctx context.Context, id slurm.JobID) error {
+func (a *amnesic) RequeueRunning(ctx context.Context, id slurm.JobID) error {
 	if *a.armed {
 		a.world.Slurm.Save()
 		*a.armed, a.saved = false, true
 	}
-	return a.Client.RequeueHold(ctx, id)
+	return a.Client.RequeueRunning(ctx, id)
 }
 
-func (a *amnesic) Release(ctx context.Context, id slurm.JobID) error {
-	err := a.Client.Release(ctx, id)
+func (a *amnesic) Start(ctx context.Context, id slurm.JobID) error {
+	err := a.Client.Start(ctx, id)
 	if a.saved {
 		a.world.Slurm.Forget()
 		a.saved = false

@@ -22,9 +22,9 @@ type perishing struct {
 	stopped, died *bool
 }
 
-func (p perishing) RequeueHold(ctx context.Context, id slurm.JobID) error {
+func (p perishing) RequeueRunning(ctx context.Context, id slurm.JobID) error {
 	*p.stopped = true
-	return p.Client.RequeueHold(ctx, id)
+	return p.Client.RequeueRunning(ctx, id)
 }
 
 func (p perishing) Jobs(ctx context.Context) ([]slurm.Job, error) {
@@ -40,7 +40,7 @@ func (p perishing) Jobs(ctx context.Context) ([]slurm.Job, error) {
 // job is stopped once, and not again in its next run.
 func TestKilledAfterAStopThatComesLate(t *testing.T) {
 	w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{
-		Seed: 7, Nodes: fake.Grid(1, 4), Faults: fake.MustParse("scontrol requeuehold #1: late 8s"),
+		Seed: 7, Nodes: fake.Grid(1, 4), Faults: fake.MustParse("scontrol requeue incomplete #1: late 8s"),
 	}})
 	var stopped, died bool
 	m := newMortal(t, w, new(boundaries), func(c *engine.Config) { c.Slurm = perishing{c.Slurm, &stopped, &died} })
@@ -66,9 +66,9 @@ type struck struct {
 	lose func()
 }
 
-func (s struck) RequeueHold(ctx context.Context, id slurm.JobID) error {
+func (s struck) RequeueRunning(ctx context.Context, id slurm.JobID) error {
 	defer s.lose()
-	return s.Client.RequeueHold(ctx, id)
+	return s.Client.RequeueRunning(ctx, id)
 }
 
 // TestLateStopAndALostNode: slurmctld does not answer a stop and carries it out seconds later. Meanwhile
@@ -76,7 +76,7 @@ func (s struck) RequeueHold(ctx context.Context, id slurm.JobID) error {
 // stop was carried out or can no longer be.
 func TestLateStopAndALostNode(t *testing.T) {
 	w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{
-		Seed: 7, Nodes: fake.Grid(2, 4), Faults: fake.MustParse("scontrol requeuehold #1: late 8s"),
+		Seed: 7, Nodes: fake.Grid(2, 4), Faults: fake.MustParse("scontrol requeue incomplete #1: late 8s"),
 	}})
 	lost := false
 	d := boot(t, w, new(journal.Memory), "knapsack", func(c *engine.Config) {
@@ -99,29 +99,29 @@ func TestLateStopAndALostNode(t *testing.T) {
 	}
 }
 
-// leaving is a client that drains a node when a job is released for it.
+// leaving is a client that drains a node when a job is started for it.
 type leaving struct {
 	slurm.Client
 	drain func()
 }
 
-func (l leaving) Release(ctx context.Context, id slurm.JobID) error {
+func (l leaving) Start(ctx context.Context, id slurm.JobID) error {
 	defer l.drain()
-	return l.Client.Release(ctx, id)
+	return l.Client.Start(ctx, id)
 }
 
-// TestLateHold: a job is released for a node that is drained at that time, and held again. slurmctld does
-// not answer the hold and carries it out seconds later. The job is not started before that,
-// because a late hold would look like its user's, and the job would wait for the user.
-func TestLateHold(t *testing.T) {
+// TestLateDefer: a job is started for a node that is drained at that time, and deferred again. slurmctld
+// does not answer that and carries it out seconds later. The job runs soon nevertheless, and is
+// not taken for one that its user deferred.
+func TestLateDefer(t *testing.T) {
 	for _, late := range []string{"1200ms", "8s"} {
-		t.Run(late, func(t *testing.T) { lateHold(t, late) })
+		t.Run(late, func(t *testing.T) { lateDefer(t, late) })
 	}
 }
 
-func lateHold(t *testing.T, late string) {
+func lateDefer(t *testing.T, late string) {
 	w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{
-		Seed: 7, Nodes: fake.Grid(2, 4), Faults: fake.MustParse("scontrol uhold #2: late " + late),
+		Seed: 7, Nodes: fake.Grid(2, 4), Faults: fake.MustParse("scontrol update starttime #1: late " + late),
 	}})
 	drained := false
 	d := boot(t, w, new(journal.Memory), "knapsack", func(c *engine.Config) {
@@ -143,36 +143,36 @@ func lateHold(t *testing.T, late string) {
 	}
 }
 
-// holding is a client whose daemon dies in its first hold without an answer.
-type holding struct {
+// deferring is a client whose daemon dies the first time that it defers a job and gets no answer.
+type deferring struct {
 	slurm.Client
 	died *bool
 }
 
-func (h holding) Hold(ctx context.Context, id slurm.JobID) error {
-	err := h.Client.Hold(ctx, id)
-	if errors.Is(err, slurm.ErrUnknownOutcome) && !*h.died {
-		*h.died = true
-		panic(crashed{"its hold"})
+func (d deferring) Defer(ctx context.Context, id slurm.JobID, until time.Time) error {
+	err := d.Client.Defer(ctx, id, until)
+	if errors.Is(err, slurm.ErrUnknownOutcome) && !*d.died {
+		*d.died = true
+		panic(crashed{"its defer"})
 	}
 	return err
 }
 
-// TestKilledInAHoldThatComesLate: as TestLateHold, and sluiced is killed before it records anything. The
-// next daemon does not know of the hold, and does not start the job before it is carried out.
-func TestKilledInAHoldThatComesLate(t *testing.T) {
+// TestKilledInADeferThatComesLate: as TestLateDefer, and sluiced is killed before it records anything. The
+// next daemon does not know of it.
+func TestKilledInADeferThatComesLate(t *testing.T) {
 	for _, late := range []string{"2100ms", "2500ms", "3s", "4s", "8s"} {
-		t.Run(late, func(t *testing.T) { killedInLateHold(t, late) })
+		t.Run(late, func(t *testing.T) { killedInLateDefer(t, late) })
 	}
 }
 
-func killedInLateHold(t *testing.T, late string) {
+func killedInLateDefer(t *testing.T, late string) {
 	w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{
-		Seed: 7, Nodes: fake.Grid(2, 4), Faults: fake.MustParse("scontrol uhold #2: late " + late),
+		Seed: 7, Nodes: fake.Grid(2, 4), Faults: fake.MustParse("scontrol update starttime #1: late " + late),
 	}})
 	var drained, died bool
 	m := newMortal(t, w, new(boundaries), func(c *engine.Config) {
-		c.Slurm = holding{leaving{c.Slurm, func() {
+		c.Slurm = deferring{leaving{c.Slurm, func() {
 			if !drained {
 				drained = true
 				w.Slurm.Drain("gpu1", "a test")

@@ -23,16 +23,16 @@ type unlucky struct {
 	half func(slurm.JobID) bool
 }
 
-func (u unlucky) RequeueHold(ctx context.Context, id slurm.JobID) error {
+func (u unlucky) RequeueRunning(ctx context.Context, id slurm.JobID) error {
 	defer u.lose()
-	return u.Client.RequeueHold(ctx, id)
+	return u.Client.RequeueRunning(ctx, id)
 }
 
-func (u unlucky) Clear(ctx context.Context, id slurm.JobID) error {
+func (u unlucky) RequeueLingering(ctx context.Context, id slurm.JobID) error {
 	if u.half(id) {
 		panic(crashed{"half of clear"})
 	}
-	return u.Client.Clear(ctx, id)
+	return u.Client.RequeueLingering(ctx, id)
 }
 
 // lingering plays a job that shrinks for another on its node, is requeued by its user, or shrinks at

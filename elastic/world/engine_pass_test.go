@@ -47,7 +47,7 @@ func TestMissedPasses(t *testing.T) {
 		released := time.Time{}
 		for _, c := range w.Slurm.Changes() {
 			switch {
-			case c.Op == "scontrol release":
+			case c.Op == "scontrol update starttime now":
 				released = c.At
 				i := slices.IndexFunc(runs, func(r world.RunRecord) bool { return !r.Began.Before(released) })
 				if i < 0 {

@@ -169,7 +169,7 @@ func TestRefusalsAreForgottenHarmlessly(t *testing.T) {
 
 // If Slurm refuses the update itself, as a site's plugin may, it is not repeated all the time.
 func TestRefusedChangesAreNotRepeatedAllTheTime(t *testing.T) {
-	for _, op := range []string{"scontrol update", "scontrol release"} {
+	for _, op := range []string{"scontrol update", "scontrol update starttime now"} {
 		w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{Seed: 5, Nodes: fake.Grid(2, 4), Faults: fake.Plan{{On: op, Kind: fake.Refused}}}})
 		d := boot(t, w, new(journal.Memory), "lookahead")
 		w.Submit(world.Job{User: "alice", Spec: elastic.Spec{Min: 1, Max: 8, Total: 5}, Model: world.Amdahl(60, 0.05)})

@@ -16,19 +16,19 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// releases counts how often the daemon released each job from a time on.
-func releases(w *world.World, from time.Time) map[int64]int {
+// starts counts how often the daemon started each job from a time on.
+func starts(w *world.World, from time.Time) map[int64]int {
 	out := map[int64]int{}
 	for _, c := range w.Slurm.Changes() {
-		if c.By == world.Daemon && !c.At.Before(from) && c.Op == "scontrol release" {
+		if c.By == world.Daemon && !c.At.Before(from) && c.Op == "scontrol update starttime now" {
 			out[int64(c.Job)]++
 		}
 	}
 	return out
 }
 
-// mostReleases is how often a job may be released in an hour, moves included.
-const mostReleases = 40
+// mostStarts is how often a job may be started in an hour, moves included.
+const mostStarts = 40
 
 // TestOrdinaryJobOfUnevenSplit: nine GPUs on three nodes of four are 4+4+1. A job that starts beside them
 // loses at most one race, and is then not moved.
@@ -40,7 +40,7 @@ func TestOrdinaryJobOfUnevenSplit(t *testing.T) {
 	if err := w.Drive(context.Background(), d, time.Hour); err != nil {
 		t.Error(err)
 	}
-	if n := releases(w, time.Time{})[2]; n > 2 || len(job.Runs()) != 1 {
+	if n := starts(w, time.Time{})[2]; n > 2 || len(job.Runs()) != 1 {
 		t.Errorf("released %d times, %d runs\n%s", n, len(job.Runs()), d.log.String()[:min(4000, d.log.Len())])
 	}
 }
@@ -77,8 +77,8 @@ func TestStartsAreBounded(t *testing.T) {
 		if err := w.Drive(context.Background(), d, time.Hour); err != nil {
 			rt.Fatal(err)
 		}
-		for id, n := range releases(w, from) {
-			if n > mostReleases {
+		for id, n := range starts(w, from) {
+			if n > mostStarts {
 				log := d.log.String()
 				rt.Fatalf("job %d was released %d times in an hour\n%s%s", id, n, drawn.String(), log[max(0, len(log)-3000):])
 			}

@@ -35,7 +35,7 @@ func TestTypesOnOneNode(t *testing.T) {
 				})
 			}
 			over := func() bool {
-				return w.Slurm.Calls("scontrol release") > 200 || // again and again
+				return w.Slurm.Calls("scontrol update starttime now") > 200 || // again and again
 					len(w.Trainers()) == len(kinds) && !slices.ContainsFunc(w.Trainers(), func(j *world.Trainer) bool { return !j.Ended() })
 			}
 			if err := w.DriveUntil(context.Background(), d, 20*time.Hour, over); err != nil {

@@ -33,7 +33,7 @@ var callOffs = []struct {
 	how    elastic.Outcome
 }{
 	{name: "its user holds the job", holds: true, how: elastic.UserWon},
-	{name: "Slurm refuses to stop it", faults: fake.Plan{{On: "scontrol requeuehold", Nth: 1, Kind: fake.Refused}}, how: elastic.Abandoned},
+	{name: "Slurm refuses to stop it", faults: fake.Plan{{On: "scontrol requeue incomplete", Nth: 1, Kind: fake.Refused}}, how: elastic.Abandoned},
 }
 
 // withdrawnRun plays one scenario: a job is asked to save for a move and answers, and the move is called

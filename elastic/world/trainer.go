@@ -15,11 +15,12 @@ import (
 // Job describes one elastic job. The zero value of a field takes the default
 // named beside it.
 type Job struct {
-	User string       // "alice"
-	Name string       // "train"
-	Spec elastic.Spec // Token drawn from the seed; Min 1; Total 10
-	Args []string     // further sbatch options
-	Own  bool         // submitted with --user, to its user's own sluiced
+	User  string       // "alice"
+	Name  string       // "train"
+	Spec  elastic.Spec // Token drawn from the seed; Min 1; Total 10
+	Args  []string     // further sbatch options
+	Own   bool         // submitted with --user, to its user's own sluiced
+	Older bool         // submitted by an older sluice, which held waiting jobs
 	// Limit is the Slurm time limit in whole minutes; none.
 	Limit time.Duration
 

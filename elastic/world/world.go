@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
@@ -133,12 +135,15 @@ func (w *World) Advance(d time.Duration) { w.Slurm.Advance(d) }
 // User returns a session of a user, without injected faults.
 func (w *World) User(name string) *fake.Session { return w.Slurm.As(name).Steady() }
 
-// Submit submits an elastic job as its user, as "sluice submit" does: held, requeueable and tagged.
+// Submit submits an elastic job as its user, as "sluice submit" does: deferred, requeueable and tagged.
 // It panics if Slurm refuses, which is a mistake in the test.
 func (w *World) Submit(j Job) *Trainer {
 	t := w.trainer(j)
-	tag := elastic.Tag{Spec: t.Job.Spec, Own: j.Own}
-	args := []string{"--hold", "--requeue", "--open-mode=append", "--job-name=" + t.Job.Name,
+	tag, waits := elastic.Tag{Spec: t.Job.Spec, Own: j.Own, Deferred: !j.Older}, "--begin=now+2hours"
+	if tag.SbatchBegin = slices.ContainsFunc(j.Args, func(a string) bool { return strings.HasPrefix(a, "--begin=") }); j.Older {
+		waits = "--hold"
+	}
+	args := []string{waits, "--requeue", "--open-mode=append", "--job-name=" + t.Job.Name,
 		"--comment=" + tag.String(), "--nodes=1-1", "--ntasks=1", fmt.Sprintf("--gpus-per-node=%d", firstSize(w, t.Job.Spec))}
 	if j.Limit > 0 {
 		args = append(args, fmt.Sprintf("--time=%d", int(j.Limit.Minutes())))
@@ -155,7 +160,7 @@ func (w *World) Submit(j Job) *Trainer {
 	return t
 }
 
-// firstSize returns the GPUs that the job requests while it is held: its minimum, as far as one node
+// firstSize returns the GPUs that the job requests while it waits: its minimum, as far as one node
 // has that many.
 func firstSize(w *World, s elastic.Spec) int {
 	most := 1

@@ -30,6 +30,7 @@ type Job struct {
 	UID        uint32
 	Array      elastic.Array
 	Ran        bool            // at least once
+	Begin      time.Time       // its user's own begin time; zero = none is known
 	Unread     time.Time       // since when it counts as Unread; zero = it does not
 	Refused    elastic.Refused // what Slurm refused lately
 	Holders    []slurm.JobID   // jobs that had the license or limit for which Slurm did not start it

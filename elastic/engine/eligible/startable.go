@@ -10,14 +10,16 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// Slurm shows JobHeldUser as the reason of a held job, whatever else keeps it from starting. Its
-// begin time and dependencies are therefore checked here.
+// Slurm shows BeginTime as the reason of a waiting job, or JobHeldUser, whatever else keeps it from
+// starting. Its dependencies are therefore checked here.
 
-// requeueDelay exceeds the delay that Slurm gives a requeued job (121 s by default): a begin time
-// further ahead was set by the user.
-const requeueDelay = 10 * time.Minute
+// ownBegin exceeds how far ahead sluice sets a begin time: one further ahead was set by the user.
+const ownBegin = MaxAbandon + time.Hour
 
-// Bar sets Blocked of each held job: why it cannot start even if GPUs are free.
+// MaxAbandon is the longest time that sluiced may be gone before Slurm starts waiting jobs.
+const MaxAbandon = 7 * 24 * time.Hour
+
+// Bar sets Blocked of each waiting job: why it cannot start even if GPUs are free.
 func (l *Look) Bar(s *elastic.Snapshot) {
 	listed, first, ahead := byNumber(l.Jobs), byName(l.Jobs), l.clockBefore()
 	for i := range s.Jobs {
@@ -30,7 +32,7 @@ func (l *Look) Bar(s *elastic.Snapshot) {
 		if j.Phase == elastic.Held {
 			j.Blocked = cmp.Or(
 				l.Arrays.awaits(j.ID, own, s.Now),
-				blockedBy(own.Slurm, own.Ran, listed, first, s.Now, ahead),
+				blockedBy(own.Slurm, own.Begin, listed, first, s.Now, ahead),
 				l.notBegun(own, s.Now),
 				unreachable(own, s.Now),
 				l.obstructed(own, listed, s.Now))
@@ -103,18 +105,20 @@ func byName(jobs []slurm.Job) func(slurm.Job) bool {
 	}
 }
 
-// blockedBy returns why Slurm would not start a held job now. The begin time that a requeue sets is
-// ignored, since sluice overwrites it. ahead is the latest time that the clock has shown: a begin
-// time that was reached before the clock was set back does not block the job again.
-func blockedBy(sj *slurm.Job, ran bool, listed func(slurm.JobID) *slurm.Job, first func(slurm.Job) bool, now, ahead time.Time) elastic.Blocked {
+// blockedBy returns why a waiting job must not start now. The begin time that Slurm shows is sluice's
+// own, or that of a requeue, unless it is too far ahead; begin is the one that its user is known to
+// have set. ahead is the latest time that the clock has shown: a begin time that was reached before
+// the clock was set back does not block the job again.
+func blockedBy(sj *slurm.Job, begin time.Time, listed func(slurm.JobID) *slurm.Job, first func(slurm.Job) bool, now, ahead time.Time) elastic.Blocked {
 	if b := dependency(slurm.ParseDependency(sj.Dependency), listed, func() bool { return first(*sj) }, now); b.Code != "" {
 		return b
 	}
-	if ahead.After(now.Add(requeueDelay)) && !sj.Eligible.After(ahead.Add(requeueDelay)) {
-		return elastic.Blocked{}
+	ahead = later(ahead, now)
+	if sj.Eligible.After(ahead.Add(ownBegin)) {
+		begin = later(begin, sj.Eligible)
 	}
-	if sj.Eligible.After(now) && (!ran && sj.Restarts == 0 || sj.Eligible.Sub(sj.Submit) > requeueDelay) {
-		return elastic.Blocked{Code: elastic.BeginsLater, Until: sj.Eligible.In(now.Location())}
+	if begin.After(ahead) {
+		return elastic.Blocked{Code: elastic.BeginsLater, Until: begin.In(now.Location())}
 	}
 	return elastic.Blocked{}
 }

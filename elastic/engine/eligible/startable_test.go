@@ -9,7 +9,7 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// A held job is blocked by its begin time and its dependencies.
+// A waiting job is blocked by its user's begin time and its dependencies.
 func TestBlockedBy(t *testing.T) {
 	now := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	at := func(d time.Duration) time.Time { return now.Add(d) }
@@ -18,44 +18,44 @@ func TestBlockedBy(t *testing.T) {
 		{ID: 3, State: slurm.Failed, Start: at(-time.Hour)}, {ID: 4, State: slurm.Pending}, {ID: 5, State: slurm.Completed, Completing: true}, {ID: 6, State: slurm.Completed, Array: true},
 	})
 	for _, tc := range []struct {
-		name, depends   string
-		begins, submits time.Duration // from now
-		ran             bool
-		code            elastic.Block
-		on              string
-		until           time.Duration
+		name, depends string
+		begins, shown time.Duration // from now: its user's begin time, and Slurm's
+		code          elastic.Block
+		on            string
+		until         time.Duration
 	}{
-		{"nothing", "", 0, 0, false, "", "", 0},
-		{"it begins later", "", time.Hour, 0, false, elastic.BeginsLater, "", time.Hour},
-		{"its begin has passed", "", -time.Second, -time.Hour, false, "", "", 0},
-		{"its requeue put it off", "", 2 * time.Minute, 0, true, "", "", 0},
-		{"it ran, and its user put it off", "", time.Hour, 0, true, elastic.BeginsLater, "", time.Hour},
-		{"a job runs", "afterok:1(unfulfilled)", 0, 0, false, elastic.Depends, "job 1 (afterok)", 0},
-		{"a job is done, Slurm says so later", "afterok:2(unfulfilled)", 0, 0, false, "", "", 0},
-		{"a job is done, and it begins later", "afterok:2(unfulfilled)", time.Hour, 0, false, elastic.BeginsLater, "", time.Hour},
-		{"a job failed", "afterok:3(unfulfilled)", 0, 0, false, elastic.NeverDepends, "job 3 (afterok)", 0},
-		{"Slurm says that it failed", "afterok:99(failed)", 0, 0, false, elastic.NeverDepends, "job 99 (afterok)", 0},
-		{"a failure was wanted", "afternotok:3(unfulfilled)", 0, 0, false, "", "", 0},
-		{"none was had", "afternotok:2(unfulfilled)", 0, 0, false, elastic.NeverDepends, "job 2 (afternotok)", 0},
-		{"any end", "afterany:3(unfulfilled)", 0, 0, false, "", "", 0},
-		{"it is being cleaned away", "afterany:5(unfulfilled)", 0, 0, false, elastic.Depends, "job 5 (afterany)", 0},
-		{"an array is Slurm's to judge", "afterany:6(unfulfilled)", 0, 0, false, elastic.Depends, "job 6 (afterany)", 0},
-		{"members of an array, too", "afterok:12_*(unfulfilled)", 0, 0, false, elastic.Depends, "afterok", 0},
-		{"minutes after a start", "after:1+5(unfulfilled)", 0, 0, false, elastic.Depends, "job 1 (after)", 4 * time.Minute},
-		{"after a start", "after:1(unfulfilled)", 0, 0, false, "", "", 0},
-		{"a job not started", "after:4(unfulfilled)", 0, 0, false, elastic.Depends, "job 4 (after)", 0},
-		{"Slurm has forgotten it", "afterok:99(unfulfilled)", 0, 0, false, elastic.Depends, "job 99 (afterok)", 0},
-		{"another of its name", "singleton(unfulfilled)", 0, 0, false, elastic.Depends, "singleton", 0},
-		{"two", "afterok:1(unfulfilled),afterany:4(unfulfilled)", 0, 0, false, elastic.Depends, "job 1 (afterok) and job 4 (afterany)", 0},
-		{"one of two failed", "afterok:1(unfulfilled),afterok:3(unfulfilled)", 0, 0, false, elastic.NeverDepends, "job 3 (afterok)", 0},
-		{"one of two is enough, and there", "afterok:1(unfulfilled)?afterok:2(unfulfilled)", 0, 0, false, "", "", 0},
-		{"one of two is enough, and may come", "afterok:1(unfulfilled)?afterok:3(failed)", 0, 0, false, elastic.Depends, "job 1 (afterok)", 0},
+		{"nothing", "", 0, 0, "", "", 0},
+		{"it begins later", "", time.Hour, 2 * time.Hour, elastic.BeginsLater, "", time.Hour},
+		{"its begin has passed", "", -time.Second, time.Hour, "", "", 0},
+		{"its requeue put it off", "", 0, 2 * time.Minute, "", "", 0},
+		{"sluice put it off", "", 0, MaxAbandon, "", "", 0},
+		{"its user put it off", "", 0, 30 * 24 * time.Hour, elastic.BeginsLater, "", 30 * 24 * time.Hour},
+		{"a job runs", "afterok:1(unfulfilled)", 0, 0, elastic.Depends, "job 1 (afterok)", 0},
+		{"a job is done, Slurm says so later", "afterok:2(unfulfilled)", 0, 0, "", "", 0},
+		{"a job is done, and it begins later", "afterok:2(unfulfilled)", time.Hour, 0, elastic.BeginsLater, "", time.Hour},
+		{"a job failed", "afterok:3(unfulfilled)", 0, 0, elastic.NeverDepends, "job 3 (afterok)", 0},
+		{"Slurm says that it failed", "afterok:99(failed)", 0, 0, elastic.NeverDepends, "job 99 (afterok)", 0},
+		{"a failure was wanted", "afternotok:3(unfulfilled)", 0, 0, "", "", 0},
+		{"none was had", "afternotok:2(unfulfilled)", 0, 0, elastic.NeverDepends, "job 2 (afternotok)", 0},
+		{"any end", "afterany:3(unfulfilled)", 0, 0, "", "", 0},
+		{"it is being cleaned away", "afterany:5(unfulfilled)", 0, 0, elastic.Depends, "job 5 (afterany)", 0},
+		{"an array is Slurm's to judge", "afterany:6(unfulfilled)", 0, 0, elastic.Depends, "job 6 (afterany)", 0},
+		{"members of an array, too", "afterok:12_*(unfulfilled)", 0, 0, elastic.Depends, "afterok", 0},
+		{"minutes after a start", "after:1+5(unfulfilled)", 0, 0, elastic.Depends, "job 1 (after)", 4 * time.Minute},
+		{"after a start", "after:1(unfulfilled)", 0, 0, "", "", 0},
+		{"a job not started", "after:4(unfulfilled)", 0, 0, elastic.Depends, "job 4 (after)", 0},
+		{"Slurm has forgotten it", "afterok:99(unfulfilled)", 0, 0, elastic.Depends, "job 99 (afterok)", 0},
+		{"another of its name", "singleton(unfulfilled)", 0, 0, elastic.Depends, "singleton", 0},
+		{"two", "afterok:1(unfulfilled),afterany:4(unfulfilled)", 0, 0, elastic.Depends, "job 1 (afterok) and job 4 (afterany)", 0},
+		{"one of two failed", "afterok:1(unfulfilled),afterok:3(unfulfilled)", 0, 0, elastic.NeverDepends, "job 3 (afterok)", 0},
+		{"one of two is enough, and there", "afterok:1(unfulfilled)?afterok:2(unfulfilled)", 0, 0, "", "", 0},
+		{"one of two is enough, and may come", "afterok:1(unfulfilled)?afterok:3(failed)", 0, 0, elastic.Depends, "job 1 (afterok)", 0},
 	} {
-		sj := slurm.Job{ID: 9, State: slurm.Pending, Held: true, Dependency: tc.depends, Submit: at(tc.submits)}
+		sj, begin := slurm.Job{ID: 9, State: slurm.Pending, Dependency: tc.depends, Eligible: at(tc.shown)}, time.Time{}
 		if tc.begins != 0 {
-			sj.Eligible = at(tc.begins)
+			begin = at(tc.begins)
 		}
-		got := blockedBy(&sj, tc.ran, listed, func(slurm.Job) bool { return false }, now, time.Time{})
+		got := blockedBy(&sj, begin, listed, func(slurm.Job) bool { return false }, now, time.Time{})
 		want := elastic.Blocked{Code: tc.code, On: tc.on}
 		if tc.until != 0 {
 			want.Until = at(tc.until)
@@ -78,13 +78,12 @@ func TestBeginsBeforeTheClockWasSetBack(t *testing.T) {
 		want          elastic.Block
 	}{
 		{"its begin lay behind", year, year + time.Minute, ""},
-		{"its requeue had put it off", year + 2*time.Minute, year, ""},
 		{"its user put it off", year + time.Hour, year, elastic.BeginsLater},
-		{"another machine's clock is ahead", time.Minute, 2 * time.Minute, elastic.BeginsLater},
 		{"the clock was not set back", time.Hour, -time.Second, elastic.BeginsLater},
 	} {
-		sj := slurm.Job{ID: 9, State: slurm.Pending, Held: true, Submit: at(tc.begins - 5*time.Minute), Eligible: at(tc.begins)}
-		if got := blockedBy(&sj, false, byNumber(nil), func(slurm.Job) bool { return false }, now, at(tc.ahead)); got.Code != tc.want {
+		// Slurm shows what sluice wrote last, which is later.
+		sj := slurm.Job{ID: 9, State: slurm.Pending, Eligible: at(tc.ahead + 2*time.Hour)}
+		if got := blockedBy(&sj, at(tc.begins), byNumber(nil), func(slurm.Job) bool { return false }, now, at(tc.ahead)); got.Code != tc.want {
 			t.Errorf("%s: %+v", tc.name, got)
 		}
 	}
@@ -102,7 +101,7 @@ func TestBeginsBeforeTheClockWasSetBack(t *testing.T) {
 // name and user runs. Slurm itself checks held jobs only once a minute.
 func TestOnlyOneOfItsName(t *testing.T) {
 	pending := func(id slurm.JobID, uid uint32, name string) slurm.Job {
-		return slurm.Job{ID: id, UID: uid, Name: name, State: slurm.Pending, Held: true, Dependency: "singleton(unfulfilled)"}
+		return slurm.Job{ID: id, UID: uid, Name: name, State: slurm.Pending, Dependency: "singleton(unfulfilled)"}
 	}
 	jobs := []slurm.Job{
 		pending(1, 7, "a"), pending(2, 7, "a"), pending(3, 8, "a"),
@@ -114,7 +113,7 @@ func TestOnlyOneOfItsName(t *testing.T) {
 		if sj.Dependency == "" {
 			continue
 		}
-		starts := blockedBy(&sj, false, byNumber(jobs), byName(jobs), time.Time{}, time.Time{}).Code == ""
+		starts := blockedBy(&sj, time.Time{}, byNumber(jobs), byName(jobs), time.Time{}, time.Time{}).Code == ""
 		if want := slices.Contains([]slurm.JobID{1, 3, 6, 10}, sj.ID); starts != want {
 			t.Errorf("job %d starts: %t", sj.ID, starts)
 		}

@@ -126,6 +126,8 @@ const (
 	actRequeue  = "requeue"
 	actRevive   = "revive"
 	actClear    = "clear"
+	actDefer    = "defer"
+	actStart    = "start"
 	actHold     = "hold"
 	actRelease  = "release"
 	actWrite    = "write"
@@ -140,13 +142,17 @@ func OfAct(a elastic.Action) Fields {
 		return Fields{Act: actAsk}
 	case elastic.WithdrawRequest:
 		return Fields{Act: actWithdraw}
-	case elastic.RequeueHold:
+	case elastic.Requeue:
 		return Fields{Act: actRequeue}
-	case elastic.Revive:
+	case elastic.RequeueFailed:
 		return Fields{Act: actRevive}
-	case elastic.Clear:
+	case elastic.RequeueLingering:
 		return Fields{Act: actClear}
-	case elastic.HoldPending:
+	case elastic.Defer:
+		return Fields{Act: actDefer}
+	case elastic.LetStart:
+		return Fields{Act: actStart}
+	case elastic.Hold:
 		return Fields{Act: actHold}
 	case elastic.Release:
 		return Fields{Act: actRelease}

@@ -105,16 +105,16 @@ func (x *Executor) walk(ctx context.Context, in elastic.Intent, job elastic.Job,
 	return in, true, did, false
 }
 
-// letGo ends the move of a job whose user removed the tag: it withdraws the request, and releases
-// the job if sluice holds it. It returns false while a stop may still be under way: if the
+// letGo ends the move of a job whose user removed the tag: it withdraws the request, and lets the job
+// start if it is deferred. It returns false while a stop may still be under way: if the
 // request were withdrawn the program would continue, and the stop would lose that work.
 func (x *Executor) letGo(ctx context.Context, js *track.Job, in elastic.Intent, now time.Time) bool {
-	if track.PhaseOf(js.Shown.Slurm) == elastic.Running && in.BeingStopped(now) {
+	if track.PhaseOf(js.Shown.Slurm, now) == elastic.Running && in.BeingStopped(now) {
 		return false
 	}
 	effects := []elastic.Action{elastic.WithdrawRequest{Job: in.Job, Why: reason.NoLongerOurs}}
-	if track.Releasable(js.Shown.Slurm) {
-		effects = append(effects, elastic.Release{Job: in.Job})
+	if js.Shown.Slurm.Deferred(now) && !js.Shown.Slurm.Completing {
+		effects = append(effects, elastic.LetStart{Job: in.Job})
 	}
 	for _, a := range effects {
 		if err := x.perform(ctx, a, elastic.Job{ID: in.Job}, now); err != nil {
@@ -169,7 +169,7 @@ func onlyWithdraws(actions []elastic.Action) bool {
 
 // changed reports whether the move has changed in a way that the journal must record.
 func changed(a, b elastic.Intent) bool {
-	return a.Step != b.Step || !a.RequeuedAt.Equal(b.RequeuedAt) || !a.ReleasedAt.Equal(b.ReleasedAt) || a.AnyNodes != b.AnyNodes || !a.Target.Equal(b.Target)
+	return a.Step != b.Step || !a.RequeuedAt.Equal(b.RequeuedAt) || a.AnyNodes != b.AnyNodes || !a.Target.Equal(b.Target)
 }
 
 func replaced(ins []elastic.Intent, in elastic.Intent) []elastic.Intent {
@@ -192,6 +192,8 @@ func (x *Executor) failed(ctx context.Context, in elastic.Intent, a elastic.Acti
 	switch {
 	case errors.Is(err, slurm.ErrControllerDown), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return true, true
+	case errors.Is(err, slurm.ErrRefused) && defers(a):
+		return true, false // the time has come while sluiced was held up: observe first
 	case errors.Is(err, slurm.ErrPermission) && revives(a):
 		return true, false // try again: a slurmctld that has just started may not know its operators yet, and the job would be lost
 	case errors.Is(err, slurm.ErrRefused), errors.Is(err, slurm.ErrPermission):
@@ -206,12 +208,17 @@ func (x *Executor) failed(ctx context.Context, in elastic.Intent, a elastic.Acti
 // revives reports whether an action requeues a job that Slurm has marked as failed. Slurm purges
 // such a job after MinJobAge.
 func revives(a elastic.Action) bool {
-	_, is := a.(elastic.Revive)
+	_, is := a.(elastic.RequeueFailed)
+	return is
+}
+
+func defers(a elastic.Action) bool {
+	_, is := a.(elastic.Defer)
 	return is
 }
 
 // refused closes a move that Slurm refused, and reports whether it is closed. A running job
-// continues; a held one gets a new placement.
+// continues; a pending one gets a new placement.
 func (x *Executor) refused(ctx context.Context, in elastic.Intent, a elastic.Action, err error, now time.Time) bool {
 	if _, ok := a.(elastic.WithdrawRequest); ok {
 		return false

@@ -38,11 +38,13 @@ func (w *world) do(what string) error {
 	return w.fails[what]
 }
 
-func (w *world) Hold(context.Context, slurm.JobID) error        { return w.do("hold") }
-func (w *world) Release(context.Context, slurm.JobID) error     { return w.do("release") }
-func (w *world) RequeueHold(context.Context, slurm.JobID) error { return w.do("requeue") }
-func (w *world) Ask(string, checkpoint.Request) error           { return w.do("ask") }
-func (w *world) Withdraw(string) error                          { return w.do("withdraw") }
+func (w *world) Hold(context.Context, slurm.JobID) error             { return w.do("hold") }
+func (w *world) Release(context.Context, slurm.JobID) error          { return w.do("release") }
+func (w *world) RequeueRunning(context.Context, slurm.JobID) error   { return w.do("requeue") }
+func (w *world) Start(context.Context, slurm.JobID) error            { return w.do("start") }
+func (w *world) Defer(context.Context, slurm.JobID, time.Time) error { return w.do("defer") }
+func (w *world) Ask(string, checkpoint.Request) error                { return w.do("ask") }
+func (w *world) Withdraw(string) error                               { return w.do("withdraw") }
 func (w *world) RunnerNow(string, uint32) (checkpoint.Runner, bool, error) {
 	return w.word, w.word.State != "", w.fails["runner"]
 }
@@ -75,17 +77,18 @@ func TestFailed(t *testing.T) {
 		refused    int // tries of the job that count as refused
 		did        []string
 	}{
-		{"slurmctld is down", elastic.Released, elastic.Release{Job: 7}, slurm.ErrControllerDown, true, true, 0, nil},
-		{"the daemon stops", elastic.Released, elastic.Release{Job: 7}, context.Canceled, true, true, 0, nil},
-		{"no time is left", elastic.Released, elastic.Release{Job: 7}, context.DeadlineExceeded, true, true, 0, nil},
-		{"not answered", elastic.Verified, elastic.RequeueHold{Job: 7}, slurm.ErrUnknownOutcome, true, false, 0, nil},
-		{"wrong state", elastic.Requeued, elastic.Release{Job: 7}, slurm.ErrWrongState, true, false, 0, nil},
-		{"a refused stop", elastic.Verified, elastic.RequeueHold{Job: 7}, slurm.ErrRefused, false, false, 0, []string{"close", "withdraw"}},
+		{"slurmctld is down", elastic.Released, elastic.LetStart{Job: 7}, slurm.ErrControllerDown, true, true, 0, nil},
+		{"the daemon stops", elastic.Released, elastic.LetStart{Job: 7}, context.Canceled, true, true, 0, nil},
+		{"no time is left", elastic.Released, elastic.LetStart{Job: 7}, context.DeadlineExceeded, true, true, 0, nil},
+		{"not answered", elastic.Verified, elastic.Requeue{Job: 7}, slurm.ErrUnknownOutcome, true, false, 0, nil},
+		{"wrong state", elastic.Requeued, elastic.LetStart{Job: 7}, slurm.ErrWrongState, true, false, 0, nil},
+		{"a refused stop", elastic.Verified, elastic.Requeue{Job: 7}, slurm.ErrRefused, false, false, 0, []string{"close", "withdraw"}},
+		{"a begin time that has passed", elastic.Requeued, elastic.Defer{Job: 7}, slurm.ErrRefused, true, false, 0, nil},
 		{"a refused write", elastic.Requeued, elastic.Write{Job: 7}, slurm.ErrRefused, false, false, 1, []string{"close"}},
-		{"a refused stop of a stopped job", elastic.Requeued, elastic.RequeueHold{Job: 7}, slurm.ErrRefused, false, false, 0, []string{"close"}},
-		{"a denied stop", elastic.Verified, elastic.RequeueHold{Job: 7}, slurm.ErrPermission, false, false, 0, []string{"close", "withdraw"}},
-		{"a denied revival", elastic.Verified, elastic.Revive{Job: 7}, slurm.ErrPermission, true, false, 0, nil},
-		{"a refused revival", elastic.Verified, elastic.Revive{Job: 7}, slurm.ErrRefused, false, false, 0, []string{"close", "withdraw"}},
+		{"a refused stop of a stopped job", elastic.Requeued, elastic.Requeue{Job: 7}, slurm.ErrRefused, false, false, 0, []string{"close"}},
+		{"a denied stop", elastic.Verified, elastic.Requeue{Job: 7}, slurm.ErrPermission, false, false, 0, []string{"close", "withdraw"}},
+		{"a denied revival", elastic.Verified, elastic.RequeueFailed{Job: 7}, slurm.ErrPermission, true, false, 0, nil},
+		{"a refused revival", elastic.Verified, elastic.RequeueFailed{Job: 7}, slurm.ErrRefused, false, false, 0, []string{"close", "withdraw"}},
 		{"a refused withdrawal", elastic.Asked, elastic.WithdrawRequest{Job: 7}, slurm.ErrRefused, true, false, 0, nil},
 	} {
 		x, w, moves := executor(t, elastic.Intent{Job: 7, Kind: elastic.Resize, Step: c.step})
@@ -126,9 +129,9 @@ func TestCloseFirst(t *testing.T) {
 }
 
 // TestLetGo: the move of a job whose user removed the tag ends once its request is withdrawn and the
-// job is not held by sluice. If either fails the move stays open, and both are tried again.
+// job is not deferred by sluice. If either fails the move stays open, and both are tried again.
 func TestLetGo(t *testing.T) {
-	held := slurm.Job{ID: 7, State: slurm.Pending, Held: true}
+	deferred := slurm.Job{ID: 7, State: slurm.Pending, Eligible: noon.Add(time.Hour)}
 	for _, c := range []struct {
 		name  string
 		job   slurm.Job
@@ -137,11 +140,11 @@ func TestLetGo(t *testing.T) {
 		did   []string
 	}{
 		{"it runs", slurm.Job{ID: 7, State: slurm.Running}, "", true, []string{"withdraw", "close"}},
-		{"it is held", held, "", true, []string{"withdraw", "release", "close"}},
-		{"it is held by an administrator", slurm.Job{ID: 7, State: slurm.Pending, Held: true, Reason: "JobHeldAdmin"}, "", true, []string{"withdraw", "close"}},
-		{"it cannot be released", held, "release", false, []string{"withdraw", "release"}},
-		{"its folder cannot be written", held, "withdraw", false, []string{"withdraw"}},
-		{"the journal fails", held, "close", false, []string{"withdraw", "release", "close"}},
+		{"it is deferred", deferred, "", true, []string{"withdraw", "start", "close"}},
+		{"it is held", slurm.Job{ID: 7, State: slurm.Pending, Held: true, Eligible: noon.Add(time.Hour)}, "", true, []string{"withdraw", "close"}},
+		{"it cannot be started", deferred, "start", false, []string{"withdraw", "start"}},
+		{"its folder cannot be written", deferred, "withdraw", false, []string{"withdraw"}},
+		{"the journal fails", deferred, "close", false, []string{"withdraw", "start", "close"}},
 	} {
 		x, w, moves := executor(t, elastic.Intent{Job: 7, Kind: elastic.Resize, Step: elastic.Asked})
 		w.fails[c.fails] = errors.New("no")
@@ -180,7 +183,7 @@ func TestStillWaits(t *testing.T) {
 		if c.fails {
 			w.fails["runner"] = errors.New("no")
 		}
-		err := x.perform(t.Context(), elastic.RequeueHold{Job: 7}, c.job, noon)
+		err := x.perform(t.Context(), elastic.Requeue{Job: 7}, c.job, noon)
 		if stopped := slices.Equal(w.did, []string{"requeue"}); stopped != c.stops || stopped != (err == nil) {
 			t.Errorf("%s: stopped: %v, %v", c.name, stopped, err)
 		}
@@ -194,14 +197,14 @@ func TestASlurmThatIsDownEndsTheCycle(t *testing.T) {
 		err error
 		did []string
 	}{
-		{slurm.ErrControllerDown, []string{"hold"}},
-		{errors.New("no"), []string{"hold", "hold"}},
+		{slurm.ErrControllerDown, []string{"defer"}},
+		{errors.New("no"), []string{"defer", "defer"}},
 	} {
 		stopped := func(id elastic.JobID) elastic.Intent {
 			return elastic.Intent{Job: id, Kind: elastic.Resize, Step: elastic.Verified, To: 1, RequeuedAt: noon}
 		}
 		x, w, moves := executor(t, stopped(7), stopped(8))
-		w.fails["hold"] = c.err
+		w.fails["defer"] = c.err
 		snap := elastic.Snapshot{Now: noon, Jobs: []elastic.Job{{ID: 7, Phase: elastic.Queued}, {ID: 8, Phase: elastic.Queued}}}
 		if acted, _ := x.Act(t.Context(), moves, snap, noon); !acted || !slices.Equal(w.did, c.did) || len(x.Open) != 2 {
 			t.Errorf("%v: did %v and keeps %d moves, want %v and 2", c.err, w.did, len(x.Open), c.did)

@@ -11,14 +11,10 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/engine/event"
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/engine/observe"
+	"github.com/sluice-hpc/sluice/elastic/engine/track"
 	"github.com/sluice-hpc/sluice/elastic/say"
 	"github.com/sluice-hpc/sluice/slurm"
 )
-
-// startAfter makes the new launch fall in a strictly later second than the kill of the old run;
-// otherwise slurmd refuses the job's credential. It also replaces the delay of two minutes that
-// Slurm sets after a requeue.
-const startAfter = time.Second
 
 // perform carries out one action. Every action is safe to repeat.
 func (x *Executor) perform(ctx context.Context, a elastic.Action, job elastic.Job, now time.Time) error {
@@ -42,23 +38,25 @@ func (x *Executor) carryOut(ctx context.Context, a elastic.Action, job elastic.J
 			return x.Mail.Withdraw(token)
 		}
 		return nil
-	case elastic.RequeueHold:
+	case elastic.Requeue:
 		if err := x.stillWaits(job); err != nil {
 			return err
 		}
-		return x.Slurm.RequeueHold(ctx, id)
-	case elastic.Revive:
-		return x.Slurm.Revive(ctx, id)
-	case elastic.Clear:
-		return x.Slurm.Clear(ctx, id)
-	case elastic.HoldPending:
-		x.ByID.MarkHold(a.Job, true)
-		return x.Slurm.Hold(ctx, id)
+		return x.Slurm.RequeueRunning(ctx, id)
+	case elastic.RequeueFailed:
+		return x.Slurm.RequeueFailed(ctx, id)
+	case elastic.RequeueLingering:
+		return x.Slurm.RequeueLingering(ctx, id)
+	case elastic.Defer:
+		return x.Slurm.Defer(ctx, id, a.Until)
 	case elastic.Write:
 		return x.write(ctx, a, job)
+	case elastic.LetStart:
+		return letStart(ctx, x.Slurm, x.ByID[a.Job], id)
+	case elastic.Hold:
+		return x.Slurm.Hold(ctx, id)
 	case elastic.Release:
-		x.ByID.MarkHold(a.Job, false)
-		return x.Slurm.Release(ctx, id)
+		return release(ctx, x.Slurm, x.ByID[a.Job], id)
 	case elastic.RequestPass:
 		return x.requestPass(ctx, a, now)
 	case elastic.Annotate:
@@ -118,8 +116,27 @@ func (x *Executor) ask(ctx context.Context, a elastic.AskCheckpoint, job elastic
 	return err
 }
 
-// write sets the new size of the held job in Slurm. BEFORE that it writes the target file of the
-// next run, which may start as soon as the job is released.
+// letStart lets Slurm start the job. Slurm itself holds a job whose dependency could not be satisfied,
+// also after that is over: it is released first.
+func letStart(ctx context.Context, c slurm.Client, js *track.Job, id slurm.JobID) error {
+	if js != nil && js.Rec.Barred && js.Shown.Slurm.Held {
+		if err := c.Release(ctx, id); err != nil {
+			return err
+		}
+	}
+	return c.Start(ctx, id)
+}
+
+func release(ctx context.Context, c slurm.Client, js *track.Job, id slurm.JobID) error {
+	err := c.Release(ctx, id)
+	if js != nil && err == nil {
+		js.Placing.Release = false
+	}
+	return err
+}
+
+// write sets the new size of the pending job in Slurm. BEFORE that it writes the target file of the
+// next run, which may start as soon as the begin time has come.
 func (x *Executor) write(ctx context.Context, a elastic.Write, job elastic.Job) error {
 	js := x.ByID[a.Job]
 	if js == nil {
@@ -148,7 +165,7 @@ func (x *Executor) write(ctx context.Context, a elastic.Write, job elastic.Job) 
 	}
 	comment := tag.String()
 	update.Comment = &comment
-	update.StartAfter = startAfter
+	update.StartAfter = a.Defer
 	if err := x.Slurm.Update(ctx, slurm.JobID(a.Job), update); err != nil {
 		return err
 	}

@@ -59,6 +59,7 @@ func (st *State) Take(sj slurm.Job, tag elastic.Tag, owners map[observe.Box]erro
 		st.leave(sj, now, fmt.Sprintf("its comment carries the token of job %d; left alone", js.Rec.ID))
 		return
 	}
+	js.Shown.comment, js.Shown.commented = sj.Comment, tag
 	// A user's order is recorded before the comment is written, so the record wins over an
 	// older comment.
 	if tag.Directive != js.Rec.Tag.Directive {
@@ -72,8 +73,9 @@ func (st *State) Take(sj slurm.Job, tag elastic.Tag, owners map[observe.Box]erro
 	if tag.Spec.Array.Open && !js.Rec.Tag.Spec.Array.Open {
 		tag.Spec.Array.Open, js.PendingTag = false, true
 	}
+	tag, differs := waitingTag(tag, js.Rec.Tag, sj)
+	js.PendingTag = js.PendingTag || differs
 	st.livesAgain(js, sj, now)
-	js.Shown.waited = PhaseOf(js.Shown.Slurm) == elastic.Held
 	js.Shown.Seen, js.Shown.Disown, js.Shown.Slurm = true, false, sj
 	delete(js.Tells.Problem, "comment")
 	js.Rec.Name, js.Rec.Partition = sj.Name, eligible.PartitionsOf(js.Rec.Partition, tag.Partition, sj)

@@ -11,39 +11,45 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// Chores returns the actions that are due for a job without an open move.
+// Chores returns the actions that are due for a job without an open move. If one fails, the ones
+// after it MUST NOT be carried out.
 func (st *State) Chores(js *Job, now time.Time) []elastic.Action {
-	phase := PhaseOf(js.Shown.Slurm)
+	phase, id, later := PhaseOf(js.Shown.Slurm, now), js.Rec.ID, deferral(&js.Rec, st.Rules.Limits.Abandon, now)
 	switch {
 	case js.Shown.Disown:
 		return nil
-	// Released through Slurm, so its user wants it to run.
-	case phase == elastic.Queued && js.Rec.Tag.Directive.Hold && !js.PendingTag:
+	// An older sluice held it.
+	case olderHold(js.Shown.Slurm, js.Rec.Tag):
+		return []elastic.Action{later, elastic.Release{Job: id}}
+	case holdDue(js.Shown.Slurm, js.Rec.Tag.Directive, js.Shown.commented):
+		return []elastic.Action{elastic.Hold{Job: id}, annotation(&js.Rec)}
+	case releaseDue(js):
+		return []elastic.Action{elastic.Release{Job: id}, annotation(&js.Rec)}
+	// Released through Slurm, so its user no longer wants it held.
+	case releasedInSlurm(js):
 		js.Rec.Tag.Directive.Hold, js.PendingTag, js.Dirty = false, true, true
-		return []elastic.Action{elastic.Annotate{Job: js.Rec.ID, Directive: js.Rec.Tag.Directive}}
-	// Requeued by a node failure, a preemption or its user: hold it, so that it gets a new
-	// placement at once instead of waiting two minutes for nodes that may be down.
-	case phase == elastic.Queued && js.Shown.Slurm.Restarts > js.Rec.Restarts && !js.Rec.FirstRun.IsZero():
-		return []elastic.Action{elastic.HoldPending{Job: js.Rec.ID}}
-	// Released for nodes that are unusable now.
-	case phase == elastic.Queued && anyGone(st.Seen.Nodes, js.Shown.Slurm.ReqNodes):
-		return []elastic.Action{elastic.HoldPending{Job: js.Rec.ID}}
+		return []elastic.Action{annotation(&js.Rec)}
+	// Requeued by a node failure, a preemption or its user, a while ago: it gets a new placement
+	// instead of waiting for nodes that may be down. Or started for nodes that are unusable now.
+	case phase == elastic.Queued && (js.Shown.Slurm.Restarts > js.Rec.Restarts && !js.Rec.FirstRun.IsZero() || anyGone(st.Seen.Nodes, js.Shown.Slurm.ReqNodes)):
+		return []elastic.Action{later}
 	case js.PendingTag && phase != elastic.Completing:
-		return []elastic.Action{elastic.Annotate{Job: js.Rec.ID, Directive: js.Rec.Tag.Directive}}
+		return []elastic.Action{annotation(&js.Rec)}
 	// A node lost what ran on it, and Slurm has not noticed.
 	case js.strandedNow(now):
 		return st.requeueStranded(js, now)
-	// It started just as sluice held it.
-	case phase == elastic.Running && js.Shown.Slurm.Held && js.Placing.Hold:
-		return []elastic.Action{elastic.Release{Job: js.Rec.ID}}
 	// A request without a move: the daemon lost its journal, or a move was closed while the
 	// file system failed. The job must not wait. The request is withdrawn once per heartbeat,
 	// so that a dead runner does not cause it again.
 	case phase == elastic.Running && js.Mail.runner.ok && pausing[js.Mail.runner.word.State] && !js.Mail.runner.word.Beat.Equal(js.Mail.freed):
 		js.Mail.freed = js.Mail.runner.word.Beat
-		return []elastic.Action{elastic.WithdrawRequest{Job: js.Rec.ID, Why: reason.NoMoveBehind}}
+		return []elastic.Action{elastic.WithdrawRequest{Job: id, Why: reason.NoMoveBehind}}
 	}
 	return nil
+}
+
+func annotation(rec *journal.JobRecord) elastic.Action {
+	return elastic.Annotate{Job: rec.ID, Directive: rec.Tag.Directive}
 }
 
 // anyGone reports whether at least one of the named nodes is unusable.
@@ -94,11 +100,6 @@ func (st *State) ForgetOld(now time.Time) {
 			}
 		}
 	}
-}
-
-// Releasable reports whether a job whose tag was removed is held, and not by an administrator.
-func Releasable(sj slurm.Job) bool {
-	return sj.State == slurm.Pending && sj.Held && !sj.Completing && sj.Reason != "JobHeldAdmin"
 }
 
 // unlearn removes the speeds of models without live jobs from memory, also after a job's user

@@ -38,9 +38,6 @@ func (st *State) Closed(next resize.Next, now time.Time) {
 	if next.Close == elastic.Abandoned && in.Step == elastic.Asked && !js.Mail.answered(in.Request) && js.Mail.unreadSince(now).IsZero() {
 		js.Rec.Deaf++
 	}
-	if next.Close == elastic.UserWon && next.Why == reason.HeldThroughSlurm {
-		js.Rec.Tag.Directive.Hold, js.PendingTag = true, true
-	}
 	if next.Close == elastic.Done || next.Close == elastic.Fellback {
 		js.priceOf(in)
 	}

@@ -51,8 +51,6 @@ func TestClosed(t *testing.T) {
 			func(js *Job) bool { return js.Rec.Deaf == 1 }},
 		{"nor where the user won", resize.Next{Intent: asked, Close: elastic.UserWon, Why: reason.TagRemoved}, nil,
 			func(js *Job) bool { return js.Rec.Deaf == 0 && !js.Rec.Tag.Directive.Hold }},
-		{"a hold through Slurm is kept as an order", resize.Next{Intent: resized, Close: elastic.UserWon, Why: reason.HeldThroughSlurm}, nil,
-			func(js *Job) bool { return js.Rec.Tag.Directive.Hold && js.PendingTag }},
 		{"a park tells why it is waiting", resize.Next{Intent: elastic.Intent{Job: 7, Kind: elastic.Park, Cause: reason.UserAskedRequeue}, Close: elastic.Done}, nil,
 			func(js *Job) bool { return js.Tells.parked == reason.Reason(reason.UserAskedRequeue) }},
 	} {

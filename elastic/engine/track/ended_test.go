@@ -105,28 +105,6 @@ func TestUnsaved(t *testing.T) {
 	}
 }
 
-// TestReleasable: sluice's hold of a job whose tag was removed is released; an administrator's is not.
-func TestReleasable(t *testing.T) {
-	held := slurm.Job{State: slurm.Pending, Held: true, Reason: "JobHeldUser"}
-	for _, c := range []struct {
-		name   string
-		change func(*slurm.Job)
-		want   bool
-	}{
-		{"held", func(*slurm.Job) {}, true},
-		{"by an administrator", func(sj *slurm.Job) { sj.Reason = "JobHeldAdmin" }, false},
-		{"not held", func(sj *slurm.Job) { sj.Held = false }, false},
-		{"while Slurm cleans up", func(sj *slurm.Job) { sj.Completing = true }, false},
-		{"it runs", func(sj *slurm.Job) { sj.State = slurm.Running }, false},
-	} {
-		sj := held
-		c.change(&sj)
-		if got := Releasable(sj); got != c.want {
-			t.Errorf("%s: %v", c.name, got)
-		}
-	}
-}
-
 // TestPriceOf: a measured cost is blended into the job's known cost, the first one as it is. A park has
 // no start, and a move that was measured only in part is not used.
 func TestPriceOf(t *testing.T) {

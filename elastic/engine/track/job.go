@@ -31,7 +31,6 @@ type Job struct {
 type shown struct {
 	Slurm     slurm.Job
 	Seen      bool        // Slurm showed it in this cycle
-	waited    bool        // it was held in the observation before
 	Disown    bool        // its user removed the tag
 	outside   bool        // its last run was ended, and the job requeued, by its user or by Slurm
 	comment   string      // the last comment that could be parsed,
@@ -64,8 +63,8 @@ type placing struct {
 	asked          eligible.Asked  // what the user asked of Slurm when it was refused
 	holders        []slurm.JobID   // jobs that had the license or limit that it lacked
 	Fell           int             // failed moves in a row after which it did not run
-	Hold           bool            // the last hold through Slurm was sluice's own
-	uncertainUntil time.Time       // until then Slurm may carry out a stop or a hold that timed out
+	Release        bool            // its user ordered the end of a hold that Slurm shows
+	uncertainUntil time.Time       // until then Slurm may carry out a stop that timed out
 	rest           time.Time       // not started again before; see delayUnexplained
 	PassAsked      time.Time       // when Slurm was last asked for another scheduling pass for it
 	saving         time.Time       // when it was last asked to save before its time limit

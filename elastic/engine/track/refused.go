@@ -48,7 +48,7 @@ func (st *State) noteFallen(js *Job, in elastic.Intent, why reason.Reason, now t
 	if !js.Mail.silent.IsZero() {
 		return // the job's folder is the cause
 	}
-	if js.Placing.Fell++; js.Placing.Fell < mostFallen || PhaseOf(js.Shown.Slurm) == elastic.Running {
+	if js.Placing.Fell++; js.Placing.Fell < mostFallen || PhaseOf(js.Shown.Slurm, now) == elastic.Running {
 		return
 	}
 	js.Placing.Refused.Start = js.Placing.Refused.Start.And(in.Target, why, now)
@@ -86,11 +86,11 @@ func (st *State) NextTry(now, latest time.Time) time.Time {
 
 // Reconsider drops refusals that no longer apply: of a job that runs, was released or was changed
 // by its user, and of all jobs when the configuration of nodes or partitions changed.
-func (st *State) Reconsider(seen observe.Look) {
+func (st *State) Reconsider(seen observe.Look, now time.Time) {
 	var refused []*Job
 	for _, js := range st.Jobs {
 		r := &js.Placing.Refused
-		phase := PhaseOf(js.Shown.Slurm)
+		phase := PhaseOf(js.Shown.Slurm, now)
 		released := phase == elastic.Queued && !st.Open.has(js.Rec.ID)
 		switch {
 		case !js.Rec.Ended.IsZero():

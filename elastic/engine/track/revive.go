@@ -82,11 +82,11 @@ func (open Moves) lingers(js *Job) bool {
 		(js.rescue.cleared <= js.Shown.Slurm.Restarts || slices.ContainsFunc(open, func(in elastic.Intent) bool { return in.Job == js.Rec.ID && in.Kind == elastic.Clearing }))
 }
 
-// clearings returns the moves that clear stale allocations of held jobs.
+// clearings returns the moves that clear stale allocations of waiting jobs.
 func (st *State) clearings(now time.Time) []elastic.Intent {
 	var out []elastic.Intent
 	for _, js := range st.Ordered() {
-		if !js.Shown.Seen || js.Shown.Disown || st.Open.has(js.Rec.ID) || PhaseOf(js.Shown.Slurm) != elastic.Held || !st.Open.lingers(js) {
+		if !js.Shown.Seen || js.Shown.Disown || st.Open.has(js.Rec.ID) || PhaseOf(js.Shown.Slurm, now) != elastic.Held || !st.Open.lingers(js) {
 			continue
 		}
 		out = append(out, st.Rules.bringBack(js, elastic.Clearing, reason.CountedStill{Nodes: js.Shown.Slurm.Nodes}, now))

@@ -59,14 +59,6 @@ func (of Known) TokenOf(id elastic.JobID) string {
 	return ""
 }
 
-// MarkHold records whether the last hold was sluice's. A job that started just as it was held runs
-// with priority 0, which otherwise means that its user holds it.
-func (of Known) MarkHold(id elastic.JobID, ours bool) {
-	if js := of[id]; js != nil {
-		js.Placing.Hold = ours
-	}
-}
-
 // AnswersRequest reports whether the runner's status answers that request.
 func AnswersRequest(word checkpoint.Runner, request string) bool {
 	return word.Answer != nil && word.Answer.Request == request

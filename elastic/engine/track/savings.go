@@ -58,7 +58,7 @@ func (cl *Cluster) left(js *Job, now time.Time) (left time.Duration, reservation
 // would not start again; it only saves.
 func (js *Job) goesOn() bool {
 	tag := js.Rec.Tag
-	held := tag.Directive.Hold || js.Shown.Slurm.Held && !js.Placing.Hold
+	held := tag.Directive.Hold || heldByPerson(js.Shown.Slurm, js.Rec.Barred)
 	return tag.Spec.Again && !held && js.Runs.Seg != nil && js.Runs.Seg.Ended.IsZero() && js.Runs.Seg.DoneTo > js.Runs.Seg.DoneFrom &&
 		(tag.Spec.Total == 0 || js.Rec.Done < tag.Spec.Total)
 }
@@ -85,7 +85,7 @@ func (ru *Rules) margin(js *Job) time.Duration {
 // savesAt returns when a running job should be asked to save before Slurm ends it; zero if Slurm
 // does not. For short jobs this may lie before the next period, so that NextTry uses it.
 func (st *State) savesAt(js *Job, now time.Time) time.Time {
-	if !js.Shown.Seen || js.Shown.Disown || PhaseOf(js.Shown.Slurm) != elastic.Running {
+	if !js.Shown.Seen || js.Shown.Disown || PhaseOf(js.Shown.Slurm, now) != elastic.Running {
 		return time.Time{}
 	}
 	left, _ := st.left(js, now)
@@ -98,7 +98,7 @@ func (st *State) savesAt(js *Job, now time.Time) time.Time {
 // endsSoon reports whether the job's time left is within the margin, and it was not asked to save
 // since then. After an administrator extends the limit, it is asked again.
 func (js *Job) endsSoon(now time.Time, left, margin time.Duration) bool {
-	return PhaseOf(js.Shown.Slurm) == elastic.Running && left > 0 && left <= margin && js.Placing.saving.Before(now.Add(left-margin))
+	return PhaseOf(js.Shown.Slurm, now) == elastic.Running && left > 0 && left <= margin && js.Placing.saving.Before(now.Add(left-margin))
 }
 
 // mute reports whether a request would be useless: the job does not answer requests, its folder

@@ -46,9 +46,6 @@ func TestSavesDue(t *testing.T) {
 		{"goes on", func(_ *State, js *Job) { js.Rec.Tag.Spec.Again = true }, elastic.Park},
 		{"would go on, and is held", func(_ *State, js *Job) { js.Rec.Tag.Spec.Again, js.Rec.Tag.Directive.Hold = true, true }, elastic.Save},
 		{"would go on, and its user holds it through Slurm", func(_ *State, js *Job) { js.Rec.Tag.Spec.Again, js.Shown.Slurm.Held = true, true }, elastic.Save},
-		{"goes on, though sluice held it last", func(_ *State, js *Job) {
-			js.Rec.Tag.Spec.Again, js.Shown.Slurm.Held, js.Placing.Hold = true, true, true
-		}, elastic.Park},
 		{"would go on, and this run brought it no further", func(_ *State, js *Job) { js.Rec.Tag.Spec.Again, js.Runs.Seg.DoneTo = true, 3 }, elastic.Save},
 		{"would go on, and its work is done", func(_ *State, js *Job) {
 			js.Rec.Tag.Spec.Again, js.Rec.Tag.Spec.Total, js.Rec.Done = true, 5, 5

@@ -111,7 +111,7 @@ func (st *State) LookFor(s *elastic.Snapshot, v observe.Look) *eligible.Look {
 func (ru *Rules) eligibleJob(js *Job, now time.Time) eligible.Job {
 	return eligible.Job{
 		Slurm: &js.Shown.Slurm, Counts: js.Shown.Seen && js.lives(), Partitions: js.Rec.Partition, Types: js.Rec.Tag.Spec.Types, UID: js.Rec.UID,
-		Array: js.Rec.Tag.Spec.Array, Ran: !js.Rec.FirstRun.IsZero(), Unread: js.Mail.unreadSince(now), Refused: js.Placing.Refused, Holders: js.Placing.holders, Lead: ru.lead(js),
+		Array: js.Rec.Tag.Spec.Array, Ran: !js.Rec.FirstRun.IsZero(), Begin: beginOf(js.Rec.Tag, js.Shown.Slurm), Unread: js.Mail.unreadSince(now), Refused: js.Placing.Refused, Holders: js.Placing.holders, Lead: ru.lead(js),
 	}
 }
 
@@ -173,7 +173,7 @@ func (st *State) JobOf(js *Job, now time.Time) elastic.Job {
 	j := elastic.Job{
 		ID: r.ID, Name: r.Name, User: r.User, UID: r.UID, Partition: st.Site.OpenTo(sj, r.Partition).Partition, Spec: r.Tag.Spec,
 		Directive: r.Tag.Directive, Incarnation: r.Tag.Incarnation,
-		Phase: PhaseOf(sj), State: string(sj.State), Reason: sj.Reason, Restarts: sj.Restarts, Eligible: sj.Eligible, PassAsked: js.Placing.PassAsked,
+		Phase: PhaseOf(sj, now), State: string(sj.State), Reason: sj.Reason, Restarts: sj.Restarts, Eligible: sj.Eligible, PassAsked: js.Placing.PassAsked,
 		Submitted: r.Submitted, Begun: r.FirstRun, Started: sj.Start, TimeLeft: sj.TimeLeft, TimeLimit: sj.TimeLimit,
 		Speaks: r.Speaks || r.Tag.Spec.Signal != "", Deaf: r.Deaf, Done: r.Done,
 		Curve: st.Learnt.Curve(st.KeysOf(r)), MIG: js.Learnt.Gauged.mig, OnUnfitGPU: js.Learnt.onUnfitGPU, Price: r.Price, Moved: r.Moved, Rest: Later(js.Placing.rest, js.Placing.uncertainUntil),
@@ -193,16 +193,14 @@ func (st *State) JobOf(js *Job, now time.Time) elastic.Job {
 		j.Grown, j.Spec = j.Spec, j.Spec.AtMinimum()
 	}
 	j.MaxNodes = j.Spec.Nodes
-	j.Lingers, j.HeldBefore = st.Open.lingers(js), js.Shown.waited
-	j.UserHold = j.Phase == elastic.Running && sj.Held && !js.Placing.Hold
+	j.Lingers = st.Open.lingers(js)
+	j.UserHold = (j.Phase == elastic.Running || j.Phase == elastic.Held) && heldByPerson(sj, r.Barred)
 	// Slurm already counts the GPUs of a completing job as free, so they must not be
 	// subtracted from the GPUs in use.
 	if sj.OnNodes() && !sj.Completing {
 		j.Place = r.Place
 	}
-	if j.Phase == elastic.Held && sj.Reason == eligible.HeldByAdmin && !r.Barred {
-		j.Directive.Hold = true
-	}
+	j.Directive.Hold = j.Directive.Hold || j.Phase == elastic.Held && j.UserHold
 	js.Mail.report(&j, now)
 	return j
 }
@@ -229,8 +227,8 @@ func (w runnerWord) chooses() bool {
 	return w.ok && w.word.State == checkpoint.Starting && w.word.Resumed == ""
 }
 
-// PhaseOf returns a job's phase from its Slurm state.
-func PhaseOf(sj slurm.Job) elastic.Phase {
+// PhaseOf returns a job's phase from its Slurm state at that time.
+func PhaseOf(sj slurm.Job, now time.Time) elastic.Phase {
 	switch {
 	case sj.Completing:
 		return elastic.Completing
@@ -238,7 +236,7 @@ func PhaseOf(sj slurm.Job) elastic.Phase {
 		return elastic.Running
 	case sj.State == slurm.Suspended:
 		return elastic.Suspended
-	case sj.State == slurm.Pending && sj.Held:
+	case sj.State == slurm.Pending && (sj.Held || sj.Deferred(now)):
 		return elastic.Held
 	case sj.State == slurm.Pending:
 		return elastic.Queued

@@ -20,7 +20,7 @@ const (
 // noticed, and the job's requeue is due.
 func (js *Job) strandedNow(now time.Time) bool {
 	word := js.Mail.runner.word
-	if PhaseOf(js.Shown.Slurm) != elastic.Running || !js.Mail.runner.ok || !word.Stranded || word.Restarts != js.Shown.Slurm.Restarts {
+	if PhaseOf(js.Shown.Slurm, now) != elastic.Running || !js.Mail.runner.ok || !word.Stranded || word.Restarts != js.Shown.Slurm.Restarts {
 		return false
 	}
 	s := &js.rescue.stranded
@@ -38,6 +38,5 @@ func (st *State) requeueStranded(js *Job, now time.Time) []elastic.Action {
 	}
 	run := js.Mail.runner.word.Restarts
 	st.Tell(now, js.Rec.ID, "stranded", fmt.Sprintf("run %d: its script is ended, and Slurm has not noticed that a node lost what ran there", run), event.Fields{RunFields: event.RunFields{Run: &run}})
-	js.Placing.Hold = true
-	return []elastic.Action{elastic.RequeueHold{Job: js.Rec.ID}}
+	return []elastic.Action{elastic.Requeue{Job: js.Rec.ID}}
 }

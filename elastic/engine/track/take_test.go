@@ -15,8 +15,8 @@ const ownToken = "0123456789abcdef0123456789abcdef"
 
 // tagged is job id of user 5 as Slurm shows it, with the comment of a tag.
 func tagged(id slurm.JobID, inc, min string) slurm.Job {
-	return slurm.Job{ID: id, UID: 5, User: "ann", Name: "train", Partition: "gpu", State: slurm.Pending, Held: true, Submit: noon,
-		Comment: "sluice/1 id=" + ownToken + " inc=" + inc + " min=" + min}
+	return slurm.Job{ID: id, UID: 5, User: "ann", Name: "train", Partition: "gpu", State: slurm.Pending, Eligible: noon.Add(time.Hour), Submit: noon,
+		Comment: "sluice/1 id=" + ownToken + " inc=" + inc + " min=" + min + " defer=1"}
 }
 
 // TestTakeUp: a job is adopted only if its user owns the folder of its token, and the token is of no

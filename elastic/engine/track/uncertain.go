@@ -11,14 +11,14 @@ import (
 // late is for how long after a call timed out slurmctld may still carry it out.
 const late = 15 * time.Second
 
-// Unanswered records a stop or a hold with an unknown outcome. A busy slurmctld may still carry it
-// out; it would then stop the next run, or hold it as if its user did.
+// Unanswered records a stop with an unknown outcome. A busy slurmctld may still carry it out; it would
+// then stop the next run.
 func (of Known) Unanswered(a elastic.Action, err error, now time.Time) {
 	js := of[a.About()]
 	if js == nil || !errors.Is(err, slurm.ErrUnknownOutcome) {
 		return
 	}
-	if _, hold := a.(elastic.HoldPending); hold || StopsRun(a) {
+	if StopsRun(a) {
 		js.Placing.uncertainUntil = now.Add(late)
 	}
 }
@@ -26,7 +26,7 @@ func (of Known) Unanswered(a elastic.Action, err error, now time.Time) {
 // StopsRun reports whether the action ends a run, or what Slurm takes for one.
 func StopsRun(a elastic.Action) bool {
 	switch a.(type) {
-	case elastic.RequeueHold, elastic.Revive, elastic.Clear:
+	case elastic.Requeue, elastic.RequeueFailed, elastic.RequeueLingering:
 		return true
 	}
 	return false
@@ -41,9 +41,8 @@ func PerhapsDone(in elastic.Intent, a elastic.Action, err error, now time.Time) 
 	return in
 }
 
-// Unsure reports whether a stop or a hold with an unknown outcome may still be carried out although
-// the job is already stopped. The move waits meanwhile, since the next run would be stopped or
-// held.
+// Unsure reports whether a stop with an unknown outcome may still be carried out although the job is
+// already stopped. The move waits meanwhile, since the next run would be stopped.
 func (of Known) Unsure(in elastic.Intent, now time.Time) bool {
 	js := of[in.Job]
 	return js != nil && in.Step == elastic.Requeued && now.Before(js.Placing.uncertainUntil)
@@ -60,10 +59,11 @@ func PerhapsAsked(open []elastic.Intent, now time.Time) {
 	}
 }
 
-// PerhapsHolding is the same for holds outside of moves: no job without a move is started for late.
-func (st *State) PerhapsHolding(now time.Time) {
+// PerhapsStopping is the same for the stop of a stranded run, outside of a move: no job that ran, and
+// has no move, is started for late.
+func (st *State) PerhapsStopping(now time.Time) {
 	for _, js := range st.Jobs {
-		if js.Rec.Ended.IsZero() && !st.Open.has(js.Rec.ID) {
+		if js.Rec.Ended.IsZero() && !js.Rec.FirstRun.IsZero() && !st.Open.has(js.Rec.ID) {
 			js.Placing.uncertainUntil = now.Add(late)
 		}
 	}

@@ -4,12 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// TestUnanswered: after a stop or a hold without an answer the job is not released while slurmctld may
+// TestUnanswered: after a stop without an answer the job is not started while slurmctld may
 // still carry it out; other effects and failures do not delay it.
 func TestUnanswered(t *testing.T) {
 	unknown := fmt.Errorf("scontrol: %w", slurm.ErrUnknownOutcome)
@@ -18,16 +19,17 @@ func TestUnanswered(t *testing.T) {
 		err   error
 		waits bool
 	}{
-		{elastic.RequeueHold{Job: 7}, unknown, true},
-		{elastic.Revive{Job: 7}, unknown, true},
-		{elastic.Clear{Job: 7}, unknown, true},
-		{elastic.HoldPending{Job: 7}, unknown, true},
+		{elastic.Requeue{Job: 7}, unknown, true},
+		{elastic.RequeueFailed{Job: 7}, unknown, true},
+		{elastic.RequeueLingering{Job: 7}, unknown, true},
+		{elastic.Defer{Job: 7}, unknown, false},
+		{elastic.LetStart{Job: 7}, unknown, false},
 		{elastic.Release{Job: 7}, unknown, false},
 		{elastic.Annotate{Job: 7}, unknown, false},
-		{elastic.RequeueHold{Job: 7}, slurm.ErrRefused, false},
-		{elastic.RequeueHold{Job: 7}, errors.New("no"), false},
-		{elastic.RequeueHold{Job: 7}, nil, false},
-		{elastic.RequeueHold{Job: 8}, unknown, false}, // not on record
+		{elastic.Requeue{Job: 7}, slurm.ErrRefused, false},
+		{elastic.Requeue{Job: 7}, errors.New("no"), false},
+		{elastic.Requeue{Job: 7}, nil, false},
+		{elastic.Requeue{Job: 8}, unknown, false}, // not on record
 	} {
 		js := killedJob()
 		of := Known{7: js}
@@ -70,18 +72,18 @@ func TestPerhapsAsked(t *testing.T) {
 	}
 }
 
-// TestPerhapsHolding: jobs without a move are not started right after the daemon starts.
-func TestPerhapsHolding(t *testing.T) {
+// TestPerhapsStopping: jobs that ran and have no move are not started right after the daemon starts.
+func TestPerhapsStopping(t *testing.T) {
 	st := New(Rules{}, nil, nil)
-	for id := range elastic.JobID(3) {
+	for id := range elastic.JobID(4) {
 		js := &Job{}
-		js.Rec.ID, js.Rec.Token = id+1, fmt.Sprint(id)
+		js.Rec.ID, js.Rec.Token, js.Rec.FirstRun = id+1, fmt.Sprint(id), noon.Add(-time.Hour)
 		st.Remember(js)
 	}
-	st.ByID[1].Rec.Ended = noon
+	st.ByID[1].Rec.Ended, st.ByID[4].Rec.FirstRun = noon, time.Time{}
 	st.Open = Moves{{Job: 2}}
-	st.PerhapsHolding(noon)
-	for id, want := range map[elastic.JobID]bool{1: false, 2: false, 3: true} {
+	st.PerhapsStopping(noon)
+	for id, want := range map[elastic.JobID]bool{1: false, 2: false, 3: true, 4: false} {
 		if got := st.ByID[id].Placing.uncertainUntil.Equal(noon.Add(late)); got != want {
 			t.Errorf("job %d waits: %v", id, got)
 		}

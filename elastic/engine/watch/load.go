@@ -62,7 +62,7 @@ func (w *Watch) Load(ctx context.Context, now time.Time) error {
 	}
 	w.Open, w.Loaded = open, true
 	track.PerhapsAsked(w.Open, now)
-	w.PerhapsHolding(now)
+	w.PerhapsStopping(now)
 	for _, in := range open {
 		w.Tell(now, in.Job, "taken", track.TakenUp(in), event.OfTaken(in))
 	}

@@ -71,7 +71,7 @@ func (w *Watch) Fold(ctx context.Context, seen observe.Look, now time.Time) {
 		w.Executor.ForgetFolder(js)
 	}
 	w.FoldAnswers(now)
-	w.Reconsider(seen)
+	w.Reconsider(seen, now)
 	w.HearGPUs(now)
 	w.Learnt.Foresee(w.LivingKeys(), now)
 }

@@ -154,11 +154,11 @@ func (r *Records) called(at time.Time, who, op, job string) {
 		uid = secondUID
 	}
 	switch op {
-	case "scontrol requeuehold pending": // cancels it, and brings it back
+	case "scontrol requeuehold pending", "scontrol requeue pending": // cancels it, and brings it back
 		r.did(at, "_slurm_rpc_kill_job: REQUEST_KILL_JOB JobId=%s uid %d", job, uid)
 		r.did(at, "job_signal: 9 of pending JobId=%s successful", job)
 		fallthrough
-	case "scontrol requeue", "scontrol requeuehold", "scontrol requeuehold failed":
+	case "scontrol requeue", "scontrol requeue incomplete", "scontrol requeue failed", "scontrol requeuehold", "scontrol requeuehold failed":
 		r.did(at, "debug2: Processing RPC: REQUEST_JOB_REQUEUE from UID=%d", uid)
 		r.did(at, "debug:  _job_requeue_op: JobId=%s state 0x0 reason 0 priority 0", job)
 		return
@@ -173,6 +173,8 @@ func (r *Records) called(at time.Time, who, op, job string) {
 		r.did(at, "sched: _release_job_rec: release hold on JobId=%s by uid %d", job, uid)
 	case "scontrol update requeue":
 		r.did(at, "_update_job: setting requeue to 1 for JobId=%s", job)
+	case "scontrol update starttime", "scontrol update starttime now":
+		r.did(at, "_update_job: setting begin to sometime for JobId=%s", job)
 	case "scontrol update":
 		r.did(at, "_update_job: setting comment to something for JobId=%s", job)
 	}

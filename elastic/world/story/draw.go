@@ -116,12 +116,15 @@ func (d *drawing) machines() {
 	}
 }
 
+// slurmOps are the calls that faults are drawn for.
+var slurmOps = slices.Concat(fake.Ops(), fake.DeferOps())
+
 // slurm draws faults of commands and of slurmctld.
 func (d *drawing) slurm() {
 	reads := []fake.Kind{fake.Garbage, fake.Empty, fake.Half, fake.Stale, fake.LostReply}
 	changes := []fake.Kind{fake.LostReply, fake.LostReply, fake.LostRequest, fake.Late, fake.Refused, fake.Denied, fake.Garbage}
 	for range d.IntN(20) {
-		op := fake.Ops()[d.IntN(len(fake.Ops()))]
+		op := slurmOps[d.IntN(len(slurmOps))]
 		f := fake.Fault{On: op, Nth: 1 + d.IntN(12), After: d.one(2)}
 		switch {
 		case d.one(8):

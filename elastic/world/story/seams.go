@@ -74,16 +74,24 @@ func (c slurmSeam) Signal(ctx context.Context, id slurm.JobID, sig string, batch
 	return c.cross("signal", func() error { return c.Client.Signal(ctx, id, sig, batch) })
 }
 
-func (c slurmSeam) RequeueHold(ctx context.Context, id slurm.JobID) error {
-	return c.cross("requeuehold", func() error { return c.Client.RequeueHold(ctx, id) })
+func (c slurmSeam) RequeueRunning(ctx context.Context, id slurm.JobID) error {
+	return c.cross("requeue", func() error { return c.Client.RequeueRunning(ctx, id) })
 }
 
-func (c slurmSeam) Revive(ctx context.Context, id slurm.JobID) error {
-	return c.cross("revive", func() error { return c.Client.Revive(ctx, id) })
+func (c slurmSeam) RequeueFailed(ctx context.Context, id slurm.JobID) error {
+	return c.cross("revive", func() error { return c.Client.RequeueFailed(ctx, id) })
 }
 
-func (c slurmSeam) Clear(ctx context.Context, id slurm.JobID) error {
-	return c.cross("clear", func() error { return c.Client.Clear(ctx, id) })
+func (c slurmSeam) RequeueLingering(ctx context.Context, id slurm.JobID) error {
+	return c.cross("clear", func() error { return c.Client.RequeueLingering(ctx, id) })
+}
+
+func (c slurmSeam) Defer(ctx context.Context, id slurm.JobID, until time.Time) error {
+	return c.cross("defer", func() error { return c.Client.Defer(ctx, id, until) })
+}
+
+func (c slurmSeam) Start(ctx context.Context, id slurm.JobID) error {
+	return c.cross("start", func() error { return c.Client.Start(ctx, id) })
 }
 
 func (c slurmSeam) Update(ctx context.Context, id slurm.JobID, u slurm.Update) error {
