@@ -40,7 +40,11 @@ type Remote struct {
 }
 
 // Cycle holds the daemon's periods.
-type Cycle struct{ Period, Transition, Backoff time.Duration }
+type Cycle struct {
+	Period, Transition, Backoff time.Duration
+	// Abandon is how long sluiced may be gone before Slurm starts waiting jobs by itself.
+	Abandon time.Duration
+}
 
 // Slurm is how Slurm is found and queried.
 type Slurm struct {

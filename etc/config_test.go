@@ -131,7 +131,7 @@ func TestMistakes(t *testing.T) {
 		{"syntax", "[cycle]\nperiod = \n", "FILE:2:10: "},
 		{"unclosed", "[cycle\n", "FILE:2:7: expected"},
 		{"twice", "[cycle]\nperiod = \"1s\"\nperiod = \"2s\"\n", "FILE:3:15: Key 'cycle.period' has already"},
-		{"unknown key", "[cycle]\n# why\n  perid = \"30s\"\n", "FILE:3:12: unknown key perid in [cycle]: there are period, transition, backoff"},
+		{"unknown key", "[cycle]\n# why\n  perid = \"30s\"\n", "FILE:3:12: unknown key perid in [cycle]: there are period, transition, backoff, abandon"},
 		{"unknown section", "\n[cycles]\nperiod = \"30s\"\n", "FILE:2:2: unknown section [cycles]: there are paths, remote, cycle,"},
 		{"unknown top key", "period = \"30s\"\n", "FILE:1:11: key period stands outside"},
 		{"not a section", "cycle = 3\n", "FILE:1:9: cycle is a section"},

@@ -14,7 +14,7 @@ func Default() Config {
 			Socket: "/run/sluice/sluiced.sock",
 		},
 		Remote:  Remote{User: "sluice"},
-		Cycle:   Cycle{Period: 30 * time.Second, Transition: 500 * time.Millisecond, Backoff: 5 * time.Minute},
+		Cycle:   Cycle{Period: 30 * time.Second, Transition: 500 * time.Millisecond, Backoff: 5 * time.Minute, Abandon: 2 * time.Hour},
 		Slurm:   Slurm{Timeout: 20 * time.Second, Partitions: []string{}},
 		Policy:  Policy{Name: "lookahead", Overload: 1, Wait: time.Hour},
 		Welfare: Welfare{Value: 1, GPU: 0.1, Types: []TypeCost{}, Peak: 1, Surcharge: 1},

@@ -184,6 +184,9 @@ func contradictions(c Config, file string) []*Mistake {
 	if c.Cycle.Backoff < c.Cycle.Period {
 		add("[cycle] backoff %s is shorter than period %s", short(c.Cycle.Backoff), short(c.Cycle.Period))
 	}
+	if longest := max(c.Cycle.Backoff, c.Cycle.Period); c.Cycle.Abandon < 2*longest {
+		add("[cycle] abandon %s is shorter than two cycles (%s): begin times could pass before they are renewed", short(c.Cycle.Abandon), short(2*longest))
+	}
 	return wrong
 }
 

@@ -239,10 +239,10 @@ func TestRequestKeepsWhatItWasMadeFrom(t *testing.T) {
 	}
 	j := Job{Token: token, Index: 1}
 	args, err := r.Args(j)
-	if err != nil || !slices.ContainsFunc(args, func(a string) bool { return strings.Contains(a, " array=0_1/2+ ; mine") }) {
+	if err != nil || !slices.ContainsFunc(args, func(a string) bool { return strings.Contains(a, " array=0_1/2+ defer=1 ; mine") }) {
 		t.Errorf("one task: %q, %v", args, err)
 	}
-	if got, err := r.Comment(j); err != nil || !strings.Contains(got, " array=0_1/2 ; mine") {
+	if got, err := r.Comment(j); err != nil || !strings.Contains(got, " array=0_1/2 defer=1 ; mine") {
 		t.Errorf("all tasks: %q, %v", got, err)
 	}
 	long := Request{script: Script{Name: strings.Repeat("n", maxName+1)}}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
 )
@@ -16,8 +17,8 @@ import (
 const maxComment = 1024
 
 // growth is by how much a job's comment may grow during its life: a larger generation
-// number, a pin, a hold.
-const growth = len("1000000000 pin=1000000 hold=1")
+// number, a pin, a hold, a begin time.
+const growth = len("1000000000 pin=1000000 hold=1 begin=7258118400")
 
 // maxName is how many bytes Slurm keeps of a job's name.
 const maxName = 1024
@@ -34,6 +35,12 @@ type Job struct {
 	Index int
 	Of    elastic.JobID
 	Whole bool // all tasks of the array are submitted
+	// Nodes is how many nodes the smallest size needs; 0 = 1. Slurm refuses a job whose size no
+	// node has, unless it is spread over several.
+	Nodes int
+	// Abandon is how long the job waits for sluice before Slurm starts it by itself: whole
+	// seconds, above 0.
+	Abandon time.Duration
 }
 
 // Batch renders the script that Slurm really starts: the header of the user's script,
@@ -110,16 +117,12 @@ func (r Request) Args(j Job) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	kind := "" // with several no partition is named, only nodes of one
-	if len(r.Spec.Types) == 1 {
-		kind = r.Spec.Types[0] + ":"
-	}
-	args := []string{"--requeue", "--open-mode=append", "--nodes=1", "--ntasks=1",
-		"--gres=gpu:" + kind + strconv.Itoa(r.Spec.Min), "--comment=" + comment}
+	args := append([]string{"--requeue", "--open-mode=append"}, r.smallest(max(1, j.Nodes))...)
+	args = append(args, "--comment="+comment)
 	if r.TestOnly {
 		args = append([]string{"--test-only"}, args...)
 	} else {
-		args = append([]string{"--hold"}, args...)
+		args = append(r.waits(j), args...)
 	}
 	// Both scale with the GPUs of every later size, on each node; --cpus-per-task and
 	// --mem would not.
@@ -146,6 +149,33 @@ func (r Request) Args(j Job) ([]string, error) {
 	return args, nil
 }
 
+// smallest are the options for the job's smallest size on that many nodes, in equal parts if it can
+// be divided so. It is the size at which Slurm starts the job if sluice is gone.
+func (r Request) smallest(nodes int) []string {
+	kind := "" // with several no partition is named, only nodes of one
+	if len(r.Spec.Types) == 1 {
+		kind = r.Spec.Types[0] + ":"
+	}
+	n := strconv.Itoa(nodes)
+	args := []string{"--nodes=" + n, "--ntasks=" + n}
+	if r.Spec.Min%nodes == 0 {
+		return append(args, "--gres=gpu:"+kind+strconv.Itoa(r.Spec.Min/nodes))
+	}
+	return append(args, "--gpus="+kind+strconv.Itoa(r.Spec.Min))
+}
+
+// waits are the options by which the job waits for sluice. A begin time that its user gave is kept,
+// and sluice reads it from Slurm.
+func (r Request) waits(j Job) (args []string) {
+	if r.Hold {
+		args = append(args, "--hold")
+	}
+	if !r.begins {
+		args = append(args, fmt.Sprintf("--begin=now+%d", int64(j.Abandon.Seconds())))
+	}
+	return args
+}
+
 // Comment is the job's comment once all tasks of its array are submitted.
 func (r Request) Comment(j Job) (string, error) {
 	j.Whole = true
@@ -156,7 +186,7 @@ func (r Request) Comment(j Job) (string, error) {
 func (r Request) tag(j Job) (string, error) {
 	spec := r.Spec
 	spec.Token, spec.Script, spec.Array = j.Token, r.digest(), r.part(j)
-	t := elastic.Tag{Spec: spec, Directive: elastic.Directive{Hold: r.Hold}, Own: r.Own, Comment: r.comment}
+	t := elastic.Tag{Spec: spec, Directive: elastic.Directive{Hold: r.Hold}, Deferred: true, SbatchBegin: r.begins, Own: r.Own, Comment: r.comment}
 	comment := t.String()
 	if len(comment)+growth <= maxComment {
 		return comment, nil

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"pgregory.net/rapid"
@@ -45,22 +46,26 @@ exec '/s' run -- '/x' "$@"
 }
 
 func TestArgs(t *testing.T) {
-	j := Job{Token: token, Batch: "/jobs/t/batch"}
+	j := Job{Token: token, Batch: "/jobs/t/batch", Abandon: 2 * time.Hour}
 	for _, tc := range []struct {
 		args  string
 		lines string
 		want  string
 	}{
-		{"dir/train.sh --lr 1", "", "--hold --requeue --open-mode=append --nodes=1 --ntasks=1 --gres=gpu:1 " +
-			"--comment=sluice/1_id=" + token + "_inc=0_min=1_script=dcdf954b6ca1 --job-name=train.sh /jobs/t/batch --lr 1"},
-		{"-t 5 -Jx --min-gpus=4 --cpus-per-gpu=2 --mem-per-gpu=1G -O --parsable j.sh", "", "--hold --requeue --open-mode=append --nodes=1 --ntasks=1 --gres=gpu:4 " +
-			"--comment=sluice/1_id=" + token + "_inc=0_min=4_script=dcdf954b6ca1_cpus=2_mem=1024 --cpus-per-gpu=2 --mem-per-gpu=1024M -t 5 -Jx -O --parsable /jobs/t/batch"},
-		{"-Jx --min-gpus=4 --cpus-per-gpu=1 --mem-per-gpu=1 j.sh", "", "--hold --requeue --open-mode=append --nodes=1 --ntasks=1 --gres=gpu:4 " +
-			"--comment=sluice/1_id=" + token + "_inc=0_min=4_script=dcdf954b6ca1_cpus=1_mem=1 --cpus-per-gpu=1 --mem-per-gpu=1M -Jx /jobs/t/batch"},
-		{"-H j.sh", "#SBATCH --job-name=n --comment=c", "--hold --requeue --open-mode=append --nodes=1 --ntasks=1 --gres=gpu:1 " +
-			"--comment=sluice/1_id=" + token + "_inc=0_min=1_script=71b77a4523c1_hold=1_;_c /jobs/t/batch"},
+		{"dir/train.sh --lr 1", "", "--begin=now+7200 --requeue --open-mode=append --nodes=1 --ntasks=1 --gres=gpu:1 " +
+			"--comment=sluice/1_id=" + token + "_inc=0_min=1_script=dcdf954b6ca1_defer=1 --job-name=train.sh /jobs/t/batch --lr 1"},
+		{"-t 5 -Jx --min-gpus=4 --cpus-per-gpu=2 --mem-per-gpu=1G -O --parsable j.sh", "", "--begin=now+7200 --requeue --open-mode=append --nodes=1 --ntasks=1 --gres=gpu:4 " +
+			"--comment=sluice/1_id=" + token + "_inc=0_min=4_script=dcdf954b6ca1_cpus=2_mem=1024_defer=1 --cpus-per-gpu=2 --mem-per-gpu=1024M -t 5 -Jx -O --parsable /jobs/t/batch"},
+		{"-Jx --min-gpus=4 --cpus-per-gpu=1 --mem-per-gpu=1 j.sh", "", "--begin=now+7200 --requeue --open-mode=append --nodes=1 --ntasks=1 --gres=gpu:4 " +
+			"--comment=sluice/1_id=" + token + "_inc=0_min=4_script=dcdf954b6ca1_cpus=1_mem=1_defer=1 --cpus-per-gpu=1 --mem-per-gpu=1M -Jx /jobs/t/batch"},
+		{"-H j.sh", "#SBATCH --job-name=n --comment=c", "--hold --begin=now+7200 --requeue --open-mode=append --nodes=1 --ntasks=1 --gres=gpu:1 " +
+			"--comment=sluice/1_id=" + token + "_inc=0_min=1_script=71b77a4523c1_hold=1_defer=1_;_c /jobs/t/batch"},
+		{"-b now+1hour j.sh", "", "--requeue --open-mode=append --nodes=1 --ntasks=1 --gres=gpu:1 " +
+			"--comment=sluice/1_id=" + token + "_inc=0_min=1_script=dcdf954b6ca1_defer=1_begin=sbatch --job-name=j.sh -b now+1hour /jobs/t/batch"},
+		{"-Jx j.sh", "#SBATCH --begin=16:00", "--requeue --open-mode=append --nodes=1 --ntasks=1 --gres=gpu:1 " +
+			"--comment=sluice/1_id=" + token + "_inc=0_min=1_script=b22729bc46f3_defer=1_begin=sbatch -Jx /jobs/t/batch"},
 		{"--test-only j.sh :", "", "--test-only --requeue --open-mode=append --nodes=1 --ntasks=1 --gres=gpu:1 " +
-			"--comment=sluice/1_id=" + token + "_inc=0_min=1_script=dcdf954b6ca1 --job-name=j.sh /jobs/t/batch"},
+			"--comment=sluice/1_id=" + token + "_inc=0_min=1_script=dcdf954b6ca1_defer=1 --job-name=j.sh /jobs/t/batch"},
 	} {
 		c, err := ParseCommandLine(strings.Fields(tc.args))
 		if err != nil {
@@ -84,6 +89,25 @@ func TestArgs(t *testing.T) {
 	}
 }
 
+// TestSmallestSizeOnSeveralNodes: a size that no single node has is spread, in equal parts if it can be.
+func TestSmallestSizeOnSeveralNodes(t *testing.T) {
+	for want, r := range map[string]struct {
+		min, nodes int
+		types      []string
+	}{
+		"--nodes=1 --ntasks=1 --gres=gpu:4":      {4, 1, nil},
+		"--nodes=2 --ntasks=2 --gres=gpu:4":      {8, 2, nil},
+		"--nodes=2 --ntasks=2 --gres=gpu:a100:3": {6, 2, []string{"a100"}},
+		"--nodes=2 --ntasks=2 --gpus=5":          {5, 2, nil},
+		"--nodes=2 --ntasks=2 --gpus=a100:5":     {5, 2, []string{"a100"}},
+		"--nodes=3 --ntasks=3 --gres=gpu:2":      {6, 3, []string{"a100", "h100"}},
+	} {
+		if got := strings.Join((Request{Spec: elastic.Spec{Min: r.min, Types: r.types}}).smallest(r.nodes), " "); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
+
 func TestJobNames(t *testing.T) {
 	wrap := "date"
 	for want, r := range map[string]Request{
@@ -103,15 +127,15 @@ func TestJobNames(t *testing.T) {
 }
 
 func TestCommentsHaveAnEnd(t *testing.T) {
-	c, _ := ParseCommandLine([]string{"--comment=" + strings.Repeat("x", 917), "j"})
+	c, _ := ParseCommandLine([]string{"--comment=" + strings.Repeat("x", 892), "j"})
 	r, err := Merge(c, nil, mustScript(t, "#!/bin/sh\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err = r.Args(Job{Token: token}); err == nil || err.Error() != "--comment: 917 bytes; Slurm keeps 1024, and sluice needs all but 916 of them; shorten it" {
+	if _, err = r.Args(Job{Token: token}); err == nil || err.Error() != "--comment: 892 bytes; Slurm keeps 1024, and sluice needs all but 891 of them; shorten it" {
 		t.Errorf("got %v", err)
 	}
-	r.comment = r.comment[:916]
+	r.comment = r.comment[:891]
 	args, err := r.Args(Job{Token: token})
 	if err != nil {
 		t.Fatal(err)
@@ -120,7 +144,7 @@ func TestCommentsHaveAnEnd(t *testing.T) {
 	if err != nil || tag.Comment != r.comment || tag.Spec.Token != token {
 		t.Errorf("%q: %+v, %v", args[6], tag, err)
 	}
-	tag.Incarnation, tag.Directive = 1_000_000_000, elastic.Directive{Pin: 1_000_000, Hold: true}
+	tag.Incarnation, tag.Directive, tag.Begin = 1_000_000_000, elastic.Directive{Pin: 1_000_000, Hold: true}, time.Unix(7_258_118_400, 0)
 	if n := len(tag.String()); n > maxComment {
 		t.Errorf("the comment can grow to %d bytes", n)
 	}

@@ -50,6 +50,7 @@ type Request struct {
 	wrapped bool
 	comment string // the user's own
 	name    bool   // the user named the job
+	begins  bool   // the user gave the job a begin time
 	// sizeless: no option gives the job's number of GPUs.
 	sizeless bool
 	options  []string // options of the command line for sbatch, as typed
@@ -190,6 +191,7 @@ func (m *merger) keep(line []setting) {
 func (m *merger) rest(env environment) {
 	r := &m.request
 	_, r.Hold = m.chosen["hold"]
+	_, r.begins = m.chosen["begin"]
 	_, r.Wait = m.chosen["wait"]
 	_, r.TestOnly = m.chosen["test-only"]
 	_, r.name = m.chosen["job-name"]

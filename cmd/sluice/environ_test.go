@@ -116,7 +116,7 @@ func wrongCall(args, plain []string) string {
 	if len(args) != len(plain) {
 		return "another number of arguments"
 	}
-	for _, must := range []string{"--hold", "--requeue", "--open-mode=append"} {
+	for _, must := range []string{"--begin=now+7200", "--requeue", "--open-mode=append"} {
 		if !slices.Contains(args, must) {
 			return "without " + must
 		}

@@ -160,12 +160,13 @@ func (s *submission) understand(line sbatch.CommandLine) error {
 	return s.request.Date(time.Now())
 }
 
-// managed refuses partitions that sluiced does not manage: the job would stay held.
+// managed refuses partitions that sluiced does not manage: the job would wait for nothing, and
+// then start at its minimum.
 func (s *submission) managed() error {
 	ours := s.site.Slurm.Partitions
 	for _, p := range s.request.Partitions {
 		if len(ours) > 0 && !slices.Contains(ours, p) {
-			return fmt.Errorf("partition %s: sluice does not manage jobs there, so this one would stay held; choose one of %s, or use sbatch",
+			return fmt.Errorf("partition %s: sluice does not manage jobs there, so this one would wait for nothing; choose one of %s, or use sbatch",
 				p, strings.Join(ours, ", "))
 		}
 	}
@@ -187,6 +188,7 @@ func (s *submission) name() {
 	var token [16]byte
 	rand.Read(token[:]) // never fails
 	s.job.Token = hex.EncodeToString(token[:])
+	s.job.Abandon = s.site.Cycle.Abandon
 	s.job.Sluice = s.site.Paths.Sluice
 	if s.job.Sluice == "" {
 		s.job.Sluice, _ = os.Executable()
@@ -215,7 +217,7 @@ func (s *submission) create(ctx context.Context, user bool) (slurm.JobID, error)
 	if err != nil {
 		return 0, errors.Join(err, folder.remove())
 	}
-	// The job is held, so its script need not be durable before sbatch is called, only
+	// The job waits, so its script need not be durable before sbatch is called, only
 	// before the user is told that there is a job.
 	kept := make(chan error, 1)
 	go func() { kept <- folder.keep() }()
@@ -279,7 +281,7 @@ func (s *submission) wake(id slurm.JobID) bool {
 		err = s.event(id)
 	}
 	if errors.Is(err, wire.ErrNoDaemon) {
-		terminal.Warn(s.errs, fmt.Sprintf("sluiced is not running: job %d is held until it is (%s)", id, howToStart(s.site)))
+		terminal.Warn(s.errs, fmt.Sprintf("sluiced is not running: job %d waits until it is, or until Slurm starts it on its minimum after %s (%s)", id, terminal.Clock(s.site.Cycle.Abandon), howToStart(s.site)))
 	}
 	return err == nil
 }

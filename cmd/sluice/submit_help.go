@@ -65,7 +65,7 @@ Where
 Every other option is sbatch's and is passed on unchanged, on the command line and
 on #SBATCH lines. Options that fix what sluice decides are refused with the reason
 (--gpus or --gres=gpu beside a range, --nodes, --ntasks, --nodelist,
---exclusive, --contiguous, --switches) and heterogeneous jobs. --hold keeps the job held
+--exclusive, --contiguous, --switches) and heterogeneous jobs. --hold holds the job
 until 'sluice release'; --wait returns with the job's exit code; --parsable,
 --test-only, --wrap and a script on standard input work as with sbatch.
 

@@ -41,6 +41,7 @@ func (s *submission) startable(ctx context.Context) error {
 			if wrong := tooMany(s.request.Spec, s.request.LeastFrom(), usedPartitions(s.request.Partitions, partitions), inventory); wrong != nil {
 				return wrong
 			}
+			s.job.Nodes = nodesFor(s.request.Spec, usedPartitions(s.request.Partitions, partitions), inventory)
 		}
 	}
 	if !limited {

@@ -23,8 +23,8 @@ type capacity struct {
 
 // tooMany is the refusal of a job whose smallest size none of its partitions can ever
 // provide, with what they have and what to type; at is the option that requests it.
-// sbatch refuses such a job, but accepts it if it is held, as sluice's are. It is nil if
-// a partition can provide the size, or its nodes are unknown.
+// sbatch refuses such a job too, without saying what to type. It is nil if a partition can
+// provide the size, or its nodes are unknown.
 func tooMany(spec elastic.Spec, at string, partitions []string, inventory []slurm.Node) error {
 	kinds := spec.Types
 	if len(kinds) == 0 {
@@ -56,6 +56,33 @@ func tooMany(spec elastic.Spec, at string, partitions []string, inventory []slur
 		at += ": "
 	}
 	return fmt.Errorf("%sthe job would never start: %s; %s", at, said, do)
+}
+
+// nodesFor returns the least number of nodes on which the first partition that can provide the
+// job's smallest size does so: in equal parts, else in unequal ones; 0 if none is known to.
+func nodesFor(spec elastic.Spec, partitions []string, inventory []slurm.Node) int {
+	for _, partition := range partitions {
+		for _, kind := range append(slices.Clone(spec.Types), "")[:max(1, len(spec.Types))] {
+			if s, known := capacityOf(partition, kind, inventory); known && s.splits(spec, spec.Min) {
+				return s.nodesFor(spec.Min)
+			}
+		}
+	}
+	return 0
+}
+
+func (s capacity) nodesFor(gpus int) int {
+	for n := 1; n <= len(s.each); n++ {
+		if gpus%n == 0 && s.each[n-1] >= gpus/n {
+			return n
+		}
+	}
+	for n, sum := 1, 0; n <= len(s.each); n++ {
+		if sum += s.each[n-1]; sum >= gpus {
+			return n
+		}
+	}
+	return 0
 }
 
 // capacityOf returns false if the partition has no nodes that the user may see, or nodes

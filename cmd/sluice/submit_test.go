@@ -346,7 +346,7 @@ func TestSubmitWakesTheDaemon(t *testing.T) {
 	}
 }
 
-// TestSubmitOnSlurm submits to a real Slurm: the job is held, tagged and runs
+// TestSubmitOnSlurm submits to a real Slurm: the job is deferred, tagged and runs
 // through this program, whose exit code is the script's.
 func TestSubmitOnSlurm(t *testing.T) {
 	l := labtest.Up(t, lab.Config{FastScheduling: true, Nodes: 1, GPUs: 2})
@@ -387,10 +387,10 @@ func TestSubmitOnSlurm(t *testing.T) {
 	}
 	job, err := client.Job(t.Context(), id)
 	tag, bad := elastic.ParseTag(job.Comment)
-	if err != nil || bad != nil || tag.Comment != "mine" || tag.Spec.Max != 2 || !job.Held || job.Name != "it's.sh" || !job.Requeue {
+	if err != nil || bad != nil || tag.Comment != "mine" || tag.Spec.Max != 2 || !job.Deferred(time.Now()) || job.Name != "it's.sh" || !job.Requeue {
 		t.Fatalf("%+v, %v, %+v, %v", job, err, tag, bad)
 	}
-	if err := client.Release(t.Context(), id); err != nil {
+	if err := client.Start(t.Context(), id); err != nil {
 		t.Fatal(err)
 	}
 	until(t, "the job has ended", func() bool {

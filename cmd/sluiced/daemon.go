@@ -174,7 +174,7 @@ func (d *daemon) tune(cfg *engine.Config, c etc.Config) error {
 	cfg.Policy = p
 	cfg.Limits = elastic.Limits{
 		Cooldown: c.Resize.Cooldown, Every: c.Cycle.Period, Payback: c.Resize.Payback, Grace: c.Resize.Grace, MaxGrace: c.Resize.MaxGrace,
-		Confirm: c.Resize.Confirm, Moves: c.Resize.Moves, DeafAfter: c.Resize.DeafAfter,
+		Confirm: c.Resize.Confirm, Abandon: c.Cycle.Abandon, Moves: c.Resize.Moves, DeafAfter: c.Resize.DeafAfter,
 		Preempt: c.Policy.Preempt, Overload: c.Policy.Overload, Wait: c.Policy.Wait, ShareNodes: c.Policy.ShareNodes,
 		Costs: costs(c.Welfare),
 	}
