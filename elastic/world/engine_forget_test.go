@@ -108,6 +108,9 @@ func TestStartForgotten(t *testing.T) {
 			if got.Phase != elastic.Running || got.Directive.Hold || n > 0 || strings.Contains(log, "blind") == wait {
 				t.Errorf("%s, held by its user %t, %d starts too few\n%s", got.Phase, got.Directive.Hold, n, log)
 			}
+			if !strings.Contains(log, "deferred again before it started") && looks == 0 && i < 4 {
+				t.Errorf("it waited until Slurm started it by itself\n%s", log)
+			}
 			for _, bad := range w.Check() {
 				t.Error(bad)
 			}

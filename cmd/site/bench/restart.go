@@ -34,7 +34,7 @@ func lastRestart(log string, job int64) (r restart, err error) {
 			continue
 		}
 		switch e.Act {
-		case "release":
+		case "start":
 			r = restart{released: e.Time}
 		case "pass":
 			r.passes++

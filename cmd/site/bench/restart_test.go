@@ -10,10 +10,10 @@ import (
 // TestLastRestart: the last release counts, and the passes asked for behind it.
 func TestLastRestart(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
-	text := `{"level":"debug","event":"act","job":3,"act":"release","time":"2026-01-02T12:00:00.000Z","message":"release job 3"}
+	text := `{"level":"debug","event":"act","job":3,"act":"start","time":"2026-01-02T12:00:00.000Z","message":"start job 3"}
 {"level":"debug","event":"act","job":3,"act":"pass","time":"2026-01-02T12:00:01.000Z","message":"ask for a scheduling pass for job 3"}
-{"level":"debug","event":"act","job":3,"act":"release","time":"2026-01-02T12:01:00.250Z","message":"release job 3"}
-{"level":"debug","event":"act","job":4,"act":"release","time":"2026-01-02T12:01:01.000Z","message":"release job 4"}
+{"level":"debug","event":"act","job":3,"act":"start","time":"2026-01-02T12:01:00.250Z","message":"start job 3"}
+{"level":"debug","event":"act","job":4,"act":"start","time":"2026-01-02T12:01:01.000Z","message":"start job 4"}
 {"level":"debug","event":"act","job":3,"act":"pass","time":"2026-01-02T12:01:02.000Z","message":"ask for a scheduling pass for job 3"}
 {"level":"debug","event":"step","job":3,"time":"2026-01-02T12:01:02.000Z","message":"R6 release job"}
 not JSON
