@@ -121,6 +121,20 @@ func TestRenewals(t *testing.T) {
 	}
 }
 
+// TestRenewalsAfterAnAbsence: if all begin times are due at once, a part of them is renewed each cycle,
+// the soonest first.
+func TestRenewalsAfterAnAbsence(t *testing.T) {
+	const jobs = 800
+	st := waiting(jobs)
+	for id, js := range st.ByID {
+		js.Shown.Slurm.Eligible = noon.Add(20*time.Minute - time.Duration(id)*time.Second)
+	}
+	todo := Renewals(st.Ordered(), st.Open, 0, noon)
+	if len(todo) != fewRenewals+jobs/8 || todo[0].About() != jobs || todo[1].About() != jobs-1 {
+		t.Errorf("%d are renewed, the first are %v", len(todo), todo[:2])
+	}
+}
+
 // TestRenewed: whose begin time is renewed, and until when.
 func TestRenewed(t *testing.T) {
 	for _, c := range []struct {
