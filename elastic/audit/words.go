@@ -74,8 +74,8 @@ const (
 	actRequeue  act = "requeue"
 	actRevive   act = "revive" // of a failed job
 	actClear    act = "clear"  // of a job that Slurm still counts where it no longer runs
-	actDefer    act = "defer" // a later begin time
-	actStart    act = "start" // the begin time is the next second
+	actDefer    act = "defer"  // a later begin time
+	actStart    act = "start"  // the begin time is the next second
 	actHold     act = "hold"
 	actRelease  act = "release"
 	actWrite    act = "write"
