@@ -25,7 +25,7 @@ func (x *Executor) perform(ctx context.Context, a elastic.Action, job elastic.Jo
 	observe.LetIn(x.Between)
 	x.Tell(now, a.About(), "act", a.String(), event.OfAct(a))
 	err := x.carryOut(ctx, a, job, now)
-	x.ByID.Unanswered(a, err, now)
+	x.ByID.Unanswered(a, err, x.Began, now)
 	if js := x.ByID[a.About()]; js != nil && errors.As(err, new(*observe.Unanswered)) {
 		js.Mail.AnswersBy(err)
 	}

@@ -12,14 +12,20 @@ import (
 const late = 15 * time.Second
 
 // Unanswered records a stop or a hold with an unknown outcome. A busy slurmctld may still carry it
-// out; it would then stop the next run, or hold it as if its user did.
-func (of Known) Unanswered(a elastic.Action, err error, now time.Time) {
+// out; it would then stop the next run, or hold it as if its user did. began is when the daemon
+// started: the one before may have asked for the same hold right before it was killed, without an
+// answer.
+func (of Known) Unanswered(a elastic.Action, err error, began, now time.Time) {
 	js := of[a.About()]
-	if js == nil || !errors.Is(err, slurm.ErrUnknownOutcome) {
+	if js == nil {
 		return
 	}
-	if _, hold := a.(elastic.HoldPending); hold || StopsRun(a) {
+	_, hold := a.(elastic.HoldPending)
+	if errors.Is(err, slurm.ErrUnknownOutcome) && (hold || StopsRun(a)) {
 		js.Placing.uncertainUntil = now.Add(late)
+	}
+	if until := began.Add(late); hold && until.After(now) {
+		js.Placing.uncertainUntil = Later(js.Placing.uncertainUntil, until)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/slurm"
@@ -31,7 +32,7 @@ func TestUnanswered(t *testing.T) {
 	} {
 		js := killedJob()
 		of := Known{7: js}
-		of.Unanswered(c.a, c.err, noon)
+		of.Unanswered(c.a, c.err, noon.Add(-late), noon)
 		stopped := elastic.Intent{Job: 7, Step: elastic.Requeued}
 		if of.Unsure(stopped, noon) != c.waits || of.Unsure(stopped, noon.Add(late)) {
 			t.Errorf("%s, %v: waits until %v", c.a, c.err, js.Placing.uncertainUntil)
@@ -42,6 +43,27 @@ func TestUnanswered(t *testing.T) {
 		in := PerhapsDone(stopped, c.a, c.err, noon)
 		if done := in.RequeuedAt.Equal(noon); done != (errors.Is(c.err, slurm.ErrUnknownOutcome) && StopsRun(c.a)) {
 			t.Errorf("%s, %v: counts as asked: %v", c.a, c.err, done)
+		}
+	}
+}
+
+// TestHoldsOfTwoDaemons: a hold soon after the daemon started may be the second one. The job is not
+// started before the first must have been carried out.
+func TestHoldsOfTwoDaemons(t *testing.T) {
+	for _, c := range []struct {
+		a     elastic.Action
+		began time.Time
+		until time.Time
+	}{
+		{elastic.HoldPending{Job: 7}, noon, noon.Add(late)},
+		{elastic.HoldPending{Job: 7}, noon.Add(time.Nanosecond - late), noon.Add(time.Nanosecond)},
+		{elastic.HoldPending{Job: 7}, noon.Add(-late), time.Time{}},
+		{elastic.Release{Job: 7}, noon, time.Time{}},
+	} {
+		js := killedJob()
+		Known{7: js}.Unanswered(c.a, nil, c.began, noon)
+		if got := js.Placing.uncertainUntil; !got.Equal(c.until) {
+			t.Errorf("%s, %v after the daemon's start: waits until %v, want %v", c.a, noon.Sub(c.began), got, c.until)
 		}
 	}
 }
