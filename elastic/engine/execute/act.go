@@ -192,8 +192,10 @@ func (x *Executor) failed(ctx context.Context, in elastic.Intent, a elastic.Acti
 	switch {
 	case errors.Is(err, slurm.ErrControllerDown), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return true, true
-	case errors.Is(err, slurm.ErrPermission) && revives(a):
-		return true, false // try again: a slurmctld that has just started may not know its operators yet, and the job would be lost
+	case errors.Is(err, slurm.ErrPermission) && revives(a), errors.Is(err, slurm.ErrRefused) && revives(a) && in.Kind != elastic.Clearing:
+		// Try again for as long as the table does (toRevive): the job would be lost. A slurmctld that
+		// has just started may not know its operators yet.
+		return true, false
 	case errors.Is(err, slurm.ErrRefused), errors.Is(err, slurm.ErrPermission):
 		if in.Step >= elastic.Requeued && !track.StopsRun(a) {
 			x.NoteRefused(in, reason.SlurmSaid{Text: err.Error()}, false, now)
