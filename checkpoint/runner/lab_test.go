@@ -36,7 +36,7 @@ type slurmJob struct {
 // execs the runner, which is this test's program.
 func submitLive(t *testing.T, l *lab.Lab, script string) *slurmJob {
 	t.Helper()
-	client, err := command.New(command.Config{Dir: filepath.Dir(l.Bin("squeue")), Conf: l.Conf(), Env: l.Env()})
+	client, err := command.New(command.Config{Dir: filepath.Dir(l.Bin("squeue")), Conf: l.Conf(), Env: l.Env(), Now: time.Now})
 	must(t, err)
 	base := filepath.Dir(l.JobsDir())
 	j := &slurmJob{live: newJobIn(t, base, script), lab: l, client: client}

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -75,5 +76,5 @@ func siteIn(file string, user bool) (etc.Config, error) {
 
 // slurmFor returns the Slurm that the site's configuration names.
 func slurmFor(c etc.Config) (*command.Client, error) {
-	return command.New(command.Config{Dir: c.Slurm.Bin, Conf: c.Slurm.Conf, Timeout: c.Slurm.Timeout})
+	return command.New(command.Config{Dir: c.Slurm.Bin, Conf: c.Slurm.Conf, Timeout: c.Slurm.Timeout, Now: time.Now})
 }

@@ -136,7 +136,7 @@ func newName() string { return strings.ToLower(rand.Text()[:10]) }
 
 // engineConfig makes the engine's parts from the configuration.
 func (d *daemon) engineConfig(ctx context.Context, c etc.Config) (engine.Config, error) {
-	client, err := command.New(command.Config{Dir: c.Slurm.Bin, Conf: c.Slurm.Conf, Timeout: c.Slurm.Timeout})
+	client, err := command.New(command.Config{Dir: c.Slurm.Bin, Conf: c.Slurm.Conf, Timeout: c.Slurm.Timeout, Now: time.Now})
 	if err != nil {
 		return engine.Config{}, err
 	}

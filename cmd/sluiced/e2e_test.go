@@ -101,7 +101,7 @@ func play(t *testing.T, settings ...setting) *scene {
 	if err := lab.Missing(""); err != nil {
 		t.Skipf("SKIPPED, nothing was tested on a real Slurm: %v", err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Minute)
 	t.Cleanup(cancel)
 	c := site.Config{Bin: bin, Config: quick, Mounts: site.MountsOfEnvironment(), Lab: lab.Config{
 		Dir: filepath.Join("/tmp", fmt.Sprintf("sluice-e2e-%d-%d", os.Getpid(), scenes.Add(1))), Nodes: 3, GPUs: 4,

@@ -193,7 +193,7 @@ func (c *check) endedRuns(id int64, until time.Time) {
 			continue
 		}
 		var ended Event
-		alone, by, second := false, r.At.Add(c.o.Patience), c.renumbered(id, r.At)
+		alone, by, reused := false, r.At.Add(c.o.Patience), c.renumbered(id, r.At)
 		if back, away := c.backAfter(r.At); away {
 			by = back.Add(c.o.Patience)
 		}
@@ -201,7 +201,7 @@ func (c *check) endedRuns(id int64, until time.Time) {
 			switch {
 			case e.Kind == "problem" && e.At.Before(by) && (e.Problem == untagged || e.Problem == broken):
 				alone = true
-			case e.Kind == "ended" && e.At.Before(r.At) && !second:
+			case e.Kind == "ended" && e.At.Before(r.At) && !reused:
 				ended = e
 			case e.Kind == "adopted" && !e.At.After(by):
 				ended, alone = Event{}, false

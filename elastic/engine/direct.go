@@ -27,7 +27,7 @@ func (e *Engine) Direct(ctx context.Context, id elastic.JobID, change func(elast
 		return fmt.Errorf("job %d %w (%s)", id, ErrEnded, js.Rec.State)
 	}
 	known := js.Rec.Tag.Directive
-	shown := elastic.Directive{Pin: known.Pin, Hold: known.Hold || js.Shown.Slurm.Held}
+	shown := elastic.Directive{Pin: known.Pin, Hold: known.Hold || track.HeldByPerson(js.Shown.Slurm, js.Rec.Barred)}
 	d := change(shown)
 	if d.Hold == shown.Hold {
 		d.Hold = known.Hold // the hold is Slurm's

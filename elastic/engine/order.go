@@ -38,7 +38,7 @@ func (e *Engine) Order(ctx context.Context, id elastic.JobID, kind elastic.Kind,
 	switch {
 	case track.PhaseOf(js.Shown.Slurm, now) != elastic.Running:
 		return fmt.Errorf("job %d %w: it does not run", id, ErrBusy)
-	case kind == elastic.Park && (js.Rec.Tag.Directive.Hold || js.Shown.Slurm.Held):
+	case kind == elastic.Park && (js.Rec.Tag.Directive.Hold || track.HeldByPerson(js.Shown.Slurm, js.Rec.Barred)):
 		return fmt.Errorf("job %d %w: it is held, and would not start again; type sluice release %d first", id, ErrBusy, id)
 	}
 	cause := reason.UserAskedSave

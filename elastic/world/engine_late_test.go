@@ -132,6 +132,7 @@ func lateDefer(t *testing.T, late string) {
 			}
 		}}
 	})
+	d.drive(t, time.Minute) // a hold right after the daemon's start would be doubted in any case
 	job := w.Submit(world.Job{User: "alice", Spec: elastic.Spec{Min: 2, Max: 4, Total: 60}, Model: world.Amdahl(60, 0.05)})
 	d.drive(t, 5*time.Minute)
 	log := d.log.String()

@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -28,7 +29,7 @@ type Config struct {
 	Env []string
 	// Timeout is the time limit of each call; 0 means DefaultTimeout.
 	Timeout time.Duration
-	// Now is the clock that begin times are compared with; nil means time.Now.
+	// Now is the clock that begin times are compared with. It MUST be set.
 	Now func() time.Time
 }
 
@@ -52,14 +53,15 @@ var programs = []string{"sbatch", "scontrol", "scancel", "squeue", "sinfo", "sac
 
 // New finds the programs and prepares the environment. It runs nothing. The
 // error is an *slurm.Error with ErrMissingProgram when none of the programs is
-// there; a single one that is missing is reported by the calls that need it.
+// there; a single one that is missing is reported by the calls that need it. Without a
+// clock New fails too.
 func New(c Config) (*Client, error) {
 	client := &Client{
 		programs: map[string]string{}, missing: map[string]string{},
 		conf: confEnv(c.Conf, os.Getenv("SLURM_CONF")), timeout: c.Timeout, now: c.Now,
 	}
 	if client.now == nil {
-		client.now = time.Now
+		return nil, errors.New("slurm/command: no clock: set Config.Now")
 	}
 	if client.timeout <= 0 {
 		client.timeout = DefaultTimeout

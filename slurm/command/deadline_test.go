@@ -12,7 +12,7 @@ func TestNobodyWaitsForEver(t *testing.T) {
 	for _, name := range programs {
 		s.set(name, "exec sleep 300")
 	}
-	c, err := New(Config{Dir: s.dir, Timeout: 200 * time.Millisecond})
+	c, err := New(Config{Dir: s.dir, Timeout: 200 * time.Millisecond, Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}

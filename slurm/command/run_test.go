@@ -122,7 +122,10 @@ func TestKilledPrograms(t *testing.T) {
 }
 
 func TestMissingPrograms(t *testing.T) {
-	if _, err := New(Config{Dir: t.TempDir()}); !errors.Is(err, slurm.ErrMissingProgram) {
+	if _, err := New(Config{Dir: t.TempDir()}); err == nil || !strings.Contains(err.Error(), "clock") {
+		t.Errorf("without a clock: %v", err)
+	}
+	if _, err := New(Config{Dir: t.TempDir(), Now: time.Now}); !errors.Is(err, slurm.ErrMissingProgram) {
 		t.Errorf("an empty folder: %v", err)
 	}
 	s := newStubs(t)

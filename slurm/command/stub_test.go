@@ -86,6 +86,9 @@ func (s stubs) calls() []string {
 func (s stubs) client(c Config) *Client {
 	s.t.Helper()
 	c.Dir = s.dir
+	if c.Now == nil {
+		c.Now = time.Now
+	}
 	client, err := New(c)
 	if err != nil {
 		s.t.Fatal(err)

@@ -48,7 +48,10 @@ var returns = []promise{
 		c.startsSoon(id)
 	}},
 	{"a start while completing is overwritten by the requeue delay", 1, func(c *check) {
-		id := c.completingBy(c.Owner.RequeueRunning, func(id slurm.JobID) { c.must(c.Owner.Start(c.ctx, id)) })
+		id := c.completingBy(c.Owner.RequeueRunning, func(id slurm.JobID) {
+			c.must(c.Owner.Start(c.ctx, id))
+			c.pastStart()
+		})
 		c.pends(id)
 		c.delayed(id)
 	}},

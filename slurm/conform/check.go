@@ -112,6 +112,15 @@ func (c *check) completingBy(requeue func(context.Context, slurm.JobID) error, d
 	return 0
 }
 
+// pastStart waits until a begin time of the next second is in the past: Slurm keeps one that is
+// still ahead when the last run has been cleaned up.
+func (c *check) pastStart() {
+	c.Helper()
+	for end := c.Now().Add(2 * time.Second); c.Now().Before(end); {
+		c.Step()
+	}
+}
+
 func (c *check) job(id slurm.JobID) slurm.Detail {
 	c.Helper()
 	d, err := c.Owner.Job(c.ctx, id)

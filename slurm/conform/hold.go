@@ -132,6 +132,7 @@ var requeues = []promise{
 	{"StartAfter written while completing is overwritten", 1, func(c *check) {
 		id := c.completing(func(id slurm.JobID) {
 			c.must(c.Owner.Update(c.ctx, id, slurm.Update{StartAfter: time.Second}))
+			c.pastStart()
 		})
 		d := c.pends(id)
 		if wait := d.Eligible.Sub(c.Now()); wait < 100*time.Second {

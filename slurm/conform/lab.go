@@ -88,7 +88,7 @@ func as(t testing.TB, l *lab.Lab, account string) *command.Client {
 			t.Fatal(err)
 		}
 	}
-	c, err := command.New(command.Config{Dir: dir, Conf: l.Conf(), Env: l.Env(), Timeout: 60 * time.Second})
+	c, err := command.New(command.Config{Dir: dir, Conf: l.Conf(), Env: l.Env(), Timeout: 60 * time.Second, Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -171,7 +171,8 @@ func term(t slurm.DependencyTerm, on *slurm.Job, now time.Time) (done, failed bo
 	case "afternotok":
 		return over && on.State != slurm.Completed, over && on.State == slurm.Completed, at
 	case "after":
-		if begun := over || on.State == slurm.Running; begun && !on.Start.IsZero() {
+		begun := on.State == slurm.Running || on.State == slurm.Suspended || on.State.Ended()
+		if begun && !on.Start.IsZero() {
 			at = on.Start.Add(t.Delay)
 			return !now.Before(at), false, at
 		}

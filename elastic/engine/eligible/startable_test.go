@@ -16,6 +16,7 @@ func TestBlockedBy(t *testing.T) {
 	listed := byNumber([]slurm.Job{
 		{ID: 1, State: slurm.Running, Start: at(-time.Minute)}, {ID: 2, State: slurm.Completed, Start: at(-time.Hour)},
 		{ID: 3, State: slurm.Failed, Start: at(-time.Hour)}, {ID: 4, State: slurm.Pending}, {ID: 5, State: slurm.Completed, Completing: true}, {ID: 6, State: slurm.Completed, Array: true},
+		{ID: 7, State: slurm.Suspended, Start: at(-time.Minute)}, {ID: 8, State: slurm.Failed, Completing: true, Start: at(-time.Minute)}, {ID: 10, State: slurm.Pending, Completing: true, Start: at(-time.Minute)},
 	})
 	for _, tc := range []struct {
 		name, depends string
@@ -43,6 +44,11 @@ func TestBlockedBy(t *testing.T) {
 		{"members of an array, too", "afterok:12_*(unfulfilled)", 0, 0, elastic.Depends, "afterok", 0},
 		{"minutes after a start", "after:1+5(unfulfilled)", 0, 0, elastic.Depends, "job 1 (after)", 4 * time.Minute},
 		{"after a start", "after:1(unfulfilled)", 0, 0, "", "", 0},
+		{"exactly its minutes after a start", "after:1+1(unfulfilled)", 0, 0, "", "", 0},
+		{"after the start of a suspended job", "after:7(unfulfilled)", 0, 0, "", "", 0},
+		{"minutes after the start of a suspended job", "after:7+5(unfulfilled)", 0, 0, elastic.Depends, "job 7 (after)", 4 * time.Minute},
+		{"after the start of a job that completes", "after:8(unfulfilled)", 0, 0, "", "", 0},
+		{"after the start of a job that was requeued", "after:10(unfulfilled)", 0, 0, elastic.Depends, "job 10 (after)", 0},
 		{"a job not started", "after:4(unfulfilled)", 0, 0, elastic.Depends, "job 4 (after)", 0},
 		{"Slurm has forgotten it", "afterok:99(unfulfilled)", 0, 0, elastic.Depends, "job 99 (afterok)", 0},
 		{"another of its name", "singleton(unfulfilled)", 0, 0, elastic.Depends, "singleton", 0},

@@ -169,7 +169,7 @@ func onlyWithdraws(actions []elastic.Action) bool {
 
 // changed reports whether the move has changed in a way that the journal must record.
 func changed(a, b elastic.Intent) bool {
-	return a.Step != b.Step || !a.RequeuedAt.Equal(b.RequeuedAt) || a.AnyNodes != b.AnyNodes || !a.Target.Equal(b.Target)
+	return a.Step != b.Step || !a.RequeuedAt.Equal(b.RequeuedAt) || !a.ReleasedAt.Equal(b.ReleasedAt) || a.AnyNodes != b.AnyNodes || !a.Target.Equal(b.Target)
 }
 
 func replaced(ins []elastic.Intent, in elastic.Intent) []elastic.Intent {
@@ -194,8 +194,10 @@ func (x *Executor) failed(ctx context.Context, in elastic.Intent, a elastic.Acti
 		return true, true
 	case errors.Is(err, slurm.ErrRefused) && defers(a):
 		return true, false // the time has come while sluiced was held up: observe first
-	case errors.Is(err, slurm.ErrPermission) && revives(a):
-		return true, false // try again: a slurmctld that has just started may not know its operators yet, and the job would be lost
+	case errors.Is(err, slurm.ErrPermission) && revives(a), errors.Is(err, slurm.ErrRefused) && revives(a) && in.Kind != elastic.Clearing:
+		// Try again for as long as the table does (toRevive): the job would be lost. A slurmctld that
+		// has just started may not know its operators yet.
+		return true, false
 	case errors.Is(err, slurm.ErrRefused), errors.Is(err, slurm.ErrPermission):
 		if in.Step >= elastic.Requeued && !track.StopsRun(a) {
 			x.NoteRefused(in, reason.SlurmSaid{Text: err.Error()}, false, now)

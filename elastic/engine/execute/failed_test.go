@@ -88,7 +88,8 @@ func TestFailed(t *testing.T) {
 		{"a refused stop of a stopped job", elastic.Requeued, elastic.Requeue{Job: 7}, slurm.ErrRefused, false, false, 0, []string{"close"}},
 		{"a denied stop", elastic.Verified, elastic.Requeue{Job: 7}, slurm.ErrPermission, false, false, 0, []string{"close", "withdraw"}},
 		{"a denied revival", elastic.Verified, elastic.RequeueFailed{Job: 7}, slurm.ErrPermission, true, false, 0, nil},
-		{"a refused revival", elastic.Verified, elastic.RequeueFailed{Job: 7}, slurm.ErrRefused, false, false, 0, []string{"close", "withdraw"}},
+		{"a refused revival", elastic.Verified, elastic.RequeueFailed{Job: 7}, slurm.ErrRefused, true, false, 0, nil},
+		{"a refused clearing", elastic.Verified, elastic.RequeueLingering{Job: 7}, slurm.ErrRefused, false, false, 0, []string{"close", "withdraw"}},
 		{"a refused withdrawal", elastic.Asked, elastic.WithdrawRequest{Job: 7}, slurm.ErrRefused, true, false, 0, nil},
 	} {
 		x, w, moves := executor(t, elastic.Intent{Job: 7, Kind: elastic.Resize, Step: c.step})
@@ -103,6 +104,15 @@ func TestFailed(t *testing.T) {
 		if js.Tells.Problem["move"] == "" {
 			t.Errorf("%s: the failure is not logged", c.name)
 		}
+	}
+}
+
+// TestRefusedRevivalOfAClearing: the table repeats the revival of a clearing without end, so a refused
+// one closes the move.
+func TestRefusedRevivalOfAClearing(t *testing.T) {
+	x, w, moves := executor(t, elastic.Intent{Job: 7, Kind: elastic.Clearing, Step: elastic.Verified})
+	if keep, down := x.failed(t.Context(), moves[0], elastic.RequeueFailed{Job: 7}, slurm.ErrRefused, noon); keep || down || !slices.Equal(w.did, []string{"close", "withdraw"}) {
+		t.Errorf("kept %v, down %v, did %v", keep, down, w.did)
 	}
 }
 

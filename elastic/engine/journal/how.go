@@ -103,7 +103,7 @@ func (e Ending) last() string {
 }
 
 func (e Ending) said(head string) string {
-	if e.Words == nil {
+	if e.Words == nil || e.Words.Why == "" {
 		return ""
 	}
 	return head + e.Words.Why

@@ -33,20 +33,30 @@ type Memory struct {
 	samples  map[string][]speed.Sample
 	curves   map[string]*speed.Curve
 	foreseen map[string]*foresight
-	series   map[string]series // by Keys.Units
+	series   map[string]series    // by Keys.Units
+	partial  map[string]time.Time // by Keys.Units: when a curve was fitted although samples could not be read
 }
+
+// rereadAfter is for how long a curve without the samples that could not be read is used before they
+// are read again. A store that is locked lets each read wait.
+const rereadAfter = time.Minute
 
 // New returns an empty memory.
 func New(store Store) *Memory {
 	return &Memory{
 		Store:   store,
-		samples: map[string][]speed.Sample{}, curves: map[string]*speed.Curve{}, foreseen: map[string]*foresight{}, series: map[string]series{},
+		samples: map[string][]speed.Sample{}, curves: map[string]*speed.Curve{}, foreseen: map[string]*foresight{}, series: map[string]series{}, partial: map[string]time.Time{},
 	}
 }
 
-// Keep adds a sample. The caller stores it, in the store, on its own.
+// Keep adds a sample. The caller stores it, in the store, on its own. While the earlier samples of the
+// key cannot be read, Keep does nothing: the next read has the sample too.
 func (m *Memory) Keep(key string, s speed.Sample) {
-	m.samples[key] = append(m.Recall(key), s)
+	had, err := m.recall(key)
+	if err != nil {
+		return
+	}
+	m.samples[key] = append(had, s)
 	if over := len(m.samples[key]) - MaxSamples; over > 0 {
 		m.samples[key] = m.samples[key][over:]
 	}
@@ -55,26 +65,39 @@ func (m *Memory) Keep(key string, s speed.Sample) {
 	}
 }
 
-// Recall returns the samples of a key, which are read from the store the first time.
+// Recall returns the samples of a key, which are read from the store the first time; nil if they cannot
+// be read.
 func (m *Memory) Recall(key string) []speed.Sample {
-	if got, ok := m.samples[key]; ok {
-		return got
-	}
-	got, err := m.Store.Samples(context.Background(), key, MaxSamples)
-	if err != nil {
-		return nil // read again next time; until then the curve has no history
-	}
-	m.samples[key] = got
+	got, _ := m.recall(key)
 	return got
 }
 
+// recall is Recall with the error of the read. After one, the next call reads again.
+func (m *Memory) recall(key string) ([]speed.Sample, error) {
+	if got, ok := m.samples[key]; ok {
+		return got, nil
+	}
+	got, err := m.Store.Samples(context.Background(), key, MaxSamples)
+	if err != nil {
+		return nil, err
+	}
+	m.samples[key] = got
+	return got, nil
+}
+
 // Fit returns the curve of a job's samples; nil = there are none. It is fitted again only after Keep, Foresee or Forget
-// invalidated it.
+// invalidated it, and rereadAfter samples could not be read.
 func (m *Memory) Fit(of Keys, now time.Time) *speed.Curve {
-	if c, ok := m.curves[of.Units]; ok {
+	at, partial := m.partial[of.Units]
+	if c, ok := m.curves[of.Units]; ok && (!partial || now.Sub(at).Abs() < rereadAfter) {
 		return c
 	}
-	c := speed.FitWith(m.Recall(of.Units), m.Recall(of.Steps), now)
+	units, err1 := m.recall(of.Units)
+	steps, err2 := m.recall(of.Steps)
+	if delete(m.partial, of.Units); err1 != nil || err2 != nil {
+		m.partial[of.Units] = now
+	}
+	c := speed.FitWith(units, steps, now)
 	if f := m.foreseen[m.telling(of)]; f != nil && f.choice != nil {
 		c = c.Predicted(f.answer)
 	}
@@ -92,6 +115,7 @@ func (m *Memory) Forget(live map[string]bool) {
 	maps.DeleteFunc(m.curves, func(key string, _ *speed.Curve) bool { return gone(key) })
 	maps.DeleteFunc(m.series, func(key string, _ series) bool { return gone(key) })
 	maps.DeleteFunc(m.foreseen, func(key string, _ *foresight) bool { return gone(key) })
+	maps.DeleteFunc(m.partial, func(key string, _ time.Time) bool { return gone(key) })
 }
 
 // Held is how many of each are in memory.

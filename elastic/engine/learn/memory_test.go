@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 )
@@ -63,6 +64,43 @@ func TestFit(t *testing.T) {
 		was := e.Fit(m, foreseeNoon)
 		if e.Keep(key, speed.Sample{Shape: seenShapes[1], Seconds: 1, Units: 1, At: foreseeNoon}); e.Curve(m) != nil || e.Fit(m, foreseeNoon) == was {
 			t.Errorf("not fitted again after a sample of %s", key)
+		}
+	}
+}
+
+// TestFitAfterAFailedRead: a curve that was fitted while the store could not be read is fitted again with
+// the stored samples once a minute has passed, also if its model gets no sample meanwhile. A sample
+// that it does get does not stand for all that is stored.
+func TestFitAfterAFailedRead(t *testing.T) {
+	stored := speed.Sample{Shape: seenShapes[0], Seconds: 10, Units: 1, At: foreseeNoon}
+	for name, c := range map[string]struct {
+		after time.Duration
+		gets  bool // its model gets a sample while the store fails
+		reads int  // of the store, in all
+		want  int  // samples of the curve
+	}{
+		"within the minute":          {rereadAfter - 1, false, 2, 0},
+		"after a minute":             {rereadAfter, false, 4, 2},
+		"the clock was set back":     {-rereadAfter, false, 4, 2},
+		"a sample came meanwhile":    {rereadAfter, true, 5, 2},
+		"... and the minute goes on": {rereadAfter - 1, true, 3, 0},
+	} {
+		store := &shelf{has: map[string][]speed.Sample{m.Units: {stored, stored}}, err: errors.New("the store is locked")}
+		e := New(store)
+		if got := e.Fit(m, foreseeNoon); got != nil {
+			t.Errorf("%s: a curve of %d samples that could not be read", name, got.Samples())
+		}
+		if c.gets {
+			e.Keep(m.Units, stored)
+		}
+		store.err = nil
+		for range 3 {
+			if got := e.Fit(m, foreseeNoon.Add(c.after)).Samples(); got != c.want {
+				t.Errorf("%s: a curve of %d samples, want %d", name, got, c.want)
+			}
+		}
+		if store.asked != c.reads {
+			t.Errorf("%s: the store was read %d times, want %d", name, store.asked, c.reads)
 		}
 	}
 }

@@ -104,5 +104,5 @@ func ETA(j *elastic.Job, kind string, now time.Time) time.Time {
 		return time.Time{}
 	}
 	seconds, _ := j.Curve.On(kind).Seconds(speed.Shape{GPUs: j.GPUs(), Nodes: len(j.Place)})
-	return now.Add(time.Duration(left * seconds * float64(time.Second)))
+	return elastic.Ahead(now, left*seconds)
 }

@@ -48,9 +48,14 @@ func ownerConflict(err error) string {
 // is reports whether the job that Slurm shows is the one on record. It compares number, user
 // and submit time, which users cannot change, and ignores the comment, which they can. A
 // requeue sets a new submit time and counts one more restart. A later submit time without one
-// more restart is therefore another job: slurmctld lost the first one and reused its number.
+// more restart is therefore another job: slurmctld lost the first one and reused its number. So is
+// one with a later submit time if the job on record has ended and Slurm forgot it: in an older copy
+// of the store the restarts of the later job are not known.
 func (js *Job) is(sj slurm.Job) bool {
 	if js.Rec.ID != elastic.JobID(sj.ID) || js.Rec.UID != sj.UID {
+		return false
+	}
+	if js.Rec.State == ForgottenState && !js.Rec.Ended.IsZero() && sj.Submit.After(js.Rec.Ended) {
 		return false
 	}
 	submitted, restarts := js.Rec.Submitted, max(js.Rec.Restarts, 0)

@@ -23,11 +23,16 @@ func (st *State) Rewind(now time.Time) {
 		atMost(&js.Placing.Refused.Start.Last, now)
 		atMost(&js.Placing.Refused.Resize.Last, now)
 		atMost(&js.Placing.Refused.Obstacle.Last, now)
+		atMost(&js.Mail.Heard, now)
+		atMost(&js.Mail.Exited.seen, now)
+		atMost(&js.Mail.shortened.next, now.Add(shortMost))
 		atMost(&js.Shown.placeless, now)
+		atMost(&js.Shown.splitAsked, now)
 		atMost(&js.Placing.saving, now)
 		atMost(&js.Placing.PassAsked, now)
 		atMost(&js.rescue.stranded.last, now)
 		atMost(&js.Over.noticed, now)
+		atMost(&js.Over.looked, now)
 		moved, ended := atMost(&js.Rec.Moved, now), atMost(&js.Rec.Ended, now)
 		js.Dirty = js.Dirty || moved || ended
 	}

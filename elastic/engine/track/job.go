@@ -38,6 +38,8 @@ type shown struct {
 	rewrote   bool        // its comment had another token, and that was logged
 	placed    time.Time   // start of the run whose placement is recorded; zero = not asked since the daemon started
 	placeless time.Time   // when it was first seen running at an unknown placement; zero = known
+	// splitAsked is when its GPUs per node were last queried; zero = not since the daemon started.
+	splitAsked time.Time
 }
 
 // mail is what a job's runner and program reported, and whether its folder answers.

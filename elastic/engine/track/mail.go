@@ -40,6 +40,7 @@ func (js *Job) Box() observe.Box { return observe.Box{Token: js.Rec.Token, UID: 
 func (st *State) HeardRunners(jobs []*Job, words []observe.Word, now time.Time) {
 	for i, js := range jobs {
 		js.heardRunner(words[i], now)
+		js.retrace(st.knownUnit(js.Rec))
 		st.tellRun(js, now)
 	}
 }
@@ -65,7 +66,6 @@ func (js *Job) heardRunner(w observe.Word, now time.Time) {
 	} else {
 		delete(js.Tells.Problem, "note")
 	}
-	js.retrace()
 }
 
 // current reports whether a runner's status is about the present run. A slurmctld that lost its

@@ -9,8 +9,9 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// Placeless returns at most MaxLookups jobs that run at an unknown placement. The split of a run
-// on one node is known without a query; one on several nodes is queried once.
+// Placeless returns at most MaxLookups jobs that run at an unknown placement, those queried longest
+// ago first. The split of a run on one node is known without a query; one on several nodes is
+// queried once.
 func (ro *Roster) Placeless(now time.Time) (out []*Job) {
 	for _, js := range ro.Ordered() {
 		sj := js.Shown.Slurm
@@ -27,10 +28,12 @@ func (ro *Roster) Placeless(now time.Time) (out []*Job) {
 			js.runsOn(nodes.Placement{{Node: sj.Nodes[0], GPUs: sj.GPUs}})
 			continue
 		}
-		if len(out) == MaxLookups {
-			break
-		}
 		out = append(out, js)
+	}
+	slices.SortStableFunc(out, func(a, b *Job) int { return a.Shown.splitAsked.Compare(b.Shown.splitAsked) })
+	out = out[:min(len(out), MaxLookups)]
+	for _, js := range out {
+		js.Shown.splitAsked = now
 	}
 	return out
 }

@@ -7,15 +7,19 @@ import (
 
 // retrace sets the start of a run's history row to the progress at which its checkpoint was saved,
 // if the run before had reported more: the work in between is done twice. That progress is known
-// for requested checkpoints only; for others see resumedAt.
-func (js *Job) retrace() {
+// for requested checkpoints only; for others see resumedAt. unit is the job's unit of work; while
+// it is not known, nothing is set, since steps taken for epochs are never corrected.
+func (js *Job) retrace(unit elastic.Unit) {
 	answer, word, seg := js.Mail.Kept, js.Mail.runner.word, js.Runs.Seg
 	if !js.Mail.runner.ok || answer == nil || seg == nil || seg.Restarts != word.Restarts || word.Resumed == "" || word.Resumed != answer.Checkpoint {
 		return
 	}
-	at := answer.Epoch
-	if js.Rec.Tag.Spec.Unit == elastic.Steps {
+	at := 0.0
+	switch unit {
+	case elastic.Steps:
 		at = float64(answer.Step)
+	case elastic.Epochs:
+		at = answer.Epoch
 	}
 	if at <= 0 || at >= seg.DoneFrom {
 		return

@@ -6,7 +6,10 @@ import (
 
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine/event"
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
+	"github.com/sluice-hpc/sluice/slurm"
 )
 
 // A run that Slurm, its user or a failure started again begins where its program reports that it
@@ -68,19 +71,19 @@ func TestARunBeginsWhereItResumed(t *testing.T) {
 		"epochs":                     {elastic.Epochs, "00000004", 1, 1.5},
 		"from another checkpoint":    {elastic.Steps, "00000003", 1, 44},
 		"from the start":             {elastic.Steps, "", 1, 44},
+		"its unit is not known yet":  {"", "00000004", 1, 44},
 		"the word of the run before": {elastic.Steps, "00000004", 0, 44},
 	} {
 		js := &Job{Mail: mail{Kept: &checkpoint.Answer{Checkpoint: "00000004", Step: 32, Epoch: 1.5}}, Runs: runs{Seg: &journal.Segment{Restarts: 1, DoneFrom: 44, DoneTo: 44}}}
-		js.Rec.Tag.Spec.Unit = c.unit
 		js.Mail.runner = runnerWord{ok: true, word: checkpoint.Runner{Restarts: c.of, Resumed: c.resumed}}
 		for range 2 {
-			js.retrace()
+			js.retrace(c.unit)
 			if js.Runs.Seg.DoneFrom != c.from || js.Runs.Seg.DoneTo != c.from {
 				t.Errorf("%s: %+v, want it to begin at %g", name, *js.Runs.Seg, c.from)
 			}
 		}
 		js.Runs.Seg.DoneTo = 60
-		if js.retrace(); js.Runs.Seg.DoneTo != 60 {
+		if js.retrace(c.unit); js.Runs.Seg.DoneTo != 60 {
 			t.Errorf("%s: what was done since is lost: %+v", name, *js.Runs.Seg)
 		}
 	}
@@ -102,5 +105,31 @@ func TestARunThatStillVerifies(t *testing.T) {
 		if got := (runnerWord{ok: c.ok, word: checkpoint.Runner{State: c.state, Resumed: c.resumed}}).chooses(); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
+	}
+}
+
+// TestARunBeginsInTheReportedUnit: a job that was submitted without a unit, and whose program counts
+// steps, resumes at a step. Taken for an epoch it would be much less work, and the rest of the
+// earlier runs would count as done by this one.
+func TestARunBeginsInTheReportedUnit(t *testing.T) {
+	st := New(Rules{}, new(journal.Memory), func(event.Event) {})
+	js := killedJob()
+	st.Remember(js)
+	js.Shown.Slurm.State = slurm.Running
+	js.Runs.Seg = &journal.Segment{Restarts: 1, Place: js.Rec.Place, DoneFrom: 44, DoneTo: 44}
+	js.Mail.Kept = &checkpoint.Answer{Checkpoint: "00000004", Step: 32, Epoch: 1.5}
+	hear := func() float64 {
+		word := js.Mail.runner.word
+		word.Beat = noon
+		st.HeardRunners([]*Job{js}, []observe.Word{{Runner: word, OK: true}}, noon)
+		return js.Runs.Seg.DoneFrom
+	}
+	if from := hear(); from != 44 {
+		t.Errorf("before its program reported the run begins at %g, want 44", from)
+	}
+	st.foldSample(js, checkpoint.Progress{Restarts: 1, Done: 46, Step: 46, Epoch: 2.2, GPUs: 2, Seconds: 1}, noon)
+	js.Runs.Seg.DoneTo = 46
+	if from := hear(); from != 32 || js.Runs.Seg.DoneTo != 46 {
+		t.Errorf("the run is from %g to %g, want 32 to 46", from, js.Runs.Seg.DoneTo)
 	}
 }

@@ -19,10 +19,13 @@ func TestIs(t *testing.T) {
 	for name, c := range map[string]struct {
 		last, now slurm.Job
 		want      bool
+		forgotten time.Time // when the recorded job ended as one that Slurm forgot
 	}{
 		"as on record":                            {now: slurm.Job{ID: 7, UID: 5, Submit: first}, want: true},
 		"requeued since the record":               {now: slurm.Job{ID: 7, UID: 5, Submit: hour(1), Restarts: 1}, want: true},
 		"submitted later":                         {now: slurm.Job{ID: 7, UID: 5, Submit: hour(1)}},
+		"forgotten before it was submitted":       {now: slurm.Job{ID: 7, UID: 5, Submit: hour(2), Restarts: 1}, forgotten: hour(1)},
+		"forgotten at its requeue":                {now: slurm.Job{ID: 7, UID: 5, Submit: hour(1), Restarts: 1}, forgotten: hour(1), want: true},
 		"another number":                          {now: slurm.Job{ID: 8, UID: 5, Submit: first}},
 		"another user":                            {now: slurm.Job{ID: 7, UID: 6, Submit: first}},
 		"as it was seen":                          {last: seen, now: seen, want: true},
@@ -32,6 +35,9 @@ func TestIs(t *testing.T) {
 		"seen without a time, and later than rec": {last: slurm.Job{ID: 7}, now: slurm.Job{ID: 7, UID: 5, Submit: hour(1)}},
 	} {
 		rec := journal.JobRecord{Identity: journal.Identity{ID: 7, UID: 5}, Life: journal.Life{Submitted: first}, LastRun: journal.LastRun{Restarts: -1}}
+		if rec.Ended = c.forgotten; !c.forgotten.IsZero() {
+			rec.State = ForgottenState
+		}
 		js := &Job{Rec: rec, Shown: shown{Slurm: c.last}}
 		if got := js.is(c.now); got != c.want {
 			t.Errorf("%s: %v", name, got)

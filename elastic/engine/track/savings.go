@@ -58,7 +58,7 @@ func (cl *Cluster) left(js *Job, now time.Time) (left time.Duration, reservation
 // would not start again; it only saves.
 func (js *Job) goesOn() bool {
 	tag := js.Rec.Tag
-	held := tag.Directive.Hold || heldByPerson(js.Shown.Slurm, js.Rec.Barred)
+	held := tag.Directive.Hold || HeldByPerson(js.Shown.Slurm, js.Rec.Barred)
 	return tag.Spec.Again && !held && js.Runs.Seg != nil && js.Runs.Seg.Ended.IsZero() && js.Runs.Seg.DoneTo > js.Runs.Seg.DoneFrom &&
 		(tag.Spec.Total == 0 || js.Rec.Done < tag.Spec.Total)
 }

@@ -194,7 +194,7 @@ func (st *State) JobOf(js *Job, now time.Time) elastic.Job {
 	}
 	j.MaxNodes = j.Spec.Nodes
 	j.Lingers = st.Open.lingers(js)
-	j.UserHold = (j.Phase == elastic.Running || j.Phase == elastic.Held) && heldByPerson(sj, r.Barred)
+	j.UserHold = (j.Phase == elastic.Running || j.Phase == elastic.Held) && HeldByPerson(sj, r.Barred)
 	// Slurm already counts the GPUs of a completing job as free, so they must not be
 	// subtracted from the GPUs in use.
 	if sj.OnNodes() && !sj.Completing {

@@ -114,8 +114,10 @@ func TestStateOf(t *testing.T) {
 }
 
 // crowded is a state with jobs of every kind, and an observation.
-func crowded() (*State, observe.Look, time.Time) {
-	now := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+func crowded() (*State, observe.Look, time.Time) { return crowdedAt(noon) }
+
+// crowdedAt is crowded at another time.
+func crowdedAt(now time.Time) (*State, observe.Look, time.Time) {
 	store := new(journal.Memory)
 	e := New(Rules{
 		Period: 30 * time.Second, Edge: map[string]bool{"lab": true}, Limits: elastic.Limits{Grace: time.Minute, DeafAfter: 3},

@@ -15,10 +15,7 @@ const late = 15 * time.Second
 // then stop the next run.
 func (of Known) Unanswered(a elastic.Action, err error, now time.Time) {
 	js := of[a.About()]
-	if js == nil || !errors.Is(err, slurm.ErrUnknownOutcome) {
-		return
-	}
-	if StopsRun(a) {
+	if js != nil && StopsRun(a) && errors.Is(err, slurm.ErrUnknownOutcome) {
 		js.Placing.uncertainUntil = now.Add(late)
 	}
 }

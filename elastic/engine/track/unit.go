@@ -10,7 +10,12 @@ import (
 
 // unitOf returns the job's unit of work: as submitted, else as its program reports, else epochs.
 func (sp *Speeds) unitOf(rec journal.JobRecord) elastic.Unit {
-	return cmp.Or(rec.Tag.Spec.Unit, sp.units[rec.Token], elastic.Epochs)
+	return cmp.Or(sp.knownUnit(rec), elastic.Epochs)
+}
+
+// knownUnit is unitOf for what must not be guessed; "" = neither submitted nor reported yet.
+func (sp *Speeds) knownUnit(rec journal.JobRecord) elastic.Unit {
+	return cmp.Or(rec.Tag.Spec.Unit, sp.units[rec.Token])
 }
 
 // reportedUnit returns the unit of a line's Done; "" = it cannot be determined.

@@ -15,9 +15,9 @@ const (
 	heldByUser = "JobHeldUser"    // Slurm's reason for a job that its owner may release
 )
 
-// heldByPerson reports whether a user or an administrator holds the job. Slurm gives priority 0 also to
+// HeldByPerson reports whether a user or an administrator holds the job. Slurm gives priority 0 also to
 // a job whose size it cannot allocate, and to one whose dependency cannot be satisfied (barred).
-func heldByPerson(sj slurm.Job, barred bool) bool {
+func HeldByPerson(sj slurm.Job, barred bool) bool {
 	return sj.Held && sj.Reason != setAside && !barred
 }
 
@@ -38,7 +38,7 @@ func holdDue(sj slurm.Job, order elastic.Directive, written elastic.Tag) bool {
 // releaseDue reports whether its user ordered the end of a hold that Slurm still has.
 func releaseDue(js *Job) bool {
 	sj, ordered := js.Shown.Slurm, js.Placing.Release || js.Shown.commented.Directive.Hold && !js.Rec.Tag.Directive.Hold
-	return ordered && heldByPerson(sj, js.Rec.Barred) && !sj.Completing && sj.Reason != eligible.HeldByAdmin
+	return ordered && HeldByPerson(sj, js.Rec.Barred) && !sj.Completing && sj.Reason != eligible.HeldByAdmin
 }
 
 // releasedInSlurm reports whether its user ended a hold through Slurm that sluice has as an order.

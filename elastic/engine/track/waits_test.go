@@ -22,7 +22,14 @@ func TestPhaseOf(t *testing.T) {
 		{slurm.Job{State: slurm.Pending, Held: true}, elastic.Held},
 		{slurm.Job{State: slurm.Pending, Completing: true, Eligible: noon.Add(time.Hour)}, elastic.Completing},
 		{slurm.Job{State: slurm.Running, Held: true, Eligible: noon.Add(time.Hour)}, elastic.Running},
+		{slurm.Job{State: slurm.Pending, Held: true, Completing: true}, elastic.Completing},
+		{slurm.Job{State: slurm.Running}, elastic.Running},
+		{slurm.Job{State: slurm.Running, Completing: true}, elastic.Completing},
 		{slurm.Job{State: slurm.Suspended, Held: true}, elastic.Suspended},
+		{slurm.Job{State: slurm.Failed, Completing: true}, elastic.Completing},
+		{slurm.Job{State: slurm.Completed, Held: true}, elastic.Ended},
+		{slurm.Job{State: slurm.Unknown}, elastic.Ended},
+		{slurm.Job{}, elastic.Ended},
 		{slurm.Job{State: slurm.Failed, Eligible: noon.Add(time.Hour)}, elastic.Ended},
 	} {
 		if got := PhaseOf(c.sj, noon); got != c.want {

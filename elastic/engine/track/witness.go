@@ -34,9 +34,9 @@ func (open Moves) borneOut(js *Job, line checkpoint.Progress, expected func() fl
 	return seconds
 }
 
-// expected returns the seconds per unit that a curve of earlier samples has for a sample; 0 if
+// curveSeconds returns the seconds per unit that a curve of earlier samples has for a sample; 0 if
 // there are none.
-func expected(curve *speed.Curve, at speed.Sample) float64 {
+func curveSeconds(curve *speed.Curve, at speed.Sample) float64 {
 	if curve.Samples() == 0 {
 		return 0
 	}

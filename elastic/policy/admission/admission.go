@@ -42,7 +42,7 @@ func (d Rules) Judge(p *roles.Subject, j deadline.Job, plan deadline.Plan, i int
 	}
 	said := elastic.Decision{Promised: plan.Promised[i], Due: d.due(p, plan.Promised[i])}
 	if ends > 0 && !math.IsInf(ends, 0) {
-		said.Ends = d.Snap.Now.Add(time.Duration(ends * float64(time.Second)))
+		said.Ends = elastic.Ahead(d.Snap.Now, ends)
 	}
 	return said
 }

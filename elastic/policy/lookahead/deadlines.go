@@ -240,7 +240,7 @@ func (w explainer) ends(p *job, d elastic.Decision) time.Time {
 	if !d.Place.Equal(p.At) {
 		rest = w.restAt(p, d) + p.ResizeCost
 	}
-	if ends := w.snap.Now.Add(time.Duration(rest * float64(time.Second))); ends.Before(p.Spec.Deadline) {
+	if ends := elastic.Ahead(w.snap.Now, rest); ends.Before(p.Spec.Deadline) {
 		return ends // else by what is planned for it
 	}
 	return said.Ends
