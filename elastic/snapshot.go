@@ -45,8 +45,10 @@ type Job struct {
 	// PassAsked is when sluice last asked Slurm for a scheduling pass for it; zero = not since
 	// the daemon started.
 	PassAsked time.Time
-	Lingers   bool // pending, and Slurm still counts it on nodes of its last run
-	Restarts  int  // Slurm's restart count
+	// Priority is by what Slurm would start waiting jobs first, the highest; 0 = not known, or held.
+	Priority int64
+	Lingers  bool // pending, and Slurm still counts it on nodes of its last run
+	Restarts int  // Slurm's restart count
 
 	// Place is the job's nodes and GPUs: its true split while it runs, else empty.
 	Place     nodes.Placement
@@ -276,8 +278,9 @@ type Snapshot struct {
 	Began time.Time
 	// Nodes is the whole inventory with what all jobs use now.
 	Nodes []nodes.Node
-	// Jobs are sluice's jobs that have not ended, in order of first submission, then id.
-	// Policies depend on this ORDER: it is first come, first served.
+	// Jobs are sluice's jobs that have not ended, in order of first submission, then id; those
+	// that wait to start are among each other in the order of their priority in Slurm.
+	// Policies depend on this ORDER: waiting jobs start in it.
 	Jobs    []Job
 	Intents []Intent // open intents, at most one per job
 	// Due are moves that jobs need whatever a policy decides: to be brought back, or to save

@@ -82,7 +82,7 @@ func refusal(option, value string) (why, do string) {
 	case "open-mode":
 		return openMode(value)
 	case "priority":
-		return "sluice holds the job until there are GPUs for it, and a held job has priority 0",
+		return "sluice orders waiting jobs by the priority that Slurm computes",
 			"leave it out; --nice and --qos work"
 
 	// The job's account and cluster.

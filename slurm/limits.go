@@ -25,6 +25,8 @@ type Limits struct {
 	Reserved map[JobID]string
 	// Billing is how a job's billing follows from its weighted resources.
 	Billing BillingRule
+	// Aging is the age factor of priorities; zero = there is none.
+	Aging Aging
 	// Safe says that no job is started that could use up more minutes than its group has
 	// left (AccountingStorageEnforce=safe); else jobs are started while any are left.
 	Safe bool
@@ -34,6 +36,22 @@ type Limits struct {
 	// Memory is the memory that jobs request other than per GPU. It is listed only if
 	// memory is limited somewhere.
 	Memory map[JobID]Memory
+}
+
+// Aging is the age factor of priority/multifactor. Slurm does not let a job age before its begin
+// time (but for PriorityFlags=ACCRUE_ALWAYS: then there is nothing to add, and Weight is 0).
+type Aging struct {
+	Weight int64         // of a job that has waited for Full or longer (PriorityWeightAge); 0 to 4294967295
+	Full   time.Duration // PriorityMaxAge; above 0 if Weight is
+}
+
+// After returns what a job's priority gains that has waited for so long: in proportion, up to
+// Weight. Source: Slurm's documentation, Multifactor Priority Plugin, "Age Factor".
+func (a Aging) After(waited time.Duration) int64 {
+	if a.Weight <= 0 || a.Full <= 0 || waited <= 0 {
+		return 0
+	}
+	return int64(float64(a.Weight) * min(1, waited.Seconds()/a.Full.Seconds()))
 }
 
 // Memory is how much memory a job requests, in megabytes. If several are set Slurm does

@@ -29,6 +29,7 @@ var fields = []field{
 	{"partition", "P", terminal.Left("PARTITION"), func(j *wire.Job, _ time.Time) string { return j.Partition }},
 	{"st", "t", terminal.Left("ST"), func(j *wire.Job, _ time.Time) string { return j.ST }},
 	{"state", "T", terminal.Left("STATE"), func(j *wire.Job, _ time.Time) string { return j.State }},
+	{"priority", "Q", terminal.Right("PRIORITY"), func(j *wire.Job, _ time.Time) string { return fmt.Sprint(j.Priority) }},
 	{"gpus", "b", terminal.Left("GPUS"), func(j *wire.Job, _ time.Time) string { return gpus(j) }},
 	{"ngpus", "C", terminal.Right("NGPUS"), func(j *wire.Job, _ time.Time) string { return fmt.Sprint(j.GPUs) }},
 	{"nodes", "D", terminal.Right("NODES"), func(j *wire.Job, _ time.Time) string { return fmt.Sprint(len(j.Place)) }},

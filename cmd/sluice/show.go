@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
@@ -60,6 +61,7 @@ func printJob(w io.Writer, j wire.Job, at time.Time, asJSON, gap bool) error {
 	s.put("User", "%s", j.User)
 	s.put("Partition", "%s", j.Partition)
 	s.put("State", "%s", stateLine(j))
+	s.put("Priority", "%s", priorityLine(j))
 	s.put("GPUs", "%s", gpuLine(j))
 	s.put("GPUs busy", "%s", busyLine(j))
 	s.put("Moving", "%s", moveLine(j, at))
@@ -98,6 +100,14 @@ func stateLine(j wire.Job) string {
 		s += " (" + j.SlurmReason + ")"
 	}
 	return s
+}
+
+// priorityLine is empty for a job that does not wait.
+func priorityLine(j wire.Job) string {
+	if j.Priority == 0 {
+		return ""
+	}
+	return strconv.FormatInt(j.Priority, 10) + ", in Slurm's order"
 }
 
 func gpuLine(j wire.Job) string {

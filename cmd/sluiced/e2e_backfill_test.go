@@ -30,7 +30,7 @@ func TestBackfill(t *testing.T) {
 		return strings.Contains(v.Reason, fmt.Sprintf("backfilled: its time limit ends it before job %d can start at ", wide.id))
 	})
 	short.runsOn(1)
-	behind := fmt.Sprintf("waits behind job %d, which came first and needs 4 GPUs", wide.id)
+	behind := fmt.Sprintf("waits behind job %d, which comes first and needs 4 GPUs", wide.id)
 	if v := long.view(); v.State != "PENDING" || v.Reason != behind {
 		t.Errorf("the job without a time limit is %s: %s", v.State, v.Reason)
 	}

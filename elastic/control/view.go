@@ -127,7 +127,7 @@ func viewJob(r *publish.Report, jr publish.JobReport) wire.Job {
 		Place: placement(jr.Job.Place), Target: placement(jr.Target),
 		Done: finite(rec.Done), Total: finite(spec.Total), Unit: string(cmp.Or(spec.Unit, elastic.Epochs)), ETA: jr.ETA,
 		Deadline: spec.Deadline, Soft: spec.Soft, Promised: jr.Promised && !jr.Ended, Ends: jr.Ends, Due: string(jr.Due),
-		Reason: say.Reason(jr.Why, r.At), Why: reason.Value{Reason: jr.Why}, SlurmReason: jr.Job.Reason, Move: viewMove(jr.Intent, r.At),
+		Reason: say.Reason(jr.Why, r.At), Why: reason.Value{Reason: jr.Why}, SlurmReason: jr.Job.Reason, Priority: jr.Job.Priority, Move: viewMove(jr.Intent, r.At),
 		Last: say.Reason(jr.Last, r.At), LastWhy: reason.Value{Reason: jr.Last}, Problems: jr.Problems,
 		Speaks: rec.Speaks, Deaf: rec.Deaf, Incarnation: rec.Tag.Incarnation, Restarts: rec.Restarts,
 		Price: viewPrice(cmp.Or(jr.Job.Price, rec.Price)), Submitted: rec.Submitted, FirstRun: rec.FirstRun,

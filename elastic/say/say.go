@@ -127,7 +127,7 @@ func (s speaker) waits(r reason.Reason) string {
 	case reason.WaitsOn:
 		return s.because("waits", r.Because)
 	case reason.WaitsBehind:
-		return fmt.Sprintf("waits behind job %d, which came first and needs %s", r.Job, gpus(r.GPUs))
+		return fmt.Sprintf("waits behind job %d, which comes first and needs %s", r.Job, gpus(r.GPUs))
 	case reason.WaitsForRoom:
 		return room(r)
 	case reason.CannotStart:
@@ -283,10 +283,10 @@ func (s speaker) others(r reason.Reason) string {
 	case reason.OrdinaryWaits:
 		return fmt.Sprintf("ordinary job %d waits for %s", r.Job, r.Node)
 	case reason.WouldDelay:
-		return fmt.Sprintf("after a resize its time limit starts anew, which could delay job %d, which came first", r.Job)
+		return fmt.Sprintf("after a resize its time limit starts anew, which could delay job %d, which comes first", r.Job)
 	case reason.Backfilled:
 		if r.Beside {
-			return fmt.Sprintf("backfilled: job %d, which came first, does not need these GPUs to start", r.Job)
+			return fmt.Sprintf("backfilled: job %d, which comes first, does not need these GPUs to start", r.Job)
 		}
 		return fmt.Sprintf("backfilled: its time limit ends it before job %d can start at %s", r.Job, s.hour(r.At))
 	case reason.CanStartAt:

@@ -41,7 +41,7 @@ func (c *Client) Limits(ctx context.Context) (slurm.Limits, error) {
 	if err := c.access(ctx, site, &l); err != nil {
 		return slurm.Limits{}, err
 	}
-	l.Safe, l.Billing = site.safe, site.billing
+	l.Safe, l.Billing, l.Aging = site.safe, site.billing, site.aging
 	site.tracks(l.Partitions)
 	if !site.memory {
 		forgetMemory(&l)
@@ -115,6 +115,7 @@ type accounting struct {
 	silent         bool // the bulk query does not report the nodes that jobs exclude
 	tracked        []string
 	billing        slurm.BillingRule
+	aging          slurm.Aging
 }
 
 // parseAccounting reads what "scontrol show config" printed.
@@ -127,6 +128,7 @@ func parseAccounting(out string) (a accounting, err error) {
 		a.associations = a.associations || word != "" && word != "none"
 	}
 	a.tracked, a.billing = strings.Split(strings.ToLower(s["AccountingStorageTRES"]), ","), billingRule(s["PriorityFlags"])
+	a.aging = aging(s)
 	a.memory = strings.Contains(strings.ToUpper(s["SelectTypeParameters"]), "MEMORY")
 	if a.cluster == "" {
 		return a, fmt.Errorf("no ClusterName")

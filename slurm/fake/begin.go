@@ -1,7 +1,6 @@
 package fake
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -146,7 +145,8 @@ func (f *Fake) priority(j *job) int64 {
 	if j.state != slurm.Pending {
 		until = j.start // only waiting jobs age
 	}
-	full := cmp.Or(f.cfg.MaxAge, 7*24*time.Hour)
-	age := min(max(until.Sub(since), 0), full)
-	return prio + int64(float64(f.cfg.AgeWeight)*age.Seconds()/full.Seconds())
+	return prio + f.aging().After(until.Sub(since))
 }
+
+// fullAge is Slurm's default of PriorityMaxAge.
+const fullAge = 7 * 24 * time.Hour

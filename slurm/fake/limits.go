@@ -1,6 +1,7 @@
 package fake
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -31,10 +32,18 @@ func (s *Session) Limits(ctx context.Context) (l slurm.Limits, err error) {
 		for i, p := range l.Partitions {
 			l.Partitions[i], _ = s.f.partition(p.Name)
 		}
-		l.Reserved = s.f.inReservations()
+		l.Reserved, l.Aging = s.f.inReservations(), s.f.aging()
 		return nil
 	})
 	return l, err
+}
+
+// aging is the configured age factor, as "scontrol show config" would show it.
+func (f *Fake) aging() slurm.Aging {
+	if f.cfg.AgeWeight == 0 {
+		return slurm.Aging{}
+	}
+	return slurm.Aging{Weight: f.cfg.AgeWeight, Full: cmp.Or(f.cfg.MaxAge, fullAge)}
 }
 
 var _ slurm.Limiter = (*Session)(nil)

@@ -173,12 +173,15 @@ type Job struct {
 	// Why is the same reason as a code with arguments (elastic/say/REASONS.md).
 	Why reason.Value `json:"why,omitzero"`
 	// SlurmReason is Slurm's reason: Resources, Priority, BeginTime ...
-	SlurmReason string       `json:"slurm_reason,omitempty"`
-	Move        *Move        `json:"move,omitempty"` // the open move
-	Last        string       `json:"last_move,omitempty"`
-	LastWhy     reason.Value `json:"last_move_why,omitzero"`
-	Problems    []string     `json:"problems,omitempty"`
-	Ending      *Ending      `json:"ending,omitempty"` // once the job has ended
+	SlurmReason string `json:"slurm_reason,omitempty"`
+	// Priority is, of a job that waits, what Slurm would start it by, the highest first: its
+	// priority in Slurm and the part for its age, which Slurm adds from its begin time on.
+	Priority int64        `json:"priority,omitempty"`
+	Move     *Move        `json:"move,omitempty"` // the open move
+	Last     string       `json:"last_move,omitempty"`
+	LastWhy  reason.Value `json:"last_move_why,omitzero"`
+	Problems []string     `json:"problems,omitempty"`
+	Ending   *Ending      `json:"ending,omitempty"` // once the job has ended
 	// LastWords are set once the job has ended without success.
 	LastWords *LastWords `json:"last_words,omitempty"`
 

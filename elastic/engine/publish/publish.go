@@ -20,7 +20,7 @@ func (b *Board) Publish(snap elastic.Snapshot, plan elastic.Plan, now time.Time)
 		jobs[snap.Jobs[i].ID] = &snap.Jobs[i]
 	}
 	var ended []*track.Job
-	order := b.Ordered()
+	order := inOrderOf(snap, b.Ordered(), b.ByID)
 	r.Jobs = slices.Grow(b.room(), len(order))
 	for _, js := range order {
 		if !js.Rec.Ended.IsZero() {
@@ -48,6 +48,24 @@ func (b *Board) Publish(snap elastic.Snapshot, plan elastic.Plan, now time.Time)
 		jr.Ended, jr.Ending, jr.Why = true, js.Ending(), nil
 	}
 	b.replace(r)
+}
+
+// inOrderOf returns all jobs with those of the snapshot in its order: as they would start.
+func inOrderOf(snap elastic.Snapshot, all []*track.Job, known track.Known) []*track.Job {
+	listed := make(map[*track.Job]bool, len(snap.Jobs))
+	var next []*track.Job
+	for i := range snap.Jobs {
+		if js := known[snap.Jobs[i].ID]; js != nil {
+			listed[js], next = true, append(next, js)
+		}
+	}
+	out := slices.Clone(all)
+	for i, js := range out {
+		if listed[js] {
+			out[i], next = next[0], next[1:]
+		}
+	}
+	return out
 }
 
 // Blind publishes the last report again with the reason why there is no newer one, and for how long.

@@ -69,6 +69,7 @@ func (st *State) build(v observe.Look, now time.Time) (s elastic.Snapshot, doubt
 	eligible.Ordinary(&s, ordinary(st.ByID, v.Jobs), v.Nodes, &st.Last)
 	eligible.PerNode(st.Site.Limits, s.Nodes)
 	look := st.LookFor(&s, v)
+	look.Order(&s)
 	for i := range s.Jobs {
 		if own, known := look.Own[s.Jobs[i].ID]; known {
 			own.Refused = eligible.Refused(own.Refused, &s.Jobs[i], &s)

@@ -1,0 +1,41 @@
+package eligible
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// Order sets the Priority of each waiting job, and lists waiting jobs in the order in which Slurm
+// would start them: by priority, and those of equal priority as they came. Running jobs, and jobs
+// with an open move, keep their places in the list.
+func (l *Look) Order(s *elastic.Snapshot) {
+	var places []int
+	var waiting []elastic.Job
+	for i := range s.Jobs {
+		j := &s.Jobs[i]
+		own, known := l.Own[j.ID]
+		if !known || j.Phase != elastic.Held || len(j.Place) > 0 || l.moves(j.ID) {
+			continue
+		}
+		j.Priority = priority(own, l.Site.Aging, j.Submitted, s.Now)
+		places, waiting = append(places, i), append(waiting, *j)
+	}
+	slices.SortStableFunc(waiting, func(a, b elastic.Job) int { return cmp.Compare(b.Priority, a.Priority) })
+	for k, i := range places {
+		s.Jobs[i] = waiting[k]
+	}
+}
+
+// priority returns Slurm's priority of a waiting job, with the age that Slurm withholds from a job
+// that is deferred: from its submit, or its user's own begin time if that is later. A job with
+// priority 0 is held or set aside, however old it is.
+func priority(own Job, aging slurm.Aging, submitted, now time.Time) int64 {
+	if own.Slurm.Priority == 0 {
+		return 0
+	}
+	return own.Slurm.Priority + aging.After(now.Sub(later(submitted, own.Begin)))
+}
