@@ -32,3 +32,16 @@ func TestLastWordsAreShown(t *testing.T) {
 		}
 	}
 }
+
+// TestPriorityIsShown of a job that waits, and of no other.
+func TestPriorityIsShown(t *testing.T) {
+	for priority, want := range map[int64]bool{4294901757: true, 0: false} {
+		var out bytes.Buffer
+		if err := printJob(&out, wire.Job{JobID: 7, State: "PENDING", Priority: priority}, time.Unix(1e9, 0), false, false); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(out.String(), "4294901757, in Slurm's order"); got != want || strings.Contains(out.String(), "Priority") != want {
+			t.Errorf("priority %d: %s", priority, out.String())
+		}
+	}
+}

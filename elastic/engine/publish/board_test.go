@@ -1,6 +1,8 @@
 package publish
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -82,5 +84,22 @@ func TestEndedJobsComeLast(t *testing.T) {
 	}
 	if jr := r.Jobs[1]; !jr.Ended || jr.Ending.How != journal.Forgotten || jr.Why != nil {
 		t.Errorf("%+v", jr)
+	}
+}
+
+// TestJobsAsTheyWouldStart: the report lists living jobs in the snapshot's order, and those that it
+// lacks where they were.
+func TestJobsAsTheyWouldStart(t *testing.T) {
+	b, _ := board() // of job 7
+	for id := elastic.JobID(8); id <= 10; id++ {
+		b.Remember(&track.Job{Rec: journal.JobRecord{Token: fmt.Sprint("t", id), Identity: journal.Identity{ID: id}, Life: journal.Life{Submitted: noon.Add(time.Duration(id) * time.Minute)}}})
+	}
+	b.Publish(elastic.Snapshot{Now: noon, Jobs: []elastic.Job{{ID: 10}, {ID: 7}, {ID: 8}}}, elastic.Plan{}, noon)
+	var got []elastic.JobID
+	for _, jr := range b.Last().Jobs {
+		got = append(got, jr.Record.ID)
+	}
+	if want := []elastic.JobID{10, 7, 9, 8}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }
