@@ -49,7 +49,7 @@ type Client struct {
 var _ slurm.Client = (*Client)(nil)
 
 // programs lists what a Client runs.
-var programs = []string{"sbatch", "scontrol", "scancel", "squeue", "sinfo", "sacctmgr", "sacct"}
+var programs = []string{"sbatch", "scontrol", "scancel", "squeue", "sinfo", "sacctmgr", "sacct", "sshare"}
 
 // New finds the programs and prepares the environment. It runs nothing. The
 // error is an *slurm.Error with ErrMissingProgram when none of the programs is

@@ -71,7 +71,7 @@ func Lab(t testing.TB, l *lab.Lab, owner, other string) Subject {
 }
 
 // programs are what a command.Client runs.
-var programs = []string{"sbatch", "scontrol", "scancel", "squeue", "sinfo", "sacctmgr", "sacct"}
+var programs = []string{"sbatch", "scontrol", "scancel", "squeue", "sinfo", "sacctmgr", "sacct", "sshare"}
 
 // as returns a client whose programs run as the account: a folder of scripts
 // that change the user and run the lab's own.

@@ -22,7 +22,7 @@ type suite struct {
 }
 
 // clients are the Slurm programs a lab offers, if installed, in addition to the needed.
-var clients = []string{"squeue", "scancel", "salloc", "sacct", "sdiag", "sprio", "sattach", "sbcast", "strigger", "sacctmgr", "slurmdbd"}
+var clients = []string{"squeue", "scancel", "salloc", "sacct", "sdiag", "sprio", "sshare", "sattach", "sbcast", "strigger", "sacctmgr", "slurmdbd"}
 
 // daemons are the needed programs that may execute themselves or each other again.
 var daemons = []string{"munged", "slurmdbd", "slurmctld", "slurmd", "slurmstepd"}
