@@ -39,8 +39,8 @@ func heldPending(s situation) bool {
 }
 
 // startsWithin is how soon after its start the begin time of a job is, whatever the clocks of
-// slurmctld and sluiced differ by. It MUST be less than between.
-const startsWithin = between / 2
+// slurmctld and sluiced differ by. It MUST be less than Between.
+const startsWithin = Between / 2
 
 // beginsSoon: the begin time of its start has not come yet.
 func beginsSoon(s situation) bool {

@@ -59,6 +59,8 @@ func waitingTag(tag, known elastic.Tag, sj slurm.Job) (_ elastic.Tag, differs bo
 		tag.SbatchBegin, tag.Begin, differs = false, known.Begin, true
 	case tag.SbatchBegin && !sj.Eligible.IsZero():
 		tag.SbatchBegin, tag.Begin, differs = false, sj.Eligible.UTC(), true
+	case !tag.SbatchBegin && !known.SbatchBegin && !tag.Begin.Equal(known.Begin):
+		tag.Begin, differs = known.Begin, true
 	}
 	return tag, differs
 }

@@ -81,6 +81,8 @@ func TestWaitingTag(t *testing.T) {
 		{"its user gave sbatch a begin time", elastic.Tag{Deferred: true, SbatchBegin: true}, elastic.Tag{Deferred: true, SbatchBegin: true}, begins, pending, true},
 		{"... which Slurm does not show yet", elastic.Tag{Deferred: true, SbatchBegin: true}, elastic.Tag{Deferred: true, SbatchBegin: true}, elastic.Tag{Deferred: true, SbatchBegin: true}, slurm.Job{State: slurm.Pending}, false},
 		{"... and the comment was not written yet", begins, elastic.Tag{Deferred: true, SbatchBegin: true}, begins, slurm.Job{State: slurm.Pending, Eligible: at.Add(time.Hour)}, true},
+		{"its user set one through Slurm, and the comment was not written yet", begins, new, begins, pending, true},
+		{"its user ended that, and the comment was not written yet", new, begins, new, pending, true},
 	} {
 		if got, writes := waitingTag(c.tag, c.known, c.sj); !got.Equal(c.want) || writes != c.writes {
 			t.Errorf("%s: %+v, to be written: %v", c.name, got, writes)
