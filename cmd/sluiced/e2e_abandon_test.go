@@ -33,7 +33,7 @@ func goneForGood(t *testing.T, step int) {
 		return s.submit(name, "", 60, []string{"--min-gpus=4", "--max-gpus=4"}, "--seconds", "0.5")
 	}
 	moves := s.submit("moves", "", 100, []string{"--max-gpus=2"}, "--seconds", "0.4")
-	moves.firstSize(1)
+	moves.firstSize(2) // a job that grows might have to wait behind the waiting ones
 	runs := []*job{long("one"), long("two")}
 	for _, j := range runs {
 		j.runsOn(4)
@@ -58,7 +58,7 @@ func goneForGood(t *testing.T, step int) {
 	crash := filepath.Join(s.State, "crash")
 	s.write(crash, fmt.Sprint(step))
 	s.must(os.Chmod(crash, 0o666))
-	s.as("", "sluice", "resize", fmt.Sprint(moves.id), "--gpus", "2")
+	s.as("", "sluice", "resize", fmt.Sprint(moves.id), "--gpus", "1")
 	s.must(site.Until(s.ctx, time.Minute, fmt.Sprintf("sluiced to die at R%d", step), func() (bool, error) { return !s.Alive(), nil }))
 	died := time.Now()
 	t.Logf("sluiced is gone; the job that moves: %s %s, begins %s", moves.field("JobState"), moves.field("Reason"), moves.field("StartTime"))

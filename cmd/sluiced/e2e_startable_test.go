@@ -39,9 +39,9 @@ func TestWhatSlurmWouldNotStart(t *testing.T) {
 	}
 	s.as("", "scontrol", "update", fmt.Sprintf("JobId=%d", later.id), "StartTime=now")
 	later.completes()
-	// Slurm now shows it as held by an administrator, and keeps doing so.
-	s.must(site.Until(s.ctx, 2*time.Minute, "Slurm to hold the job that can never start", func() (bool, error) {
-		return never.field("Reason") == "JobHeldAdmin", nil
+	// Slurm says so too, and does not hold it.
+	s.must(site.Until(s.ctx, 2*time.Minute, "Slurm to notice that the job can never start", func() (bool, error) {
+		return never.field("Reason") == "DependencyNeverSatisfied" && never.field("Priority") != "0", nil
 	}))
 	s.as("", "scontrol", "update", fmt.Sprintf("JobId=%d", never.id), "Dependency=")
 	never.completes()

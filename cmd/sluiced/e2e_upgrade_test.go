@@ -40,10 +40,10 @@ func upgradeFromHolds(t *testing.T, step int, older string) {
 	}
 	s := play(t, withNodes(3, 4), func(c *site.Config) { c.Bin = programs })
 	moves := s.submit("moves", "", 100, []string{"--max-gpus=2"}, "--seconds", "0.4")
-	moves.firstSize(1)
+	moves.firstSize(2) // a job that grows might have to wait behind the waiting ones
 	var runs, waits []*job
 	for _, name := range []string{"one", "two"} {
-		j := s.submit(name, "", 80, []string{"--min-gpus=4", "--max-gpus=4"}, "--seconds", "0.5")
+		j := s.submit(name, "", 200, []string{"--min-gpus=4", "--max-gpus=4"}, "--seconds", "0.5")
 		j.runsOn(4)
 		runs = append(runs, j)
 	}
@@ -60,7 +60,7 @@ func upgradeFromHolds(t *testing.T, step int, older string) {
 	crash := filepath.Join(s.State, "crash")
 	s.write(crash, fmt.Sprint(step))
 	s.must(os.Chmod(crash, 0o666))
-	s.as("", "sluice", "resize", fmt.Sprint(moves.id), "--gpus", "2")
+	s.as("", "sluice", "resize", fmt.Sprint(moves.id), "--gpus", "1")
 	s.must(site.Until(s.ctx, time.Minute, fmt.Sprintf("sluiced to die at R%d", step), func() (bool, error) { return !s.Alive(), nil }))
 	if older == "" {
 		for _, j := range append(append([]*job{moves}, runs...), waits...) {

@@ -47,11 +47,17 @@ func releasedInSlurm(js *Job) bool {
 	return sj.State == slurm.Pending && !sj.Held && js.Rec.Tag.Directive.Hold && !js.PendingTag
 }
 
+// stopsOlder reports whether the job may be stopped for a move of an older sluice, which is then held: it
+// is already and is still cleaned up, or it has an open move and the stop may come.
+func stopsOlder(sj slurm.Job, moves bool) bool {
+	return moves || sj.Held && sj.Completing
+}
+
 // waitingTag completes the part of a comment that says how the job waits, and reports whether it
 // differs now. The record (known) wins over the comment, which is written later. Once an older
-// sluice's hold is over, the job waits by its begin time.
-func waitingTag(tag, known elastic.Tag, sj slurm.Job) (_ elastic.Tag, differs bool) {
-	if !tag.Deferred && (known.Deferred || !olderHold(sj, tag)) {
+// sluice's hold is over, the job waits by its begin time. moves: the job has an open move.
+func waitingTag(tag, known elastic.Tag, sj slurm.Job, moves bool) (_ elastic.Tag, differs bool) {
+	if !tag.Deferred && (known.Deferred || !olderHold(sj, tag) && !stopsOlder(sj, moves)) {
 		tag.Deferred, differs = true, true
 	}
 	switch {

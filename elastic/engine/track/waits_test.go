@@ -72,19 +72,24 @@ func TestWaitingTag(t *testing.T) {
 		name             string
 		known, tag, want elastic.Tag
 		sj               slurm.Job
-		writes           bool
+		moves, writes    bool
 	}{
-		{"a new job", new, new, new, pending, false},
-		{"held by an older sluice", elastic.Tag{}, elastic.Tag{}, elastic.Tag{}, held, false},
-		{"... and released since", elastic.Tag{}, elastic.Tag{}, new, pending, true},
-		{"... and the comment was not written yet", new, elastic.Tag{}, new, held, true},
-		{"its user gave sbatch a begin time", elastic.Tag{Deferred: true, SbatchBegin: true}, elastic.Tag{Deferred: true, SbatchBegin: true}, begins, pending, true},
-		{"... which Slurm does not show yet", elastic.Tag{Deferred: true, SbatchBegin: true}, elastic.Tag{Deferred: true, SbatchBegin: true}, elastic.Tag{Deferred: true, SbatchBegin: true}, slurm.Job{State: slurm.Pending}, false},
-		{"... and the comment was not written yet", begins, elastic.Tag{Deferred: true, SbatchBegin: true}, begins, slurm.Job{State: slurm.Pending, Eligible: at.Add(time.Hour)}, true},
-		{"its user set one through Slurm, and the comment was not written yet", begins, new, begins, pending, true},
-		{"its user ended that, and the comment was not written yet", new, begins, new, pending, true},
+		{"a new job", new, new, new, pending, false, false},
+		{"held by an older sluice", elastic.Tag{}, elastic.Tag{}, elastic.Tag{}, held, false, false},
+		{"... and released since", elastic.Tag{}, elastic.Tag{}, new, pending, false, true},
+		{"... and the comment was not written yet", new, elastic.Tag{}, new, held, false, true},
+		{"stopped by an older sluice, and cleaned up", elastic.Tag{}, elastic.Tag{}, elastic.Tag{}, slurm.Job{State: slurm.Pending, Held: true, Completing: true}, false, false},
+		{"an older sluice may just have stopped it", elastic.Tag{}, elastic.Tag{}, elastic.Tag{}, slurm.Job{State: slurm.Running}, true, false},
+		{"it runs", elastic.Tag{}, elastic.Tag{}, new, slurm.Job{State: slurm.Running}, false, true},
+		{"it runs, and its user held it", elastic.Tag{}, elastic.Tag{}, new, slurm.Job{State: slurm.Running, Held: true}, false, true},
+		{"its user ordered an older sluice to hold it", elastic.Tag{}, elastic.Tag{Directive: elastic.Directive{Hold: true}}, elastic.Tag{Deferred: true, Directive: elastic.Directive{Hold: true}}, held, false, true},
+		{"its user gave sbatch a begin time", elastic.Tag{Deferred: true, SbatchBegin: true}, elastic.Tag{Deferred: true, SbatchBegin: true}, begins, pending, false, true},
+		{"... which Slurm does not show yet", elastic.Tag{Deferred: true, SbatchBegin: true}, elastic.Tag{Deferred: true, SbatchBegin: true}, elastic.Tag{Deferred: true, SbatchBegin: true}, slurm.Job{State: slurm.Pending}, false, false},
+		{"... and the comment was not written yet", begins, elastic.Tag{Deferred: true, SbatchBegin: true}, begins, slurm.Job{State: slurm.Pending, Eligible: at.Add(time.Hour)}, false, true},
+		{"its user set one through Slurm, and the comment was not written yet", begins, new, begins, pending, false, true},
+		{"its user ended that, and the comment was not written yet", new, begins, new, pending, false, true},
 	} {
-		if got, writes := waitingTag(c.tag, c.known, c.sj); !got.Equal(c.want) || writes != c.writes {
+		if got, writes := waitingTag(c.tag, c.known, c.sj, c.moves); !got.Equal(c.want) || writes != c.writes {
 			t.Errorf("%s: %+v, to be written: %v", c.name, got, writes)
 		}
 	}
