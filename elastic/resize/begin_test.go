@@ -19,7 +19,7 @@ func TestBeginTimesBetweenTwoSizes(t *testing.T) {
 		snap elastic.Snapshot
 		want time.Duration // of a write from its moment, of others from now
 	}{
-		{"the size is written", elastic.Requeued, elastic.Job{Phase: elastic.Held}, elastic.Snapshot{Now: noon}, 2 * time.Minute},
+		{"the size is written", elastic.Requeued, elastic.Job{Phase: elastic.Waiting}, elastic.Snapshot{Now: noon}, 2 * time.Minute},
 		{"its requeue delay is over before the size is written", elastic.Requeued, elastic.Job{Phase: elastic.Queued}, elastic.Snapshot{Now: noon}, 2 * time.Minute},
 		{"it did not start in time", elastic.Released, elastic.Job{Phase: elastic.Queued}, elastic.Snapshot{Now: noon.Add(time.Hour)}, 2 * time.Minute},
 	} {

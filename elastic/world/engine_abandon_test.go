@@ -102,7 +102,7 @@ func TestReleaseOfAHoldThroughSlurm(t *testing.T) {
 			_ = w.User("alice").Hold(t.Context(), job.ID())
 		}
 		finish(t, w, d, 30*time.Minute)
-		if got := d.of(t, job).Job; got.Phase != elastic.Held || !got.UserHold || len(job.Runs()) > 0 {
+		if got := d.of(t, job).Job; got.Phase != elastic.Waiting || !got.UserHold || len(job.Runs()) > 0 {
 			t.Errorf("%s: %s, held by its user: %t", way, got.Phase, got.UserHold)
 		}
 		if way == "sluice, then scontrol" {

@@ -16,10 +16,10 @@ func TestPhaseOf(t *testing.T) {
 		sj   slurm.Job
 		want elastic.Phase
 	}{
-		{slurm.Job{State: slurm.Pending, Eligible: noon.Add(time.Second)}, elastic.Held},
+		{slurm.Job{State: slurm.Pending, Eligible: noon.Add(time.Second)}, elastic.Waiting},
 		{slurm.Job{State: slurm.Pending, Eligible: noon}, elastic.Queued},
 		{slurm.Job{State: slurm.Pending}, elastic.Queued},
-		{slurm.Job{State: slurm.Pending, Held: true}, elastic.Held},
+		{slurm.Job{State: slurm.Pending, Held: true}, elastic.Waiting},
 		{slurm.Job{State: slurm.Pending, Completing: true, Eligible: noon.Add(time.Hour)}, elastic.Completing},
 		{slurm.Job{State: slurm.Running, Held: true, Eligible: noon.Add(time.Hour)}, elastic.Running},
 		{slurm.Job{State: slurm.Pending, Held: true, Completing: true}, elastic.Completing},
