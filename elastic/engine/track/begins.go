@@ -15,7 +15,7 @@ import (
 
 // beginSlack is by how much the clocks of slurmctld and sluiced may differ for a begin time of
 // another sluiced to be recognised.
-const beginSlack = time.Minute
+const beginSlack = 10 * time.Second
 
 // requeueDelay is more than Slurm's own delay after a requeue (121 s) and sluice's between two sizes.
 const requeueDelay = resize.Between + 2*beginSlack
