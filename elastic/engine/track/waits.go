@@ -11,8 +11,7 @@ import (
 // How a job waits: by its begin time, or held by its user.
 
 const (
-	setAside   = "BadConstraints" // Slurm's reason for a job whose size it cannot allocate
-	heldByUser = "JobHeldUser"    // Slurm's reason for a job that its owner may release
+	setAside = "BadConstraints" // Slurm's reason for a job whose size it cannot allocate
 )
 
 // HeldByPerson reports whether a user or an administrator holds the job. Slurm gives priority 0 also to
@@ -22,9 +21,9 @@ func HeldByPerson(sj slurm.Job, barred bool) bool {
 }
 
 // olderHold reports whether the hold that Slurm shows is that of an older sluice, which held every
-// waiting job.
+// waiting job. Slurm's reason is JobHeldUser, or "job requeued in held state" if the job has run.
 func olderHold(sj slurm.Job, tag elastic.Tag) bool {
-	return sj.State == slurm.Pending && sj.Held && !sj.Completing && sj.Reason == heldByUser && !tag.Deferred && !tag.Directive.Hold
+	return sj.State == slurm.Pending && sj.Held && !sj.Completing && sj.Reason != eligible.HeldByAdmin && sj.Reason != setAside && !tag.Deferred && !tag.Directive.Hold
 }
 
 // holdDue reports whether its user ordered a hold that Slurm does not have yet. written is the tag in

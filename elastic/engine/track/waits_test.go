@@ -54,7 +54,7 @@ func TestHeldIsByAUser(t *testing.T) {
 		{"its dependency cannot be satisfied", func(js *Job) { js.Shown.Slurm.Reason, js.Rec.Barred = "JobHeldAdmin", true }, false},
 	} {
 		st, js := New(Rules{}, nil, func(event.Event) {}), killedJob()
-		js.Shown.Slurm.State, js.Shown.Slurm.Held, js.Shown.Slurm.Reason = slurm.Pending, true, heldByUser
+		js.Shown.Slurm.State, js.Shown.Slurm.Held, js.Shown.Slurm.Reason = slurm.Pending, true, "JobHeldUser"
 		c.change(js)
 		if got := st.JobOf(js, noon).UserHold; got != c.want {
 			t.Errorf("%s: %v", c.name, got)
@@ -66,7 +66,7 @@ func TestHeldIsByAUser(t *testing.T) {
 func TestWaitingTag(t *testing.T) {
 	at := noon.Add(3 * time.Hour)
 	pending := slurm.Job{State: slurm.Pending, Eligible: at}
-	held := slurm.Job{State: slurm.Pending, Held: true, Reason: heldByUser, Eligible: at}
+	held := slurm.Job{State: slurm.Pending, Held: true, Reason: "JobHeldUser", Eligible: at}
 	new, begins := elastic.Tag{Deferred: true}, elastic.Tag{Deferred: true, Begin: at}
 	for _, c := range []struct {
 		name             string
@@ -78,6 +78,9 @@ func TestWaitingTag(t *testing.T) {
 		{"held by an older sluice", elastic.Tag{}, elastic.Tag{}, elastic.Tag{}, held, false, false},
 		{"... and released since", elastic.Tag{}, elastic.Tag{}, new, pending, false, true},
 		{"... and the comment was not written yet", new, elastic.Tag{}, new, held, false, true},
+		{"requeued by an older sluice", elastic.Tag{}, elastic.Tag{}, elastic.Tag{}, slurm.Job{State: slurm.Pending, Held: true, Reason: "job requeued in held state"}, false, false},
+		{"held by an administrator", elastic.Tag{}, elastic.Tag{}, new, slurm.Job{State: slurm.Pending, Held: true, Reason: "JobHeldAdmin"}, false, true},
+		{"set aside by Slurm", elastic.Tag{}, elastic.Tag{}, new, slurm.Job{State: slurm.Pending, Held: true, Reason: "BadConstraints"}, false, true},
 		{"stopped by an older sluice, and cleaned up", elastic.Tag{}, elastic.Tag{}, elastic.Tag{}, slurm.Job{State: slurm.Pending, Held: true, Completing: true}, false, false},
 		{"an older sluice may just have stopped it", elastic.Tag{}, elastic.Tag{}, elastic.Tag{}, slurm.Job{State: slurm.Running}, true, false},
 		{"it runs", elastic.Tag{}, elastic.Tag{}, new, slurm.Job{State: slurm.Running}, false, true},
@@ -161,9 +164,9 @@ func TestRenewed(t *testing.T) {
 		{"the site's own time", func(st *State, _ *Job) { st.Rules.Limits.Abandon = 10 * time.Minute }, 10 * time.Minute},
 		{"its user's own begin time is later", func(_ *State, js *Job) { js.Rec.Tag.Begin = noon.Add(5 * time.Hour) }, 5 * time.Hour},
 		{"its user's own begin time is sooner", func(_ *State, js *Job) { js.Rec.Tag.Begin = noon.Add(time.Hour) }, DefaultAbandon},
-		{"held by its user", func(_ *State, js *Job) { js.Shown.Slurm.Held, js.Shown.Slurm.Reason = true, heldByUser }, DefaultAbandon},
+		{"held by its user", func(_ *State, js *Job) { js.Shown.Slurm.Held, js.Shown.Slurm.Reason = true, "JobHeldUser" }, DefaultAbandon},
 		{"held by an older sluice", func(_ *State, js *Job) {
-			js.Shown.Slurm.Held, js.Shown.Slurm.Reason, js.Rec.Tag.Deferred = true, heldByUser, false
+			js.Shown.Slurm.Held, js.Shown.Slurm.Reason, js.Rec.Tag.Deferred = true, "JobHeldUser", false
 		}, 0},
 		{"Slurm may start it", func(_ *State, js *Job) { js.Shown.Slurm.Eligible = noon }, 0},
 		{"it runs", func(_ *State, js *Job) { js.Shown.Slurm.State = slurm.Running }, 0},
