@@ -124,7 +124,7 @@ func ArrayCaps(s *Snapshot) []Cap {
 			continue
 		}
 		c := &out[k]
-		if j.Phase != Held && len(j.Place) == 0 && len(bound[j.ID]) == 0 {
+		if j.Phase != Waiting && len(j.Place) == 0 && len(bound[j.ID]) == 0 {
 			c.Others++ // Slurm may start it by itself, or has not cleaned it up yet
 			continue
 		}

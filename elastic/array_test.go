@@ -24,28 +24,28 @@ func TestArrayCaps(t *testing.T) {
 		}
 		return out
 	}
-	stranger := task(9, 1, Held, nil)
+	stranger := task(9, 1, Waiting, nil)
 	stranger.UID = 8
-	unlimited := task(20, 0, Held, nil)
+	unlimited := task(20, 0, Waiting, nil)
 	unlimited.Spec.Array = Array{Index: 0, Count: 3}
 	for name, tc := range map[string]struct {
 		jobs    []Job
 		intents []Intent
 		want    []Cap
 	}{
-		"waiting tasks and those that run": {[]Job{task(1, 0, Running, place), task(2, 1, Held, nil), task(3, 2, Held, nil)}, nil,
+		"waiting tasks and those that run": {[]Job{task(1, 0, Running, place), task(2, 1, Waiting, nil), task(3, 2, Waiting, nil)}, nil,
 			[]Cap{{Name: "--array=...%2 of array 1", Of: Jobs, Most: 2, Throttle: true, Jobs: all(1, 2, 3)}}},
-		"a job that Slurm may start by itself": {[]Job{task(1, 0, Queued, nil), task(2, 1, Held, nil)}, nil,
+		"a job that Slurm may start by itself": {[]Job{task(1, 0, Queued, nil), task(2, 1, Waiting, nil)}, nil,
 			[]Cap{{Name: "--array=...%2 of array 1", Of: Jobs, Most: 2, Throttle: true, Others: 1, Jobs: all(2)}}},
-		"a job being cleaned up": {[]Job{task(2, 1, Completing, nil), task(3, 2, Held, nil)}, nil,
+		"a job being cleaned up": {[]Job{task(2, 1, Completing, nil), task(3, 2, Waiting, nil)}, nil,
 			[]Cap{{Name: "--array=...%2 of array 1", Of: Jobs, Most: 2, Throttle: true, Others: 1, Jobs: all(3)}}},
-		"a job between two sizes": {[]Job{task(1, 0, Completing, nil), task(2, 1, Held, nil)}, []Intent{{Job: 1, Target: place}},
+		"a job between two sizes": {[]Job{task(1, 0, Completing, nil), task(2, 1, Waiting, nil)}, []Intent{{Job: 1, Target: place}},
 			[]Cap{{Name: "--array=...%2 of array 1", Of: Jobs, Most: 2, Throttle: true, Jobs: all(1, 2)}}},
 		"another user's, of the same number": {[]Job{task(1, 0, Running, place), stranger}, nil,
 			[]Cap{{Name: "--array=...%2 of array 1", Of: Jobs, Most: 2, Throttle: true, Jobs: all(1)},
 				{Name: "--array=...%2 of array 1", Of: Jobs, Most: 2, Throttle: true, Jobs: all(9)}}},
 		"no limit": {[]Job{unlimited}, nil, nil},
-		"no array": {[]Job{{ID: 4, Phase: Held, Spec: Spec{Min: 1}}}, nil, nil},
+		"no array": {[]Job{{ID: 4, Phase: Waiting, Spec: Spec{Min: 1}}}, nil, nil},
 	} {
 		if got := ArrayCaps(&Snapshot{Jobs: tc.jobs, Intents: tc.intents}); !reflect.DeepEqual(got, tc.want) {
 			t.Errorf("%s: got %+v", name, got)

@@ -12,7 +12,7 @@ import (
 func TestBilling(t *testing.T) {
 	s := elastic.Snapshot{Nodes: []nodes.Node{{Name: "n1", GPUs: 4, Type: "blue"}, {Name: "n2", GPUs: 4, Type: "red"}}}
 	place := nodes.Placement{{Node: "n1", GPUs: 4}, {Node: "n2", GPUs: 2}}
-	j := elastic.Job{ID: 1, Phase: elastic.Held, Partition: "a", Spec: elastic.Spec{Min: 1, CPUsPerGPU: 2, MemPerGPUMB: 1024}}
+	j := elastic.Job{ID: 1, Phase: elastic.Waiting, Partition: "a", Spec: elastic.Spec{Min: 1, CPUsPerGPU: 2, MemPerGPUMB: 1024}}
 	for _, tc := range []struct {
 		name         string
 		bill         elastic.Bill

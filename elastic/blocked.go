@@ -76,7 +76,7 @@ func (b Blocked) why(id JobID) reason.Reason {
 
 // WaitsOutside returns why Slurm would not start the held job now; nil if it would.
 func (j *Job) WaitsOutside() reason.Reason {
-	if j.Phase != Held || j.Blocked.Code == "" {
+	if j.Phase != Waiting || j.Blocked.Code == "" {
 		return nil
 	}
 	return j.Blocked.why(j.ID)

@@ -39,7 +39,7 @@ func TestLentGPUs(t *testing.T) {
 	s := elastic.Snapshot{
 		Now: noon, Limits: elastic.Limits{Grace: 5 * time.Minute},
 		Nodes:   []nodes.Node{{Name: "n1", GPUs: 4, Used: 2, Usable: true}},
-		Jobs:    []elastic.Job{{ID: 1, Phase: elastic.Running, Place: on("n1", 2)}, {ID: 2, Phase: elastic.Held}},
+		Jobs:    []elastic.Job{{ID: 1, Phase: elastic.Running, Place: on("n1", 2)}, {ID: 2, Phase: elastic.Waiting}},
 		Intents: []elastic.Intent{{Job: 1, Kind: elastic.Resize, Step: elastic.Asked, From: on("n1", 2), Target: on("n1", 4), AskedAt: noon.Add(-time.Hour)}},
 	}
 	if s.Available(on("n1", 2), s.Jobs[1]) {

@@ -12,7 +12,7 @@ import (
 // The message about a job that Slurm does not start: the reason, its meaning, when it is tried
 // again, and what to type.
 func TestObstacleWords(t *testing.T) {
-	j := elastic.Job{ID: 7, Phase: elastic.Held, Blocked: elastic.Blocked{Code: elastic.Obstructed, On: "Licenses", Since: noon, Until: noon.Add(30 * time.Second), Times: 1}}
+	j := elastic.Job{ID: 7, Phase: elastic.Waiting, Blocked: elastic.Blocked{Code: elastic.Obstructed, On: "Licenses", Since: noon, Until: noon.Add(30 * time.Second), Times: 1}}
 	want := "waiting: Slurm did not start it at 12:00:00 (Licenses): licenses that it asks for are in use; next try at 12:00:30 at the latest, or now with sluice release 7; see scontrol show licenses"
 	if got := sentence(j.WaitsOutside()); got != want {
 		t.Errorf("%s", got)

@@ -105,9 +105,9 @@ func (r Refused) Shuns(now time.Time) []string {
 func (j Job) RefusedCap(now time.Time) (Cap, bool) {
 	r, c := j.Refused, Cap{Of: GPUs, Each: true, Jobs: map[JobID]bool{j.ID: true}}
 	switch {
-	case j.Phase == Held && now.Before(r.StartAgain()):
+	case j.Phase == Waiting && now.Before(r.StartAgain()):
 		c.Why, c.Of = reason.SlurmTakes{Refusal: r.Start.reason()}, Jobs
-	case j.Phase == Held && r.careful(now):
+	case j.Phase == Waiting && r.careful(now):
 		c.Why, c.Most = reason.SmallestFirst, max(j.Spec.Min, j.Directive.Pin)
 	case now.Before(r.ResizeAgain()):
 		c.Why, c.Most = reason.SlurmTakes{Refusal: r.Resize.until(r.ResizeAgain(), j.ID)}, r.From.GPUs()

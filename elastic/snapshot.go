@@ -15,7 +15,7 @@ type Phase string
 
 // The phases of a job.
 const (
-	Held       Phase = "held"       // pending, and not started before sluice or its user lets it
+	Waiting    Phase = "waiting"    // pending, and not started before sluice or its user lets it
 	Queued     Phase = "queued"     // pending, and its begin time has come: Slurm will start it
 	Running    Phase = "running"    // on its nodes
 	Suspended  Phase = "suspended"  // stopped in place by a user or administrator; sluice leaves it alone

@@ -33,7 +33,7 @@ var keys = []key{
 	duration("cycle", "period", time.Second, time.Hour, func(c *Config) *time.Duration { return &c.Cycle.Period }),
 	duration("cycle", "transition", 100*time.Millisecond, time.Minute, func(c *Config) *time.Duration { return &c.Cycle.Transition }),
 	duration("cycle", "backoff", time.Second, time.Hour, func(c *Config) *time.Duration { return &c.Cycle.Backoff }),
-	duration("cycle", "abandon", 10*time.Minute, 7*day, func(c *Config) *time.Duration { return &c.Cycle.Abandon }),
+	duration("cycle", "abandon", time.Minute, 7*day, func(c *Config) *time.Duration { return &c.Cycle.Abandon }),
 
 	pathOrNone("slurm", "bin", func(c *Config) *string { return &c.Slurm.Bin }),
 	pathOrNone("slurm", "conf", func(c *Config) *string { return &c.Slurm.Conf }),

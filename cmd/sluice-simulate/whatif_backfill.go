@@ -73,7 +73,7 @@ func (b backfill) serve(s elastic.Snapshot) elastic.Allocation {
 		if e.free == 0 || looked == backfillDepth {
 			break
 		}
-		if j.Phase != elastic.Held || !ordinary(j) {
+		if j.Phase != elastic.Waiting || !ordinary(j) {
 			continue
 		}
 		looked++

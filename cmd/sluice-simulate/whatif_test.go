@@ -24,7 +24,7 @@ func backfillSnapshot(running, waiting [][2]int) (elastic.Snapshot, backfill) {
 	add := func(of [2]int) *elastic.Job {
 		b.took = append(b.took, 60*float64(of[1]))
 		s.Jobs = append(s.Jobs, elastic.Job{
-			ID: elastic.JobID(len(s.Jobs) + 1), Phase: elastic.Held, Spec: elastic.Spec{Min: of[0], Max: of[0], Sizes: of[:1], Total: 1},
+			ID: elastic.JobID(len(s.Jobs) + 1), Phase: elastic.Waiting, Spec: elastic.Spec{Min: of[0], Max: of[0], Sizes: of[:1], Total: 1},
 		})
 		return &s.Jobs[len(s.Jobs)-1]
 	}

@@ -10,8 +10,8 @@ import (
 )
 
 // Jobs grow only onto nodes that their constraints accept and that they do not exclude, whatever is
-// idle. Alternatives in brackets are not mixed. A job whose constraint no node satisfies says so,
-// until its user changes it.
+// idle. Alternatives in brackets are not mixed. A constraint that no node satisfies is refused by sbatch; a
+// job that has one nevertheless says so, until its user changes it.
 func TestConstraints(t *testing.T) {
 	t.Parallel()
 	s := play(t, withNodes(4, 2))
@@ -20,7 +20,12 @@ func TestConstraints(t *testing.T) {
 	}
 	a := s.submit("a", "", 1000, []string{"--constraint=fast"}, "--seconds", "0.4")
 	a.on(4, "gpu1", "gpu2")
-	x := s.submit("x", "", 5, []string{"--constraint=fast&slow"})
+	if out, err := s.Run(s.ctx, "", "sluice", "submit", "--gpus=1", "--constraint=fast&slow", "--wrap=true"); err == nil || !strings.Contains(err.Error(), "Requested node configuration is not available") {
+		t.Errorf("a constraint that no node satisfies was answered %q, %v", out, err)
+	}
+	x := s.submit("x", "", 5, []string{"--hold", "--constraint=fast&slow"}) // which sbatch does not check if the job is held
+	x.until("to be held", func(v wire.Job) bool { return v.OnHold })
+	s.as("", "sluice", "release", fmt.Sprint(x.id))
 	x.until("to be told why it waits", func(v wire.Job) bool {
 		return strings.Contains(v.Reason, "its constraint fast&slow leaves no node of its partition")
 	})

@@ -19,11 +19,11 @@ import (
 )
 
 // expected differ between an elastic job and an ordinary one, or between two of the same
-// kind: names and times of the job, where it runs, sluice's own words, the size, and what
+// kind: names and times of the job, where it runs, which pass of Slurm's started it, sluice's own words, the size, and what
 // the runner takes away because srun would read the size at submit from it.
-var expected = strings.Fields(`JobId Command Comment AccrueTime EligibleTime EndTime LastSchedEval RunTime StartTime SubmitTime Priority
+var expected = strings.Fields(`JobId Command Comment AccrueTime EligibleTime EndTime LastSchedEval RunTime StartTime SubmitTime Priority Scheduler
 	ReqNodeList NodeList BatchHost Restarts TRES TresPerNode TresPerJob JobState Reason AllocNode:Sid
-	again cpus id inc max mem min script
+	again cpus defer id inc max mem min script
 	env:SLURM_JOB_ID env:SLURM_JOBID env:SLURM_TASK_PID env:SLURM_RESTART_COUNT env:CUDA_VISIBLE_DEVICES env:SLURM_JOB_GPUS env:SLURM_GPUS_ON_NODE
 	env:SLURM_JOB_NODELIST env:SLURM_NODELIST env:SLURMD_NODENAME env:SLURM_TOPOLOGY_ADDR
 	env:SLURM_NTASKS env:SLURM_NPROCS env:SLURM_NTASKS_PER_CORE env:SLURM_NTASKS_PER_SOCKET env:SLURM_CPUS_PER_GPU env:SLURM_MEM_PER_GPU`)

@@ -39,9 +39,9 @@ func TestWhatSlurmWouldNotStart(t *testing.T) {
 	}
 	s.as("", "scontrol", "update", fmt.Sprintf("JobId=%d", later.id), "StartTime=now")
 	later.completes()
-	// Slurm now shows it as held by an administrator, and keeps doing so.
-	s.must(site.Until(s.ctx, 2*time.Minute, "Slurm to hold the job that can never start", func() (bool, error) {
-		return never.field("Reason") == "JobHeldAdmin", nil
+	// Slurm says so too, and does not hold it.
+	s.must(site.Until(s.ctx, 2*time.Minute, "Slurm to notice that the job can never start", func() (bool, error) {
+		return never.field("Reason") == "DependencyNeverSatisfied" && never.field("Priority") != "0", nil
 	}))
 	s.as("", "scontrol", "update", fmt.Sprintf("JobId=%d", never.id), "Dependency=")
 	never.completes()
@@ -66,4 +66,24 @@ func TestSingleton(t *testing.T) {
 	}
 	s.cancel(first)
 	second.completes()
+}
+
+// TestBeginTimeThroughSlurm: a begin time that its user sets for a waiting job by scontrol is kept, although
+// GPUs are free before it.
+func TestBeginTimeThroughSlurm(t *testing.T) {
+	t.Parallel()
+	s := play(t, withNodes(1, 2))
+	busy := s.submit("busy", "", 1000, []string{"--min-gpus=2", "--max-gpus=2"}, "--seconds", "0.4")
+	busy.runsOn(2)
+	waits := s.submit("waits", "", 3, []string{"--min-gpus=2"})
+	waits.until("to wait", func(v wire.Job) bool { return v.State == "PENDING" })
+	time.Sleep(20 * time.Second) // within 15 s of a change of its own sluice does not tell
+	s.as("", "scontrol", "update", fmt.Sprintf("JobId=%d", waits.id), "StartTime=now+50")
+	begin := waits.field("StartTime")
+	waits.until("to be told that it begins later", func(v wire.Job) bool { return strings.Contains(v.Reason, "(--begin)") })
+	s.cancel(busy)
+	waits.completes()
+	if started := waits.field("StartTime"); started < begin { // as 2026-01-02T15:04:05
+		t.Errorf("it started at %s, and was to begin at %s", started, begin)
+	}
 }

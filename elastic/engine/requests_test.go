@@ -173,7 +173,7 @@ func TestPostponed(t *testing.T) {
 		{"its last moment", time.Minute - 1, elastic.Running, elastic.Plan{}, true},
 		{"over", time.Minute, elastic.Running, elastic.Plan{}, false},
 		{"its first moment", 0, elastic.Running, elastic.Plan{}, true},
-		{"it waits", 0, elastic.Held, elastic.Plan{}, false},
+		{"it waits", 0, elastic.Waiting, elastic.Plan{}, false},
 		{"the plan moves it", 0, elastic.Running, elastic.Plan{Open: []elastic.Intent{{Job: 7}}}, false},
 		{"the plan moves another", 0, elastic.Running, elastic.Plan{Open: []elastic.Intent{{Job: 8}}}, true},
 	} {

@@ -81,7 +81,7 @@ func drawFull(t *rapid.T) drawn {
 		s.Nodes = append(s.Nodes, n)
 	}
 	for id := 1; id <= 3*many; id++ {
-		j := elastic.Job{ID: elastic.JobID(id), Phase: elastic.Held, Partition: "gpu", Spec: elastic.Spec{Min: 1, AllowUneven: rapid.Bool().Draw(t, "uneven"),
+		j := elastic.Job{ID: elastic.JobID(id), Phase: elastic.Waiting, Partition: "gpu", Spec: elastic.Spec{Min: 1, AllowUneven: rapid.Bool().Draw(t, "uneven"),
 			CPUsPerGPU: rapid.IntRange(0, 2).Draw(t, "cpus"), MemPerGPUMB: int64(rapid.SampledFrom([]int{0, 600}).Draw(t, "memory"))}}
 		if p := freePlace(s, j, rapid.IntRange(1, 5).Draw(t, "has")); p != nil && rapid.IntRange(0, 7).Draw(t, "waits") > 0 {
 			take(&s, j, p, 1)
@@ -89,7 +89,7 @@ func drawFull(t *rapid.T) drawn {
 		}
 		if target := freePlace(s, j, rapid.IntRange(1, 6).Draw(t, "to have")); target != nil && rapid.IntRange(0, 5).Draw(t, "moves") == 0 {
 			kind := elastic.Resize
-			if j.Phase == elastic.Held {
+			if j.Phase == elastic.Waiting {
 				kind = elastic.Start
 			}
 			s.Intents = append(s.Intents, elastic.Intent{Job: j.ID, Kind: kind, From: j.Place, Target: target})

@@ -58,7 +58,7 @@ func drawWorld(t *rapid.T) (elastic.Snapshot, elastic.Allocation) {
 }
 
 func drawElastic(t *rapid.T, s *elastic.Snapshot, id int, tight bool) elastic.Job {
-	j := elastic.Job{ID: elastic.JobID(id), Phase: elastic.Held, Partition: "gpu", Spec: elastic.Spec{
+	j := elastic.Job{ID: elastic.JobID(id), Phase: elastic.Waiting, Partition: "gpu", Spec: elastic.Spec{
 		Min: 1, AllowUneven: rapid.Bool().Draw(t, "uneven"),
 		CPUsPerGPU: rapid.IntRange(0, 2).Draw(t, "cpus"), MemPerGPUMB: int64(rapid.SampledFrom([]int{0, 500}).Draw(t, "memory")),
 	}}
@@ -316,7 +316,7 @@ func make_(s *elastic.Snapshot, in elastic.Intent) {
 		take(s, *j, in.Target, 1)
 		j.Place, j.Phase = in.Target, elastic.Running
 		if len(in.Target) == 0 {
-			j.Phase = elastic.Held
+			j.Phase = elastic.Waiting
 		}
 	}
 	s.Intents = slices.DeleteFunc(slices.Clone(s.Intents), func(o elastic.Intent) bool { return o.Job == in.Job })

@@ -37,7 +37,7 @@ func rack(t testing.TB, jobs ...string) elastic.Snapshot {
 		s.Nodes = append(s.Nodes, nodes.Node{Name: name, GPUs: 4, Usable: true, Partitions: []string{"gpu"}})
 	}
 	for i, where := range jobs {
-		j := elastic.Job{ID: elastic.JobID(i + 1), Partition: "gpu", Spec: elastic.Spec{Min: 1}, Phase: elastic.Held, Place: at(t, where)}
+		j := elastic.Job{ID: elastic.JobID(i + 1), Partition: "gpu", Spec: elastic.Spec{Min: 1}, Phase: elastic.Waiting, Place: at(t, where)}
 		if len(j.Place) > 0 {
 			j.Phase = elastic.Running
 		}
@@ -158,7 +158,7 @@ func TestUnevenInTheMidstOfAChain(t *testing.T) {
 		{"n5:4", "n1:1+n2:4", ""}, {"n6:1", "n1:1", ""}, {"n1:2", "n5:2", "red"}, {"-", "n1:1", "red"},
 		{"-", "n3:1", "red"}, {"n3:2", "n7:2", "red"}, {"n8:1", "n3:1", ""}, {"n7:4", "n3:1+n4:4", ""},
 	} {
-		j := elastic.Job{ID: elastic.JobID(i + 1), Partition: "gpu", Spec: elastic.Spec{Min: 1, AllowUneven: true}, Phase: elastic.Held, Place: at(t, m.from)}
+		j := elastic.Job{ID: elastic.JobID(i + 1), Partition: "gpu", Spec: elastic.Spec{Min: 1, AllowUneven: true}, Phase: elastic.Waiting, Place: at(t, m.from)}
 		if m.kind != "" {
 			j.Spec.Types = []string{m.kind}
 		}
@@ -183,7 +183,7 @@ func TestBestOrderIsKept(t *testing.T) {
 	}
 	to := map[elastic.JobID]nodes.Placement{}
 	for i, m := range []struct{ from, to string }{{"n1:1", "n5:1"}, {"-", "n1:3+n2:2"}, {"-", "n3:3+n4:2"}, {"n3:1", "n6:1"}, {"n7:4", "n8:4"}, {"n8:4", "n7:4"}} {
-		j := elastic.Job{ID: elastic.JobID(i + 1), Partition: "gpu", Spec: elastic.Spec{Min: 1, AllowUneven: true}, Phase: elastic.Held, Place: at(t, m.from)}
+		j := elastic.Job{ID: elastic.JobID(i + 1), Partition: "gpu", Spec: elastic.Spec{Min: 1, AllowUneven: true}, Phase: elastic.Waiting, Place: at(t, m.from)}
 		if len(j.Place) > 0 {
 			j.Phase = elastic.Running
 			take(&s, j, j.Place, 1)

@@ -43,7 +43,7 @@ func licensesMoving(s *elastic.Snapshot) licensed {
 // resize if j would start, in a start if j would be resized; false if there is none.
 func (l licensed) against(j *elastic.Job) (elastic.JobID, bool) {
 	other := elastic.Start
-	if j.Phase == elastic.Held {
+	if j.Phase == elastic.Waiting {
 		other = elastic.Resize
 	}
 	at := slices.IndexFunc(j.Licenses, func(name string) bool { return l[other][name] != 0 })

@@ -19,8 +19,8 @@ func TestLicensesBetweenTwoSizes(t *testing.T) {
 	s.Nodes[0].Used = 2
 	s.Jobs = []elastic.Job{
 		{ID: 1, Phase: elastic.Running, Partition: "gpu", Place: on("gpu1", 2), Spec: elastic.Spec{Min: 1}, Licenses: []string{"lic"}},
-		{ID: 2, Phase: elastic.Held, Partition: "gpu", Spec: elastic.Spec{Min: 1}, Licenses: []string{"lic", "other"}},
-		{ID: 3, Phase: elastic.Held, Partition: "gpu", Spec: elastic.Spec{Min: 1}},
+		{ID: 2, Phase: elastic.Waiting, Partition: "gpu", Spec: elastic.Spec{Min: 1}, Licenses: []string{"lic", "other"}},
+		{ID: 3, Phase: elastic.Waiting, Partition: "gpu", Spec: elastic.Spec{Min: 1}},
 	}
 	a := elastic.Allocation{1: {GPUs: 4}, 2: {GPUs: 1}, 3: {GPUs: 1}}
 	for _, order := range [][]elastic.JobID{{1, 2, 3}, {2, 1, 3}} {

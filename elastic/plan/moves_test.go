@@ -64,8 +64,8 @@ func TestFreeGPUsArePromisedOnce(t *testing.T) {
 		Nodes: []nodes.Node{{Name: "n1", GPUs: 4, Used: 2, Usable: true, CPUs: 8, CPUsUsed: 2}, {Name: "n2", GPUs: 4, Usable: true, CPUs: 8}},
 		Jobs: []elastic.Job{
 			{ID: 1, Phase: elastic.Running, Place: on("n1"), Spec: elastic.Spec{Min: 2, Max: 2}},
-			{ID: 2, Phase: elastic.Held, Spec: elastic.Spec{Min: 2, Max: 2}},
-			{ID: 3, Phase: elastic.Held, Spec: elastic.Spec{Min: 2, Max: 2}},
+			{ID: 2, Phase: elastic.Waiting, Spec: elastic.Spec{Min: 2, Max: 2}},
+			{ID: 3, Phase: elastic.Waiting, Spec: elastic.Spec{Min: 2, Max: 2}},
 		},
 	}
 	where := plan.Arrangement{

@@ -75,7 +75,7 @@ func TestBillingOfAFirstRun(t *testing.T) {
 	}
 	for billing, want := range map[int]bool{0: false, 1: false, 7: false, 8: true} {
 		running.Billing = billing
-		s.Jobs = []elastic.Job{running, {ID: 2, Phase: elastic.Held, Partition: "a"}}
+		s.Jobs = []elastic.Job{running, {ID: 2, Phase: elastic.Waiting, Partition: "a"}}
 		if _, refused := plan.Refuses(s, s.Jobs[1], one); refused != want {
 			t.Errorf("beside a job billed %d: refused: %t", billing, refused)
 		}

@@ -114,7 +114,7 @@ var rules = []rule{
 	}},
 	// Jobs that may not be started or moved.
 	{func(_ *reconciler, j *elastic.Job, _ nodes.Placement) bool {
-		return j.Phase == elastic.Held && j.Directive.Hold
+		return j.Phase == elastic.Waiting && j.Directive.Hold
 	}, stay(reason.HeldAside)},
 	// Slurm would not start it, whatever GPUs it were given.
 	{func(_ *reconciler, j *elastic.Job, _ nodes.Placement) bool { return j.WaitsOutside() != nil }, func(_ *reconciler, j *elastic.Job, _ nodes.Placement, _ reason.Reason) (*elastic.Intent, reason.Reason) {
@@ -144,10 +144,10 @@ var rules = []rule{
 	// The GPUs are still held by a job that gives them back.
 	{func(r *reconciler, j *elastic.Job, t nodes.Placement) bool { return !r.available(t, j) }, waitFor},
 	{func(r *reconciler, j *elastic.Job, _ nodes.Placement) bool {
-		return j.Phase == elastic.Held && r.s.Now.Before(j.Rest)
+		return j.Phase == elastic.Waiting && r.s.Now.Before(j.Rest)
 	}, rests},
 	{licensesTaken, waitsForLicenses},
-	{in(elastic.Held), open(elastic.Start)},
+	{in(elastic.Waiting), open(elastic.Start)},
 	// The number of jobs between two sizes at once is bounded.
 	{tooMany, func(r *reconciler, j *elastic.Job, t nodes.Placement, _ reason.Reason) (*elastic.Intent, reason.Reason) {
 		if _, own := r.slots.full(j.UID); own {
@@ -170,7 +170,7 @@ func (r *reconciler) reconcile(j *elastic.Job, why reason.Reason) (*elastic.Inte
 		why = unplaced
 	}
 	target := r.where.Target[j.ID]
-	if j.Kept != nil && j.Phase == elastic.Held && len(target) == 0 {
+	if j.Kept != nil && j.Phase == elastic.Waiting && len(target) == 0 {
 		why = reason.Join(why, j.Kept)
 	}
 	for _, rule := range rules {

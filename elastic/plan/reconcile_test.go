@@ -48,7 +48,7 @@ func placed(t *testing.T, text string) nodes.Placement {
 func (c *decided) job(t *testing.T, at, target string) *elastic.Job {
 	t.Helper()
 	id := elastic.JobID(len(c.s.Jobs) + 1)
-	j := elastic.Job{ID: id, Phase: elastic.Held, Place: placed(t, at), Speaks: true, Spec: elastic.Spec{Min: 1, Max: 16}}
+	j := elastic.Job{ID: id, Phase: elastic.Waiting, Place: placed(t, at), Speaks: true, Spec: elastic.Spec{Min: 1, Max: 16}}
 	if at != "" {
 		j.Phase = elastic.Running
 		for _, share := range j.Place {

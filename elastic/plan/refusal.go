@@ -10,7 +10,7 @@ import (
 
 // startRefused: Slurm refused to start the job, and the next try is not due.
 func startRefused(r *reconciler, j *elastic.Job, _ nodes.Placement) bool {
-	return j.Phase == elastic.Held && r.s.Now.Before(j.Refused.StartAgain())
+	return j.Phase == elastic.Waiting && r.s.Now.Before(j.Refused.StartAgain())
 }
 
 // waitsForSlurm opens nothing, and says when the start is tried again.

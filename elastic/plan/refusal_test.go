@@ -26,14 +26,14 @@ func TestAfterRefusals(t *testing.T) {
 		opens bool
 		why   string
 	}{
-		{"nothing was refused", elastic.Held, elastic.Job{}, 0, on("gpu2", 4), -1, true, "grows"},
-		{"it waits", elastic.Held, elastic.Job{Refused: elastic.Refused{Start: once(on("gpu1", 2))}}, 14 * time.Second, on("gpu2", 1), 0, false,
+		{"nothing was refused", elastic.Waiting, elastic.Job{}, 0, on("gpu2", 4), -1, true, "grows"},
+		{"it waits", elastic.Waiting, elastic.Job{Refused: elastic.Refused{Start: once(on("gpu1", 2))}}, 14 * time.Second, on("gpu2", 1), 0, false,
 			"Slurm does not start it: gpu1:2 was refused at 12:00:00 (BadConstraints); next try at 12:00:15, or now with sluice release 7; scontrol show job 7 tells what it asks for"},
-		{"it waits for the second time", elastic.Held, elastic.Job{Refused: elastic.Refused{Start: twice}}, 49 * time.Second, nil, 0, false,
+		{"it waits for the second time", elastic.Waiting, elastic.Job{Refused: elastic.Refused{Start: twice}}, 49 * time.Second, nil, 0, false,
 			"Slurm does not start it: gpu2:1 was refused at 12:00:20 (BadConstraints), for the 2nd time since 12:00:00; next try at 12:00:50, or now with sluice release 7; scontrol show job 7 tells what it asks for"},
-		{"it is due", elastic.Held, elastic.Job{Refused: elastic.Refused{Start: once(on("gpu1", 2))}}, 15 * time.Second, on("gpu2", 1), 1, true, "grows"},
-		{"a pin is its smallest size", elastic.Held, elastic.Job{Directive: elastic.Directive{Pin: 3}, Refused: elastic.Refused{Start: once(on("gpu1", 3))}}, 15 * time.Second, on("gpu2", 3), 3, true, "grows"},
-		{"it could not be tried so", elastic.Held, elastic.Job{Refused: elastic.Refused{Start: once(on("gpu1", 2))}}, 10*time.Minute + 15*time.Second, on("gpu2", 4), -1, true, "grows"},
+		{"it is due", elastic.Waiting, elastic.Job{Refused: elastic.Refused{Start: once(on("gpu1", 2))}}, 15 * time.Second, on("gpu2", 1), 1, true, "grows"},
+		{"a pin is its smallest size", elastic.Waiting, elastic.Job{Directive: elastic.Directive{Pin: 3}, Refused: elastic.Refused{Start: once(on("gpu1", 3))}}, 15 * time.Second, on("gpu2", 3), 3, true, "grows"},
+		{"it could not be tried so", elastic.Waiting, elastic.Job{Refused: elastic.Refused{Start: once(on("gpu1", 2))}}, 10*time.Minute + 15*time.Second, on("gpu2", 4), -1, true, "grows"},
 		{"a resize was refused", elastic.Running, elastic.Job{Place: on("gpu1", 2), Refused: elastic.Refused{Resize: once(on("gpu2", 3)), From: on("gpu1", 2)}}, 9 * time.Minute, on("gpu2", 2), 2, false,
 			"would move, but gpu2:3 was refused at 12:00:00 (BadConstraints); next try at 12:10:00, or now with sluice release 7"},
 		{"it gives back all the same", elastic.Running, elastic.Job{Place: on("gpu1", 2), Refused: elastic.Refused{Resize: once(on("gpu2", 3)), From: on("gpu1", 2)}}, 9 * time.Minute, on("gpu1", 1), 2, true, "grows"},

@@ -54,7 +54,7 @@ func (k *sketch) free(j *elastic.Job) bool {
 
 // movable reports whether the job runs or waits, and is not held.
 func movable(j *elastic.Job) bool {
-	return (j.Phase == elastic.Running && !j.UserHold || j.Phase == elastic.Held) && !j.Directive.Hold
+	return (j.Phase == elastic.Running && !j.UserHold || j.Phase == elastic.Waiting) && !j.Directive.Hold
 }
 
 // settle gives a job its place.

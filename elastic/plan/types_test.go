@@ -16,8 +16,8 @@ func twoTypes() elastic.Snapshot {
 			Types: []nodes.OfType{{Type: "blue", GPUs: 4}, {Type: "red", GPUs: 2, Used: 1}}}},
 		Jobs: []elastic.Job{
 			{ID: 1, Partition: "gpu", Phase: elastic.Running, Speaks: true, Place: on(1), Spec: elastic.Spec{Min: 1, Types: []string{"red"}}},
-			{ID: 2, Partition: "gpu", Phase: elastic.Held, Spec: elastic.Spec{Min: 1, Types: []string{"blue"}}},
-			{ID: 3, Partition: "gpu", Phase: elastic.Held, Spec: elastic.Spec{Min: 1}},
+			{ID: 2, Partition: "gpu", Phase: elastic.Waiting, Spec: elastic.Spec{Min: 1, Types: []string{"blue"}}},
+			{ID: 3, Partition: "gpu", Phase: elastic.Waiting, Spec: elastic.Spec{Min: 1}},
 		},
 		Intents: []elastic.Intent{{Job: 2, Kind: elastic.Resize, Target: on(2)}},
 	}

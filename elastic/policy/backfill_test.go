@@ -25,7 +25,7 @@ func queueing(t *rapid.T) elastic.Snapshot {
 	}
 	limits := []time.Duration{0, time.Minute, 10 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour}
 	for i := range rapid.IntRange(2, 9).Draw(t, "jobs") {
-		j := elastic.Job{ID: elastic.JobID(i + 1), Partition: "gpu", Phase: elastic.Held, TimeLimit: rapid.SampledFrom(limits).Draw(t, "limit")}
+		j := elastic.Job{ID: elastic.JobID(i + 1), Partition: "gpu", Phase: elastic.Waiting, TimeLimit: rapid.SampledFrom(limits).Draw(t, "limit")}
 		j.Spec = elastic.Spec{Min: rapid.IntRange(1, 6).Draw(t, "min"), AllowUneven: rapid.Bool().Draw(t, "uneven")}
 		j.Spec.Max = j.Spec.Min
 		if rapid.Bool().Draw(t, "runs") {
@@ -34,7 +34,7 @@ func queueing(t *rapid.T) elastic.Snapshot {
 			nodes.Charge(s.Nodes, nodes.Load{Place: place})
 			j.Phase, j.Place, j.TimeLeft = elastic.Running, place, j.TimeLimit
 			if len(place) == 0 {
-				j.Phase, j.TimeLeft = elastic.Held, 0
+				j.Phase, j.TimeLeft = elastic.Waiting, 0
 			} else if tenant && len(place) == 1 {
 				own := elastic.Tenant{ID: j.ID, Place: place}
 				if j.TimeLimit > 0 {
@@ -165,7 +165,7 @@ func TestBackfillLeavesPieces(t *testing.T) {
 			s.Nodes = append(s.Nodes, nodes.Node{Name: fmt.Sprintf("n%d", i), Partitions: []string{"gpu"}, GPUs: n, Usable: true})
 		}
 		add := func(limit time.Duration, n int, uneven bool, place nodes.Placement) {
-			j := elastic.Job{ID: elastic.JobID(len(s.Jobs) + 1), Partition: "gpu", Phase: elastic.Held, TimeLimit: limit, Spec: elastic.Spec{Min: n, Max: n, AllowUneven: uneven}}
+			j := elastic.Job{ID: elastic.JobID(len(s.Jobs) + 1), Partition: "gpu", Phase: elastic.Waiting, TimeLimit: limit, Spec: elastic.Spec{Min: n, Max: n, AllowUneven: uneven}}
 			if len(place) > 0 {
 				j.Phase, j.Place, j.TimeLeft = elastic.Running, place, limit
 				nodes.Charge(s.Nodes, j.Load(place))
@@ -197,7 +197,7 @@ func wideWaiting(t *rapid.T) elastic.Snapshot {
 		s.Nodes, all = append(s.Nodes, n), all+n.GPUs
 	}
 	limits := []time.Duration{0, 20 * time.Minute, time.Hour, 2 * time.Hour}
-	head := elastic.Job{ID: 1, Partition: "gpu", Phase: elastic.Held, TimeLimit: time.Hour}
+	head := elastic.Job{ID: 1, Partition: "gpu", Phase: elastic.Waiting, TimeLimit: time.Hour}
 	head.Spec = elastic.Spec{Min: rapid.IntRange(1+all/2, all).Draw(t, "wide"), AllowUneven: true}
 	head.Spec.Max = head.Spec.Min
 	s.Jobs = []elastic.Job{head}

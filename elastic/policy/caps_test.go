@@ -156,7 +156,7 @@ func TestACapAloneMovesNoJob(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := plain(t)
 		for i := range s.Jobs {
-			if s.Jobs[i].Phase == elastic.Held {
+			if s.Jobs[i].Phase == elastic.Waiting {
 				t.Skip()
 			}
 			s.Jobs[i].Directive.Pin = 0
@@ -204,7 +204,7 @@ func capScene(jobs ...elastic.Job) elastic.Snapshot {
 }
 
 func held(id elastic.JobID, least, most int) elastic.Job {
-	return elastic.Job{ID: id, Phase: elastic.Held, Spec: elastic.Spec{Min: least, Max: most}}
+	return elastic.Job{ID: id, Phase: elastic.Waiting, Spec: elastic.Spec{Min: least, Max: most}}
 }
 
 func on(id elastic.JobID, most int, place ...nodes.Share) elastic.Job {
@@ -301,7 +301,7 @@ func BenchmarkCaps(b *testing.B) {
 		s.Nodes = append(s.Nodes, nodes.Node{Name: fmt.Sprintf("n%d", i+1), GPUs: 8, Usable: true, Partitions: []string{"gpu"}})
 	}
 	for i := range 2000 {
-		j := elastic.Job{ID: elastic.JobID(i + 1), Phase: elastic.Held, Partition: "gpu", Spec: elastic.Spec{Min: 1, Max: 8}}
+		j := elastic.Job{ID: elastic.JobID(i + 1), Phase: elastic.Waiting, Partition: "gpu", Spec: elastic.Spec{Min: 1, Max: 8}}
 		if i < 1500 {
 			j.Phase, j.Speaks, j.Place = elastic.Running, true, nodes.Placement{{Node: s.Nodes[i%500].Name, GPUs: 1}}
 			s.Nodes = nodes.With(s.Nodes, nodes.Load{Place: j.Place})

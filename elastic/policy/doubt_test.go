@@ -29,7 +29,7 @@ func TestUncertainJobsNeedALargerMargin(t *testing.T) {
 		s := elastic.Snapshot{
 			Now:   now,
 			Nodes: []nodes.Node{{Name: "n1", GPUs: 1, Usable: true, Partitions: []string{"gpu"}}},
-			Jobs: []elastic.Job{{ID: 1, Phase: elastic.Held, Partition: "gpu", Speaks: true, Promised: c.promised, Curve: curve(c.scatter),
+			Jobs: []elastic.Job{{ID: 1, Phase: elastic.Waiting, Partition: "gpu", Speaks: true, Promised: c.promised, Curve: curve(c.scatter),
 				Spec: elastic.Spec{Min: 1, Max: 1, Total: 10, Deadline: now.Add(1100 * time.Second)}}},
 		}
 		for _, name := range []string{"deadline", "lookahead"} {

@@ -151,7 +151,7 @@ func drawJob(t *rapid.T, id int, partitions []string) elastic.Job {
 	}
 	j := elastic.Job{
 		ID: elastic.JobID(id), Partition: partition, Spec: spec,
-		Phase: elastic.Held, Speaks: rapid.IntRange(0, 4).Draw(t, "speaks") > 0, Deaf: rapid.SampledFrom([]int{0, 0, 0, 1, 3}).Draw(t, "deaf"),
+		Phase: elastic.Waiting, Speaks: rapid.IntRange(0, 4).Draw(t, "speaks") > 0, Deaf: rapid.SampledFrom([]int{0, 0, 0, 1, 3}).Draw(t, "deaf"),
 		Done:  rapid.Float64Range(0, 500).Draw(t, "done"),
 		Price: elastic.Price{Start: time.Duration(rapid.SampledFrom([]int{0, 10, 100}).Draw(t, "price")) * time.Second},
 	}

@@ -85,7 +85,7 @@ func TestLeavingTakesWhatIsIdle(t *testing.T) {
 		"an ordinary job waits": {func(s *elastic.Snapshot) { s.Demands = []elastic.Demand{{ID: 9, Partition: "gpu", Nodes: 1, GPUs: 4}} }, false},
 		"one for a part":        {func(s *elastic.Snapshot) { s.Demands = []elastic.Demand{{ID: 9, Partition: "gpu", Nodes: 1, GPUs: 2}} }, true},
 		"another starts": {func(s *elastic.Snapshot) {
-			s.Jobs = append(s.Jobs, elastic.Job{ID: 2, Partition: "gpu", Phase: elastic.Held, Spec: elastic.Spec{Min: 4, Max: 4}})
+			s.Jobs = append(s.Jobs, elastic.Job{ID: 2, Partition: "gpu", Phase: elastic.Waiting, Spec: elastic.Spec{Min: 4, Max: 4}})
 		}, false},
 		"others say so, not itself": {func(s *elastic.Snapshot) { s.Jobs[0].OnUnfitGPU = false }, false},
 		"it is deaf":                {func(s *elastic.Snapshot) { s.Jobs[0].Speaks = false }, false},

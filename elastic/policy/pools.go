@@ -52,7 +52,7 @@ func pooled(s elastic.Snapshot, decide func(elastic.Snapshot) elastic.Allocation
 	for i := range s.Jobs {
 		j := &s.Jobs[i]
 		d := p.best[j.ID]
-		if d.GPUs > 0 || j.Phase != elastic.Held {
+		if d.GPUs > 0 || j.Phase != elastic.Waiting {
 			continue
 		}
 		if j.Spec.Deadline.IsZero() || j.Spec.Soft || d.Promised || !j.Spec.Deadline.After(s.Now) { // else only an admission would help it
@@ -205,7 +205,7 @@ func (p *pooling) decided() elastic.Allocation {
 		j.Partition = p.pools[i][p.at[i]]
 		j.Curve = j.Curve.On(s.KindIn(j, j.Partition))
 		if p.runsElsewhere(i) {
-			j.Place, j.Phase = nil, elastic.Held
+			j.Place, j.Phase = nil, elastic.Waiting
 		}
 	}
 	return p.decide(s)

@@ -83,7 +83,7 @@ func measurementOf(s elastic.Snapshot, j *elastic.Job) (measurement, bool) {
 		return measurement{}, false
 	}
 	switch {
-	case j.Phase == elastic.Held:
+	case j.Phase == elastic.Waiting:
 		return nextMeasurement(j, 1)
 	case j.Phase != elastic.Running || j.UserHold:
 		return measurement{}, false
@@ -150,7 +150,7 @@ func wanted(s elastic.Snapshot, a elastic.Allocation, j *elastic.Job) bool {
 	}
 	for i := range s.Jobs {
 		k := &s.Jobs[i]
-		if k.Phase == elastic.Held && !k.Directive.Hold && k.ID != j.ID && a[k.ID].GPUs == 0 && overlap(s, k.Partition, j.Partition) {
+		if k.Phase == elastic.Waiting && !k.Directive.Hold && k.ID != j.ID && a[k.ID].GPUs == 0 && overlap(s, k.Partition, j.Partition) {
 			return true
 		}
 	}

@@ -28,7 +28,7 @@ func measured(t *rapid.T) elastic.Snapshot {
 				j.Spec.Profile = append(j.Spec.Profile, n)
 			}
 		}
-		if j.Phase != elastic.Held {
+		if j.Phase != elastic.Waiting {
 			j.Begun = now.Add(-time.Duration(rapid.IntRange(0, 1500).Draw(t, "began")) * time.Second)
 			j.Started = now.Add(-time.Duration(rapid.IntRange(0, 120).Draw(t, "ran")) * time.Second)
 			j.Incarnation = rapid.IntRange(0, 6).Draw(t, "moves")

@@ -25,7 +25,7 @@ func TestAdmittedJobGrowsBeforeWaitingJobs(t *testing.T) {
 			{Name: "n2", GPUs: 4, Usable: true, Partitions: []string{"fast"}},
 		},
 		Jobs: []elastic.Job{
-			{ID: 1, Partition: "gpu", Phase: elastic.Held, Spec: elastic.Spec{Min: 1}, Curve: curve},
+			{ID: 1, Partition: "gpu", Phase: elastic.Waiting, Spec: elastic.Spec{Min: 1}, Curve: curve},
 			{ID: 2, Partition: "gpu,fast", Phase: elastic.Running, Speaks: true, Promised: true, Curve: curve,
 				Spec:  elastic.Spec{Min: 1, Total: 1000, Deadline: now.Add(270 * time.Second)},
 				Place: nodes.Placement{{Node: "n1", GPUs: 1}}},

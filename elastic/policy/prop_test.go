@@ -104,7 +104,7 @@ func sound(t *rapid.T, policy string, s elastic.Snapshot, j elastic.Job, a elast
 		t.Fatalf("%s: job %d may not move, and goes from %d to %d", policy, j.ID, was, d.GPUs)
 	case was > 0 && rigid[policy]:
 		t.Fatalf("%s resizes job %d", policy, j.ID)
-	case was == 0 && (j.Phase != elastic.Held || j.Directive.Hold):
+	case was == 0 && (j.Phase != elastic.Waiting || j.Directive.Hold):
 		t.Fatalf("%s: job %d is not to be started, and gets %d", policy, j.ID, d.GPUs)
 	case !j.Spec.Allows(d.GPUs, d.GPUs):
 		t.Fatalf("%s: job %d does not accept %d of %+v", policy, j.ID, d.GPUs, j.Spec)
@@ -154,7 +154,7 @@ func TestPreemptionIsSound(t *testing.T) {
 func stopped(s elastic.Snapshot, a elastic.Allocation) elastic.Snapshot {
 	for i := range s.Jobs {
 		if j := &s.Jobs[i]; j.Phase == elastic.Running && a[j.ID].GPUs == 0 {
-			j.Phase = elastic.Held
+			j.Phase = elastic.Waiting
 		}
 	}
 	return s
@@ -196,7 +196,7 @@ func TestOnlyAdmittedJobsOvertake(t *testing.T) {
 			where := plan.Arrange(s, a)
 			for i, first := range s.Jobs {
 				dated := !first.Spec.Deadline.IsZero() && (a[first.ID].Promised || !first.Spec.Soft)
-				if first.Phase != elastic.Held || first.Directive.Hold || a[first.ID].GPUs > 0 || dated || !startable(s, first) {
+				if first.Phase != elastic.Waiting || first.Directive.Hold || a[first.ID].GPUs > 0 || dated || !startable(s, first) {
 					continue
 				}
 				for _, j := range s.Jobs[i+1:] {
@@ -229,7 +229,7 @@ func TestNoJobOvertakes(t *testing.T) {
 			a := p.Allocate(s)
 			where := plan.Arrange(s, a)
 			for i, first := range s.Jobs {
-				if first.Phase != elastic.Held || first.Directive.Hold || a[first.ID].GPUs > 0 || !startable(s, first) {
+				if first.Phase != elastic.Waiting || first.Directive.Hold || a[first.ID].GPUs > 0 || !startable(s, first) {
 					continue
 				}
 				for k, j := range s.Jobs {
@@ -258,8 +258,8 @@ func TestNoJobOvertakesByOneGPU(t *testing.T) {
 			{Name: "n2", GPUs: 4, Used: 4, Usable: true, Partitions: []string{"gpu"}},
 		},
 		Jobs: []elastic.Job{
-			{ID: 1, Phase: elastic.Held, Partition: "fast", Spec: elastic.Spec{Min: 2}, Speaks: true},
-			{ID: 2, Phase: elastic.Held, Partition: "gpu,fast", Spec: elastic.Spec{Min: 1}, Speaks: true},
+			{ID: 1, Phase: elastic.Waiting, Partition: "fast", Spec: elastic.Spec{Min: 2}, Speaks: true},
+			{ID: 2, Phase: elastic.Waiting, Partition: "gpu,fast", Spec: elastic.Spec{Min: 1}, Speaks: true},
 		},
 	}
 	for _, p := range policy.All {
@@ -275,7 +275,7 @@ func TestDeadlineStartsThePinned(t *testing.T) {
 	s := elastic.Snapshot{
 		Now:   time.Unix(1e9, 0),
 		Nodes: []nodes.Node{{Name: "n1", GPUs: 4, Usable: true, Partitions: []string{"gpu"}}},
-		Jobs:  []elastic.Job{{ID: 1, Phase: elastic.Held, Partition: "gpu", Spec: elastic.Spec{Min: 1}, Speaks: true, Directive: elastic.Directive{Pin: 2}}},
+		Jobs:  []elastic.Job{{ID: 1, Phase: elastic.Waiting, Partition: "gpu", Spec: elastic.Spec{Min: 1}, Speaks: true, Directive: elastic.Directive{Pin: 2}}},
 	}
 	for _, p := range policy.All {
 		if a := p.Allocate(s); a[1].GPUs != 2 {
@@ -338,7 +338,7 @@ func TestGrowthYields(t *testing.T) {
 		}
 		s.Demands = s.Demands[:1]
 		for _, j := range s.Jobs {
-			if j.Phase == elastic.Held || j.Directive.Pin > 0 {
+			if j.Phase == elastic.Waiting || j.Directive.Pin > 0 {
 				t.Skip() // a first GPU is not growth, and orders are carried out
 			}
 		}

@@ -247,7 +247,7 @@ func (a arguments) job(s *elastic.Snapshot, name string) {
 		j.Begun = now.Add(-a.span("began"))
 	}
 	if len(j.Place) == 0 {
-		j.Phase = elastic.Held
+		j.Phase = elastic.Waiting
 	}
 	for _, phase := range []elastic.Phase{elastic.Suspended, elastic.Queued, elastic.Completing} {
 		if a[string(phase)] != "" {

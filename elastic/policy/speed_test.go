@@ -30,7 +30,7 @@ func large(queued, perJob int) elastic.Snapshot {
 		}
 		j := elastic.Job{
 			ID: elastic.JobID(i + 1), Partition: "gpu", Spec: elastic.Spec{Min: 1, Total: 1000 * rng.Float64()}, Speaks: true,
-			Curve: speed.Fit(samples, now), Price: elastic.Price{Start: 10 * time.Second}, Phase: elastic.Held,
+			Curve: speed.Fit(samples, now), Price: elastic.Price{Start: 10 * time.Second}, Phase: elastic.Waiting,
 		}
 		if i < 100-queued {
 			j.Phase = elastic.Running
@@ -68,7 +68,7 @@ func running() elastic.Snapshot {
 		s.Nodes = append(s.Nodes, nodes.Node{Name: fmt.Sprintf("n%04d", i), Partitions: []string{"gpu"}, GPUs: 8, Usable: true})
 	}
 	for i := range 10_020 {
-		j := elastic.Job{ID: elastic.JobID(i + 1), Partition: "gpu", Spec: elastic.Spec{Min: 1}, Speaks: true, Phase: elastic.Held}
+		j := elastic.Job{ID: elastic.JobID(i + 1), Partition: "gpu", Spec: elastic.Spec{Min: 1}, Speaks: true, Phase: elastic.Waiting}
 		if i < 9980 {
 			n := &s.Nodes[i/8]
 			n.Used++

@@ -35,7 +35,7 @@ func TestAdviceToSplitUnevenly(t *testing.T) {
 		{"nodes of 3, 4 and 4", three, elastic.Job{Spec: elastic.Spec{Min: 11}}, "cannot start: 11 GPUs cannot be split evenly", true},
 		{"more than there are", three, elastic.Job{Spec: elastic.Spec{Min: 12}}, "the usable nodes of its partition have 11", false},
 	} {
-		tc.job.ID, tc.job.Phase, tc.job.Partition = 7, elastic.Held, "gpu"
+		tc.job.ID, tc.job.Phase, tc.job.Partition = 7, elastic.Waiting, "gpu"
 		p, err := policy.ByName("lookahead")
 		if err != nil {
 			t.Fatal(err)

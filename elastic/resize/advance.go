@@ -118,7 +118,7 @@ var table = map[elastic.Step][]row{
 		{is(elastic.Running), waiting(reason.AwaitsStop)},
 		{is(elastic.Completing), waiting(reason.AwaitsCleaning)},
 		{keepsLingering, closeNow(elastic.Fellback, reason.StillCounted)},
-		{is(elastic.Held), pending},
+		{is(elastic.Waiting), pending},
 		// Its requeue delay is over, or its user let it start.
 		{is(elastic.Queued), deferFirst},
 	},
@@ -150,7 +150,7 @@ var table = map[elastic.Step][]row{
 		{targetTaken, closeNow(elastic.Fellback, reason.GPUsTaken)},
 		// Other jobs of its group used up the site's limit: Slurm would not start it.
 		{refusedHeld, closeNow(elastic.Fellback, reason.LimitHeld)},
-		{is(elastic.Held), write},
+		{is(elastic.Waiting), write},
 	},
 	// R5: size and incarnation are written to the pending job.
 	elastic.Written: {
@@ -158,7 +158,7 @@ var table = map[elastic.Step][]row{
 		{ended, closeEnded},
 		{superseded, closeNow(elastic.Fellback, reason.OlderJournal)},
 		{heldPending, closeNow(elastic.UserWon, reason.HeldByOther)},
-		{is(elastic.Held), start},
+		{is(elastic.Waiting), start},
 		{is(elastic.Queued), started},
 		{is(elastic.Running), started},
 	},
@@ -184,7 +184,7 @@ var table = map[elastic.Step][]row{
 		{beginsSoon, waiting(reason.AwaitsStart)},
 		// slurmctld, which was killed, forgot the start; or its user deferred it; or sluice did,
 		// and died before it recorded that.
-		{is(elastic.Held), closeNow(elastic.Fellback, reason.StartForgotten)},
+		{is(elastic.Waiting), closeNow(elastic.Fellback, reason.StartForgotten)},
 		{queuedWith(targetGone), giveUp},
 		// An ordinary job took the GPUs: waiting for its end would help no job.
 		{takenByOthers, giveUpTaken},

@@ -101,7 +101,7 @@ func circumstances() []circumstance {
 		}
 	}
 	phase := func(p elastic.Phase) func(*elastic.Job) { return func(j *elastic.Job) { j.Phase = p } }
-	deferred := func(j *elastic.Job) { j.Phase, j.Eligible = elastic.Held, noon.Add(100*time.Second) }
+	deferred := func(j *elastic.Job) { j.Phase, j.Eligible = elastic.Waiting, noon.Add(100*time.Second) }
 	saved := func(j *elastic.Job) { j.Saved = elastic.Saved{Request: "7.4.1", Checkpoint: "00000005"} }
 	again := func(j *elastic.Job) {
 		j.Phase, j.Restarts, j.Place, j.Heartbeat = elastic.Running, 2, on("gpu2", 3), noon
@@ -185,7 +185,7 @@ func circumstances() []circumstance {
 		{"deferred, its run is over already", with(deferred, func(j *elastic.Job) { j.Incarnation, j.RunnerOf = 4, 4 }), nil, nil},
 		{"held, by directive", with(deferred, func(j *elastic.Job) { j.Directive.Hold = true }), nil, nil},
 		{"held by its user", with(deferred, func(j *elastic.Job) { j.UserHold = true }), nil, nil},
-		{"held by its user, begin time passed", func(j *elastic.Job) { j.Phase, j.UserHold, j.Eligible = elastic.Held, true, noon.Add(-time.Second) }, nil, nil},
+		{"held by its user, begin time passed", func(j *elastic.Job) { j.Phase, j.UserHold, j.Eligible = elastic.Waiting, true, noon.Add(-time.Second) }, nil, nil},
 		{"deferred, begins now", with(deferred, func(j *elastic.Job) { j.Eligible = noon.Add(time.Second) }), nil, nil},
 		{"deferred, begins in a minute", with(deferred, func(j *elastic.Job) { j.Eligible = noon.Add(50 * time.Second) }), nil, nil},
 		{"deferred, far", with(deferred, func(j *elastic.Job) { j.Eligible = noon.Add(2 * time.Hour) }), nil, nil},
@@ -315,7 +315,7 @@ func golden(t *testing.T, name, got string) {
 func TestElsewhereCountsItsOwnPromiseOnce(t *testing.T) {
 	for used, want := range map[int]string{1: "gpu2:3", 2: "gpu3:3", 4: "gpu3:3"} {
 		in, job, snap := scene(elastic.Start, elastic.Requeued)
-		job.Phase = elastic.Held
+		job.Phase = elastic.Waiting
 		snap.Nodes[0].Used, snap.Nodes[1].Used = 4, used
 		snap.Nodes = append(snap.Nodes, nodes.Node{Name: "gpu3", GPUs: 4, Usable: true})
 		snap.Jobs, snap.Intents = []elastic.Job{job}, []elastic.Intent{in}
@@ -324,7 +324,7 @@ func TestElsewhereCountsItsOwnPromiseOnce(t *testing.T) {
 		}
 	}
 	in, job, snap := scene(elastic.Start, elastic.Requeued)
-	job.Phase, job.Spec.AllowUneven = elastic.Held, true
+	job.Phase, job.Spec.AllowUneven = elastic.Waiting, true
 	in.Target = nodes.Placement{{Node: "gpu1", GPUs: 1}, {Node: "gpu2", GPUs: 2}}
 	snap.Nodes[0].Used, snap.Nodes[1].Used = 1, 3
 	snap.Jobs, snap.Intents = []elastic.Job{job}, []elastic.Intent{in}
@@ -332,7 +332,7 @@ func TestElsewhereCountsItsOwnPromiseOnce(t *testing.T) {
 		t.Errorf("what it was promised is its own: %+v", next)
 	}
 	in, job, snap = scene(elastic.Start, elastic.Requeued)
-	job.Phase, job.Place = elastic.Held, on("gpu1", 2) // as Slurm may count it for some time after its run
+	job.Phase, job.Place = elastic.Waiting, on("gpu1", 2) // as Slurm may count it for some time after its run
 	snap.Nodes[1].Used = 2
 	snap.Jobs, snap.Intents = []elastic.Job{job}, []elastic.Intent{in}
 	if next := resize.Advance(in, job, snap); next.Intent.Target.String() != "gpu1:3" {

@@ -86,14 +86,14 @@ func stopAgain(s situation) Next {
 	return next
 }
 
-// between is how far ahead the begin time of a job between two sizes is. If sluiced is gone, Slurm
+// Between is how far ahead the begin time of a job between two sizes is. If sluiced is gone, Slurm
 // starts the job then, at the size that was written last. It is about Slurm's own requeue delay
 // (121 s), and MUST be longer than the time that a cycle takes.
-const between = 2 * time.Minute
+const Between = 2 * time.Minute
 
 // putOff keeps the job from starting for now.
 func putOff(s situation) []elastic.Action {
-	return []elastic.Action{elastic.Defer{Job: s.in.Job, Until: s.now.Add(between)}}
+	return []elastic.Action{elastic.Defer{Job: s.in.Job, Until: s.now.Add(Between)}}
 }
 
 func deferFirst(s situation) Next {
@@ -132,7 +132,7 @@ func retarget(s situation) Next {
 func write(s situation) Next {
 	next := Next{Intent: s.in, Again: true, Why: reason.SizeWritten}
 	next.Do = []elastic.Action{elastic.Write{
-		Job: s.in.Job, To: s.in.To, Target: s.in.Target, AnyNodes: s.in.AnyNodes, Checkpoint: s.in.Checkpoint, Defer: between,
+		Job: s.in.Job, To: s.in.To, Target: s.in.Target, AnyNodes: s.in.AnyNodes, Checkpoint: s.in.Checkpoint, Defer: Between,
 	}}
 	next.Intent.Step = elastic.Written
 	return next

@@ -28,30 +28,32 @@ func superseded(s situation) bool { return s.job.Incarnation > s.in.To }
 
 // ranAlready: the journal is old in the same way, and no move followed. Only the report of a run
 // that is over counts: otherwise a running job could prevent every move of itself.
-func ranAlready(s situation) bool { return s.job.Phase == elastic.Held && s.job.RunnerOf >= s.in.To }
+func ranAlready(s situation) bool { return s.job.Phase == elastic.Waiting && s.job.RunnerOf >= s.in.To }
 
 // unreachable: the job's folder cannot be written or read.
 func unreachable(s situation) bool { return !s.job.Unread.IsZero() }
 
 // heldPending: held by its user or an administrator, through Slurm or through sluice.
 func heldPending(s situation) bool {
-	return s.job.Phase == elastic.Held && (s.job.UserHold || s.job.Directive.Hold)
+	return s.job.Phase == elastic.Waiting && (s.job.UserHold || s.job.Directive.Hold)
 }
 
 // startsWithin is how soon after its start the begin time of a job is, whatever the clocks of
-// slurmctld and sluiced differ by. It MUST be less than between.
-const startsWithin = between / 2
+// slurmctld and sluiced differ by. It MUST be less than Between.
+const startsWithin = Between / 2
 
 // beginsSoon: the begin time of its start has not come yet.
 func beginsSoon(s situation) bool {
-	return s.job.Phase == elastic.Held && !s.job.Eligible.After(s.in.ReleasedAt.Add(startsWithin))
+	return s.job.Phase == elastic.Waiting && !s.job.Eligible.After(s.in.ReleasedAt.Add(startsWithin))
 }
 
 // runsAlready: a revival never stops a job.
 func runsAlready(s situation) bool { return bringsBack(s) && s.job.Phase == elastic.Running }
 
 // revives: the job was ended by mistake, or to clear it, and is back.
-func revives(s situation) bool { return bringsBack(s) && s.job.Phase == elastic.Held && !s.job.Lingers }
+func revives(s situation) bool {
+	return bringsBack(s) && s.job.Phase == elastic.Waiting && !s.job.Lingers
+}
 
 // bringsBack: the move is complete once the job waits as any other.
 func bringsBack(s situation) bool {
@@ -59,13 +61,13 @@ func bringsBack(s situation) bool {
 }
 
 // lingers: a node crashed while the job was being cleaned up there.
-func lingers(s situation) bool { return s.job.Phase == elastic.Held && s.job.Lingers }
+func lingers(s situation) bool { return s.job.Phase == elastic.Waiting && s.job.Lingers }
 
 // savedOnly: the move only had to save a checkpoint.
 func savedOnly(s situation) bool { return s.in.Kind == elastic.Save && answeredWell(s) }
 
 // parks: the job gives up its GPUs, and has done so.
-func parks(s situation) bool { return s.in.Kind == elastic.Park && s.job.Phase == elastic.Held }
+func parks(s situation) bool { return s.in.Kind == elastic.Park && s.job.Phase == elastic.Waiting }
 
 func is(p elastic.Phase) func(situation) bool {
 	return func(s situation) bool { return s.job.Phase == p }
@@ -215,10 +217,10 @@ func refusedRunning(s situation) bool {
 	return s.in.Kind != elastic.Save && s.job.Phase == elastic.Running && refused(s)
 }
 
-func refusedHeld(s situation) bool { return s.job.Phase == elastic.Held && refused(s) }
+func refusedHeld(s situation) bool { return s.job.Phase == elastic.Waiting && refused(s) }
 
 func elsewhere(s situation) bool {
-	if s.job.Phase != elastic.Held || !targetGone(s) && !targetTaken(s) {
+	if s.job.Phase != elastic.Waiting || !targetGone(s) && !targetTaken(s) {
 		return false
 	}
 	p := replacement(s)
@@ -260,7 +262,7 @@ func choosing(s situation) bool {
 }
 
 func setAside(s situation) bool {
-	return s.job.Phase == elastic.Held && s.job.Reason == "BadConstraints"
+	return s.job.Phase == elastic.Waiting && s.job.Reason == "BadConstraints"
 }
 
 // setAsideFirst: only a resize has a last good size to return to.

@@ -17,7 +17,7 @@ func TestUnknownMovesHaveNoEffect(t *testing.T) {
 	now := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 	snap := elastic.Snapshot{Now: now, Nodes: []nodes.Node{{Name: "n1", GPUs: 4, Usable: true}}}
 	place := nodes.Placement{{Node: "n1", GPUs: 1}}
-	for _, phase := range []elastic.Phase{elastic.Running, elastic.Held, elastic.Queued, elastic.Completing, elastic.Suspended, elastic.Ended} {
+	for _, phase := range []elastic.Phase{elastic.Running, elastic.Waiting, elastic.Queued, elastic.Completing, elastic.Suspended, elastic.Ended} {
 		job := elastic.Job{ID: 7, Phase: phase, Place: place, Speaks: true}
 		for step := elastic.Step(-1); step < 10; step++ {
 			for _, kind := range append(elastic.Kinds(), "", "merge") {

@@ -25,12 +25,12 @@ func TestLimitsThatChangeDuringAMove(t *testing.T) {
 	}{
 		{"nothing asked yet", elastic.Intended, elastic.Running, 4, "no longer allows"},
 		{"asked to save", elastic.Asked, elastic.Running, 4, "keeps the one it has"},
-		{"stopped", elastic.Requeued, elastic.Held, 4, "placed afresh"},
-		{"allowed all the time", elastic.Requeued, elastic.Held, 5, ""},
+		{"stopped", elastic.Requeued, elastic.Waiting, 4, "placed afresh"},
+		{"allowed all the time", elastic.Requeued, elastic.Waiting, 5, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			j := elastic.Job{ID: 1, Phase: tc.phase, Place: two, Spec: elastic.Spec{Min: 1}}
-			if tc.phase == elastic.Held {
+			if tc.phase == elastic.Waiting {
 				j.Place = nil
 			}
 			in := elastic.Intent{Job: 1, Kind: elastic.Resize, Step: tc.step, To: 2, From: two, Target: four, Request: "r", Opened: at, Moved: at, AskedAt: at}

@@ -79,7 +79,7 @@ func TestStepBackBeforeEffect(t *testing.T) {
 			t.Errorf("%s: then does %v, closes as %q: %s", name, next.Do, next.Close, sentence(next.Why))
 		}
 		// The answer is lost, so next.Intent is not recorded, and Slurm acts.
-		job.Phase, job.State, job.Restarts, job.Heartbeat, job.UserHold = elastic.Held, "PENDING", job.Restarts+1, time.Time{}, false
+		job.Phase, job.State, job.Restarts, job.Heartbeat, job.UserHold = elastic.Waiting, "PENDING", job.Restarts+1, time.Time{}, false
 		job.Eligible = noon.Add(2 * time.Minute)
 		job.Saved = elastic.Saved{}
 		if after := resize.Advance(back.Intent, job, snap); after.Close != "" || after.Intent.Step != elastic.Requeued {

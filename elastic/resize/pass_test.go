@@ -34,7 +34,9 @@ func TestMissedPassIsAskedAgain(t *testing.T) {
 		{"its node is drained", false, func(_ *elastic.Intent, _ *elastic.Job, s *elastic.Snapshot) { s.Nodes[1].Usable = false }},
 		{"Slurm waits for something else", false, func(_ *elastic.Intent, j *elastic.Job, _ *elastic.Snapshot) { j.Reason = "Dependency" }},
 		{"a limit of the site", false, func(_ *elastic.Intent, j *elastic.Job, _ *elastic.Snapshot) { j.Reason = "QOSGrpGRES" }},
-		{"held by its user", false, func(_ *elastic.Intent, j *elastic.Job, _ *elastic.Snapshot) { j.Phase, j.UserHold = elastic.Held, true }},
+		{"held by its user", false, func(_ *elastic.Intent, j *elastic.Job, _ *elastic.Snapshot) {
+			j.Phase, j.UserHold = elastic.Waiting, true
+		}},
 		{"late", false, func(in *elastic.Intent, _ *elastic.Job, _ *elastic.Snapshot) { in.ReleasedAt = noon.Add(-time.Hour) }},
 	} {
 		in, job, snap := scene(elastic.Resize, elastic.Released)

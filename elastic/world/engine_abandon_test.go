@@ -102,7 +102,7 @@ func TestReleaseOfAHoldThroughSlurm(t *testing.T) {
 			_ = w.User("alice").Hold(t.Context(), job.ID())
 		}
 		finish(t, w, d, 30*time.Minute)
-		if got := d.of(t, job).Job; got.Phase != elastic.Held || !got.UserHold || len(job.Runs()) > 0 {
+		if got := d.of(t, job).Job; got.Phase != elastic.Waiting || !got.UserHold || len(job.Runs()) > 0 {
 			t.Errorf("%s: %s, held by its user: %t", way, got.Phase, got.UserHold)
 		}
 		if way == "sluice, then scontrol" {
@@ -151,6 +151,41 @@ func TestHeldJobsOfAnOlderSluice(t *testing.T) {
 		}
 		if !waits.Ended() || ordered.Ended() || admins.Ended() {
 			t.Errorf("killed at %d: ended: %t, %t, %t\n%s", kill, waits.Ended(), ordered.Ended(), admins.Ended(), m.log())
+		}
+	}
+}
+
+// TestUsersBeginTimeThroughSlurm: a begin time that its user sets through Slurm for a waiting job is kept,
+// though it is sooner than a week: the job starts soon after it, and not before, also if sluiced is
+// restarted. One that is taken back lets it start at once.
+func TestUsersBeginTimeThroughSlurm(t *testing.T) {
+	for _, way := range []string{"kept", "taken back", "sluiced is restarted"} {
+		w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{Seed: 7, Nodes: fake.Grid(1, 4)}})
+		kept := new(journal.Memory)
+		d := boot(t, w, kept, "lookahead")
+		w.Ordinary("carol", 1, 4, 20*time.Minute)
+		job := w.Submit(world.Job{User: "alice", Spec: elastic.Spec{Min: 1, Max: 4, Total: 20}, Model: world.Amdahl(60, 0.05)})
+		finish(t, w, d, 5*time.Minute)
+		begin := func(in time.Duration) {
+			if err := w.User("alice").Defer(t.Context(), job.ID(), w.Slurm.Now().Add(in)); err != nil {
+				t.Fatal(err)
+			}
+			finish(t, w, d, 2*time.Minute)
+		}
+		begin(3 * time.Hour)
+		after := 3 * time.Hour
+		switch way {
+		case "taken back":
+			begin(4 * time.Minute)
+			after = 50 * time.Minute // carol's job ends 20 minutes before
+		case "sluiced is restarted":
+			d = boot(t, w, kept, "lookahead")
+		}
+		finish(t, w, d, after-30*time.Minute)
+		early := len(job.Runs())
+		finish(t, w, d, time.Hour)
+		if (early > 0) != (way == "taken back") || len(job.Runs()) == 0 {
+			t.Errorf("%s: %d runs before, %d after\n%s", way, early, len(job.Runs()), d.log.String())
 		}
 	}
 }

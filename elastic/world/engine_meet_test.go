@@ -43,7 +43,7 @@ func TestOrdersNeedNoCycle(t *testing.T) {
 			t.Error(err)
 		}
 		for _, jr := range d.Report().Jobs {
-			if jr.Record.ID == id && jr.Job.Phase == elastic.Held {
+			if jr.Record.ID == id && jr.Job.Phase == elastic.Waiting {
 				return
 			}
 		}

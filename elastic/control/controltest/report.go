@@ -73,7 +73,7 @@ func curve(seconds float64) *speed.Curve {
 func job(id elastic.JobID, name, user string, uid uint32, phase elastic.Phase, place nodes.Placement) publish.JobReport {
 	token := strings.Repeat("0", 30) + string(rune('0'+id/10)) + string(rune('0'+id%10))
 	spec := elastic.Spec{Token: token, Min: 1, Max: 8, Total: 10, Unit: elastic.Epochs, Model: "resnet50"}
-	state := map[elastic.Phase]string{elastic.Running: "RUNNING", elastic.Held: "PENDING", elastic.Queued: "PENDING"}[phase]
+	state := map[elastic.Phase]string{elastic.Running: "RUNNING", elastic.Waiting: "PENDING", elastic.Queued: "PENDING"}[phase]
 	price := elastic.Price{Save: 4 * time.Second, Drain: time.Second, Start: 2 * time.Second, Load: 5 * time.Second, Measured: 2}
 	submitted := Now.Add(-2*time.Hour + time.Duration(id)*time.Minute)
 	rec := journal.JobRecord{
@@ -126,7 +126,7 @@ func steady() publish.JobReport {
 }
 
 func waiting() publish.JobReport {
-	jr := job(Waiting, "bert\x1b[31m", "ann", AnnUID, elastic.Held, nil)
+	jr := job(Waiting, "bert\x1b[31m", "ann", AnnUID, elastic.Waiting, nil)
 	jr.Record.Tag.Spec.Min, jr.Job.Spec.Min = 2, 2
 	jr.Job.Reason = "JobHeldUser"
 	jr.Why = reason.WaitsForRoom{GPUs: 2, All: 8, Free: []int{1}, Minimum: 1}
@@ -134,7 +134,7 @@ func waiting() publish.JobReport {
 }
 
 func onHold() publish.JobReport {
-	jr := job(OnHold, "vit", "ann", AnnUID, elastic.Held, nil)
+	jr := job(OnHold, "vit", "ann", AnnUID, elastic.Waiting, nil)
 	jr.Record.Tag.Directive = elastic.Directive{Pin: 2, Hold: true}
 	jr.Record.Tag.Comment = "paper draft"
 	jr.Job.Directive = jr.Record.Tag.Directive
@@ -159,12 +159,12 @@ func ended(jr publish.JobReport, state string, ago time.Duration, done float64) 
 }
 
 func finished() publish.JobReport {
-	jr := job(Finished, "cifar", "ann", AnnUID, elastic.Held, nodes.Placement{{Node: "gpu2", GPUs: 4}})
+	jr := job(Finished, "cifar", "ann", AnnUID, elastic.Waiting, nodes.Placement{{Node: "gpu2", GPUs: 4}})
 	return ended(jr, "COMPLETED", 20*time.Minute, 10)
 }
 
 func failed() publish.JobReport {
-	jr := job(Failed, "oops", "bob", BobUID, elastic.Held, nodes.Placement{{Node: "gpu3", GPUs: 1}})
+	jr := job(Failed, "oops", "bob", BobUID, elastic.Waiting, nodes.Placement{{Node: "gpu3", GPUs: 1}})
 	jr = ended(jr, "FAILED", 50*time.Minute, 0.25)
 	jr.Last = reason.MoveClosed{Kind: "start", Target: jr.Record.Place, Outcome: "ended", Because: reason.JobEnded{State: "FAILED"}}
 	return jr

@@ -45,7 +45,7 @@ func busy() (*Look, elastic.Snapshot) {
 		own := Job{Slurm: sj, Counts: true, Partitions: "gpu,lab", UID: 7, Lead: 2 * time.Hour, Array: elastic.Array{Job: 1, Index: i, Count: 4}}
 		own.Refused.Start = own.Refused.Start.And(nodes.Placement{{Node: "n1", GPUs: 1}}, reason.SlurmSaid{Text: "no"}, noon)
 		l.Own[elastic.JobID(sj.ID)] = own
-		s.Jobs = append(s.Jobs, elastic.Job{ID: elastic.JobID(sj.ID), Phase: elastic.Held, Partition: "gpu,lab", Spec: elastic.Spec{Min: 1}})
+		s.Jobs = append(s.Jobs, elastic.Job{ID: elastic.JobID(sj.ID), Phase: elastic.Waiting, Partition: "gpu,lab", Spec: elastic.Spec{Min: 1}})
 	}
 	s.Jobs[2].Phase, s.Jobs[2].Place = elastic.Running, nodes.Placement{{Node: "n2", GPUs: 1}}
 	l.Arrays = Arriving(slices.Values([]Task{{ID: 1, UID: 7, Array: elastic.Array{Count: 4, Open: true}, Lives: true, Submitted: noon}}))
@@ -99,7 +99,7 @@ func TestDepart(t *testing.T) {
 		want   string
 	}{
 		"of a drained node":                   {1, elastic.Running, 0, slurm.Limits{}, "n2 drained"},
-		"it waits":                            {1, elastic.Held, 0, slurm.Limits{}, ""},
+		"it waits":                            {1, elastic.Waiting, 0, slurm.Limits{}, ""},
 		"before a maintenance, as well":       {1, elastic.Running, 0, maint(9 * time.Minute), "n1 maintenance n2 drained"},
 		"before one that is far":              {1, elastic.Running, 0, maint(11 * time.Minute), "n2 drained"},
 		"before one that it does not live to": {1, elastic.Running, 5 * time.Minute, maint(9 * time.Minute), "n2 drained"},
@@ -208,13 +208,13 @@ func TestOtherNodesFirst(t *testing.T) {
 		phase    elastic.Phase
 		want     string
 	}{
-		{"the others are idle", slurm.Job{}, nil, "", elastic.Held, "n2 n3"},
-		{"one of them is down", slurm.Job{}, nil, "n2", elastic.Held, "n2 n3"},
-		{"all of them are down", slurm.Job{}, nil, "n2 n3", elastic.Held, "n1 n2 n3"},
-		{"the job excludes them", slurm.Job{ExcNodes: []string{"n2", "n3"}}, nil, "", elastic.Held, "n1"},
-		{"a reservation keeps them", slurm.Job{}, []string{"n2", "n3"}, "", elastic.Held, "n1"},
-		{"its constraint and a reservation do", slurm.Job{Constraint: "fast"}, []string{"n3"}, "", elastic.Held, "n1"},
-		{"one that it may have is down", slurm.Job{Constraint: "fast"}, nil, "n3", elastic.Held, "n1 n3"},
+		{"the others are idle", slurm.Job{}, nil, "", elastic.Waiting, "n2 n3"},
+		{"one of them is down", slurm.Job{}, nil, "n2", elastic.Waiting, "n2 n3"},
+		{"all of them are down", slurm.Job{}, nil, "n2 n3", elastic.Waiting, "n1 n2 n3"},
+		{"the job excludes them", slurm.Job{ExcNodes: []string{"n2", "n3"}}, nil, "", elastic.Waiting, "n1"},
+		{"a reservation keeps them", slurm.Job{}, []string{"n2", "n3"}, "", elastic.Waiting, "n1"},
+		{"its constraint and a reservation do", slurm.Job{Constraint: "fast"}, []string{"n3"}, "", elastic.Waiting, "n1"},
+		{"one that it may have is down", slurm.Job{Constraint: "fast"}, nil, "n3", elastic.Waiting, "n1 n3"},
 		{"it runs", slurm.Job{}, nil, "", elastic.Running, "n1 n2 n3"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -18,7 +18,7 @@ func (l *Look) Order(s *elastic.Snapshot) {
 	for i := range s.Jobs {
 		j := &s.Jobs[i]
 		own, known := l.Own[j.ID]
-		if !known || j.Phase != elastic.Held || len(j.Place) > 0 || l.moves(j.ID) {
+		if !known || j.Phase != elastic.Waiting || len(j.Place) > 0 || l.moves(j.ID) {
 			continue
 		}
 		j.Priority = priority(own, l.Site.Aging, j.Submitted, s.Now)

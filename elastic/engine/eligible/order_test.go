@@ -23,7 +23,7 @@ func TestOrder(t *testing.T) {
 		runs      bool
 	}
 	waits := func(priority int64, hours int) job {
-		return job{priority: priority, submitted: ago(hours), phase: elastic.Held}
+		return job{priority: priority, submitted: ago(hours), phase: elastic.Waiting}
 	}
 	begun := waits(50, 9)
 	begun.begin = ago(1)

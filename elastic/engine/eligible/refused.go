@@ -50,7 +50,7 @@ func idle(s *elastic.Snapshot, j *elastic.Job) bool {
 func (l *Look) shun(s *elastic.Snapshot) {
 	c := newChooser(s, l.Nodes)
 	for i := range s.Jobs {
-		if j := &s.Jobs[i]; j.Phase == elastic.Held {
+		if j := &s.Jobs[i]; j.Phase == elastic.Waiting {
 			c.shun(j)
 		}
 	}

@@ -29,7 +29,7 @@ func (l *Look) Bar(s *elastic.Snapshot) {
 			continue
 		}
 		j.Blocked = elastic.Blocked{}
-		if j.Phase == elastic.Held {
+		if j.Phase == elastic.Waiting {
 			j.Blocked = cmp.Or(
 				l.Arrays.awaits(j.ID, own, s.Now),
 				blockedBy(own.Slurm, own.Begin, listed, first, s.Now, ahead),

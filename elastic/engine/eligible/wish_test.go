@@ -187,7 +187,7 @@ func drawChoosy(t *rapid.T) (s elastic.Snapshot, inventory []slurm.Node, wishes 
 			excluded:   rapid.SampledFrom([]string{"", "", "n1", "n2,n3"}).Draw(t, "excluded"),
 		}, rapid.SampledFrom([]string{"gpu", "all", "gpu,all"}).Draw(t, "partitions")}
 		j := elastic.Job{
-			ID: elastic.JobID(i + 1), Phase: elastic.Held, Speaks: true, Partition: w.partitions,
+			ID: elastic.JobID(i + 1), Phase: elastic.Waiting, Speaks: true, Partition: w.partitions,
 			Spec: elastic.Spec{Min: rapid.IntRange(1, 3).Draw(t, "min"), AllowUneven: rapid.Bool().Draw(t, "uneven"), Total: 100},
 		}
 		at := &s.Nodes[rapid.IntRange(0, len(s.Nodes)-1).Draw(t, "at")]

@@ -185,7 +185,7 @@ func TestStillWaits(t *testing.T) {
 		{"it trains on", running, checkpoint.Runner{State: checkpoint.Training}, false, false},
 		{"it answered another request", running, checkpoint.Runner{State: checkpoint.Waiting, Answer: &checkpoint.Answer{Request: "q", Checkpoint: "00000005"}}, false, false},
 		{"it has saved again", running, checkpoint.Runner{State: checkpoint.Waiting, Answer: &checkpoint.Answer{Request: "r", Checkpoint: "00000006"}}, false, false},
-		{"it does not run", elastic.Job{ID: 7, Phase: elastic.Held, Saved: saved}, checkpoint.Runner{}, false, true},
+		{"it does not run", elastic.Job{ID: 7, Phase: elastic.Waiting, Saved: saved}, checkpoint.Runner{}, false, true},
 		{"a chore", elastic.Job{ID: 7}, checkpoint.Runner{}, true, true},
 	} {
 		x, w, _ := executor(t)

@@ -22,7 +22,12 @@ func (x *Executor) perform(ctx context.Context, a elastic.Action, job elastic.Jo
 	x.Tell(now, a.About(), "act", a.String(), event.OfAct(a))
 	err := x.carryOut(ctx, a, job, now)
 	x.ByID.Unanswered(a, err, now)
-	if js := x.ByID[a.About()]; js != nil && errors.As(err, new(*observe.Unanswered)) {
+	js := x.ByID[a.About()]
+	if js == nil {
+		return err
+	}
+	js.Shown.Begins.Wrote(a, now)
+	if errors.As(err, new(*observe.Unanswered)) {
 		js.Mail.AnswersBy(err)
 	}
 	return err

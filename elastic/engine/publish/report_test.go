@@ -26,7 +26,7 @@ func TestETA(t *testing.T) {
 		{"7 units are left", func(*elastic.Job) {}, noon.Add(70 * time.Second)},
 		{"it has done all", func(j *elastic.Job) { j.Done = 10 }, time.Time{}},
 		{"it declared none", func(j *elastic.Job) { j.Spec.Total = 0 }, time.Time{}},
-		{"it waits", func(j *elastic.Job) { j.Phase = elastic.Held }, time.Time{}},
+		{"it waits", func(j *elastic.Job) { j.Phase = elastic.Waiting }, time.Time{}},
 		{"its speed is not known", func(j *elastic.Job) { j.Curve = nil }, time.Time{}},
 		{"its user's jobs take twice what they declare", func(j *elastic.Job) { j.Stretch.Factor = 2 }, noon.Add(170 * time.Second)},
 		{"it declared more than a Duration can hold", func(j *elastic.Job) { j.Spec.Total = 1e15 }, noon.Add(100 * 365 * 24 * time.Hour)},

@@ -73,8 +73,9 @@ func (st *State) Take(sj slurm.Job, tag elastic.Tag, owners map[observe.Box]erro
 	if tag.Spec.Array.Open && !js.Rec.Tag.Spec.Array.Open {
 		tag.Spec.Array.Open, js.PendingTag = false, true
 	}
-	tag, differs := waitingTag(tag, js.Rec.Tag, sj)
-	js.PendingTag = js.PendingTag || differs
+	tag, differs := waitingTag(tag, js.Rec.Tag, sj, st.Open.has(js.Rec.ID))
+	tag, moved := withUsersBegin(js, tag, sj, sight{now: now, began: st.Began, abandon: st.Rules.Limits.Abandon, moves: st.Open.has(js.Rec.ID)})
+	js.PendingTag = js.PendingTag || differs || moved
 	st.livesAgain(js, sj, now)
 	js.Shown.Seen, js.Shown.Disown, js.Shown.Slurm = true, false, sj
 	delete(js.Tells.Problem, "comment")

@@ -15,7 +15,7 @@ import (
 // TestChores: which actions are due for a job without a move.
 func TestChores(t *testing.T) {
 	queued := func(js *Job) { js.Shown.Slurm.State = slurm.Pending }
-	held := func(js *Job) { js.Shown.Slurm.Held, js.Shown.Slurm.Reason = true, heldByUser }
+	held := func(js *Job) { js.Shown.Slurm.Held, js.Shown.Slurm.Reason = true, "JobHeldUser" }
 	for _, c := range []struct {
 		name   string
 		change []func(*Job)

@@ -28,6 +28,8 @@ func (st *State) Rewind(now time.Time) {
 		atMost(&js.Mail.shortened.next, now.Add(shortMost))
 		atMost(&js.Shown.placeless, now)
 		atMost(&js.Shown.splitAsked, now)
+		atMost(&js.Shown.Begins.looked, now)
+		atMost(&js.Shown.Begins.wrote, now)
 		atMost(&js.Placing.saving, now)
 		atMost(&js.Placing.PassAsked, now)
 		atMost(&js.rescue.stranded.last, now)

@@ -40,6 +40,7 @@ type shown struct {
 	placeless time.Time   // when it was first seen running at an unknown placement; zero = known
 	// splitAsked is when its GPUs per node were last queried; zero = not since the daemon started.
 	splitAsked time.Time
+	Begins     begins
 }
 
 // mail is what a job's runner and program reported, and whether its folder answers.

@@ -28,7 +28,7 @@ func Renewals(jobs []*Job, open Moves, abandon time.Duration, now time.Time) (ou
 	waiting := 0
 	for _, js := range jobs {
 		sj := &js.Shown.Slurm
-		if !js.Shown.Seen || !js.lives() || sj.State != slurm.Pending || sj.Completing || olderHold(js.Shown.Slurm, js.Rec.Tag) || open.has(js.Rec.ID) || PhaseOf(*sj, now) != elastic.Held || sj.Reason == setAside {
+		if !js.Shown.Seen || !js.lives() || sj.State != slurm.Pending || sj.Completing || olderHold(js.Shown.Slurm, js.Rec.Tag) || open.has(js.Rec.ID) || PhaseOf(*sj, now) != elastic.Waiting || sj.Reason == setAside {
 			continue
 		}
 		if waiting++; sj.Eligible.Sub(now) < renewsAt(js.Rec.ID, cmp.Or(abandon, DefaultAbandon)) {

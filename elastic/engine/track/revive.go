@@ -86,7 +86,7 @@ func (open Moves) lingers(js *Job) bool {
 func (st *State) clearings(now time.Time) []elastic.Intent {
 	var out []elastic.Intent
 	for _, js := range st.Ordered() {
-		if !js.Shown.Seen || js.Shown.Disown || st.Open.has(js.Rec.ID) || PhaseOf(js.Shown.Slurm, now) != elastic.Held || !st.Open.lingers(js) {
+		if !js.Shown.Seen || js.Shown.Disown || st.Open.has(js.Rec.ID) || PhaseOf(js.Shown.Slurm, now) != elastic.Waiting || !st.Open.lingers(js) {
 			continue
 		}
 		out = append(out, st.Rules.bringBack(js, elastic.Clearing, reason.CountedStill{Nodes: js.Shown.Slurm.Nodes}, now))

@@ -190,18 +190,18 @@ func (st *State) JobOf(js *Job, now time.Time) elastic.Job {
 	if rest := deafRest * st.Rules.Limits.Grace << min(max(0, r.Deaf-st.Rules.Limits.DeafAfter), deafMost); r.Deaf >= st.Rules.Limits.DeafAfter && now.Sub(r.Moved) > rest {
 		j.Deaf = st.Rules.Limits.DeafAfter - 1
 	}
-	if j.Unproven = !st.proven(js); j.Unproven && j.Phase == elastic.Held && j.Directive.Pin == 0 {
+	if j.Unproven = !st.proven(js); j.Unproven && j.Phase == elastic.Waiting && j.Directive.Pin == 0 {
 		j.Grown, j.Spec = j.Spec, j.Spec.AtMinimum()
 	}
 	j.MaxNodes = j.Spec.Nodes
 	j.Lingers = st.Open.lingers(js)
-	j.UserHold = (j.Phase == elastic.Running || j.Phase == elastic.Held) && HeldByPerson(sj, r.Barred)
+	j.UserHold = (j.Phase == elastic.Running || j.Phase == elastic.Waiting) && HeldByPerson(sj, r.Barred)
 	// Slurm already counts the GPUs of a completing job as free, so they must not be
 	// subtracted from the GPUs in use.
 	if sj.OnNodes() && !sj.Completing {
 		j.Place = r.Place
 	}
-	j.Directive.Hold = j.Directive.Hold || j.Phase == elastic.Held && j.UserHold
+	j.Directive.Hold = j.Directive.Hold || j.Phase == elastic.Waiting && j.UserHold
 	js.Mail.report(&j, now)
 	return j
 }
@@ -238,7 +238,7 @@ func PhaseOf(sj slurm.Job, now time.Time) elastic.Phase {
 	case sj.State == slurm.Suspended:
 		return elastic.Suspended
 	case sj.State == slurm.Pending && (sj.Held || sj.Deferred(now)):
-		return elastic.Held
+		return elastic.Waiting
 	case sj.State == slurm.Pending:
 		return elastic.Queued
 	}

@@ -11,8 +11,7 @@ import (
 // How a job waits: by its begin time, or held by its user.
 
 const (
-	setAside   = "BadConstraints" // Slurm's reason for a job whose size it cannot allocate
-	heldByUser = "JobHeldUser"    // Slurm's reason for a job that its owner may release
+	setAside = "BadConstraints" // Slurm's reason for a job whose size it cannot allocate
 )
 
 // HeldByPerson reports whether a user or an administrator holds the job. Slurm gives priority 0 also to
@@ -22,9 +21,9 @@ func HeldByPerson(sj slurm.Job, barred bool) bool {
 }
 
 // olderHold reports whether the hold that Slurm shows is that of an older sluice, which held every
-// waiting job.
+// waiting job. Slurm's reason is JobHeldUser, or "job requeued in held state" if the job has run.
 func olderHold(sj slurm.Job, tag elastic.Tag) bool {
-	return sj.State == slurm.Pending && sj.Held && !sj.Completing && sj.Reason == heldByUser && !tag.Deferred && !tag.Directive.Hold
+	return sj.State == slurm.Pending && sj.Held && !sj.Completing && sj.Reason != eligible.HeldByAdmin && sj.Reason != setAside && !tag.Deferred && !tag.Directive.Hold
 }
 
 // holdDue reports whether its user ordered a hold that Slurm does not have yet. written is the tag in
@@ -47,11 +46,17 @@ func releasedInSlurm(js *Job) bool {
 	return sj.State == slurm.Pending && !sj.Held && js.Rec.Tag.Directive.Hold && !js.PendingTag
 }
 
+// stopsOlder reports whether the job may be stopped for a move of an older sluice, which is then held: it
+// is already and is still cleaned up, or it has an open move and the stop may come.
+func stopsOlder(sj slurm.Job, moves bool) bool {
+	return moves || sj.Held && sj.Completing
+}
+
 // waitingTag completes the part of a comment that says how the job waits, and reports whether it
 // differs now. The record (known) wins over the comment, which is written later. Once an older
-// sluice's hold is over, the job waits by its begin time.
-func waitingTag(tag, known elastic.Tag, sj slurm.Job) (_ elastic.Tag, differs bool) {
-	if !tag.Deferred && (known.Deferred || !olderHold(sj, tag)) {
+// sluice's hold is over, the job waits by its begin time. moves: the job has an open move.
+func waitingTag(tag, known elastic.Tag, sj slurm.Job, moves bool) (_ elastic.Tag, differs bool) {
+	if !tag.Deferred && (known.Deferred || !olderHold(sj, tag) && !stopsOlder(sj, moves)) {
 		tag.Deferred, differs = true, true
 	}
 	switch {
@@ -59,6 +64,8 @@ func waitingTag(tag, known elastic.Tag, sj slurm.Job) (_ elastic.Tag, differs bo
 		tag.SbatchBegin, tag.Begin, differs = false, known.Begin, true
 	case tag.SbatchBegin && !sj.Eligible.IsZero():
 		tag.SbatchBegin, tag.Begin, differs = false, sj.Eligible.UTC(), true
+	case !tag.SbatchBegin && !known.SbatchBegin && !tag.Begin.Equal(known.Begin):
+		tag.Begin, differs = known.Begin, true
 	}
 	return tag, differs
 }

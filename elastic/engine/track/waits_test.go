@@ -16,10 +16,10 @@ func TestPhaseOf(t *testing.T) {
 		sj   slurm.Job
 		want elastic.Phase
 	}{
-		{slurm.Job{State: slurm.Pending, Eligible: noon.Add(time.Second)}, elastic.Held},
+		{slurm.Job{State: slurm.Pending, Eligible: noon.Add(time.Second)}, elastic.Waiting},
 		{slurm.Job{State: slurm.Pending, Eligible: noon}, elastic.Queued},
 		{slurm.Job{State: slurm.Pending}, elastic.Queued},
-		{slurm.Job{State: slurm.Pending, Held: true}, elastic.Held},
+		{slurm.Job{State: slurm.Pending, Held: true}, elastic.Waiting},
 		{slurm.Job{State: slurm.Pending, Completing: true, Eligible: noon.Add(time.Hour)}, elastic.Completing},
 		{slurm.Job{State: slurm.Running, Held: true, Eligible: noon.Add(time.Hour)}, elastic.Running},
 		{slurm.Job{State: slurm.Pending, Held: true, Completing: true}, elastic.Completing},
@@ -54,7 +54,7 @@ func TestHeldIsByAUser(t *testing.T) {
 		{"its dependency cannot be satisfied", func(js *Job) { js.Shown.Slurm.Reason, js.Rec.Barred = "JobHeldAdmin", true }, false},
 	} {
 		st, js := New(Rules{}, nil, func(event.Event) {}), killedJob()
-		js.Shown.Slurm.State, js.Shown.Slurm.Held, js.Shown.Slurm.Reason = slurm.Pending, true, heldByUser
+		js.Shown.Slurm.State, js.Shown.Slurm.Held, js.Shown.Slurm.Reason = slurm.Pending, true, "JobHeldUser"
 		c.change(js)
 		if got := st.JobOf(js, noon).UserHold; got != c.want {
 			t.Errorf("%s: %v", c.name, got)
@@ -66,23 +66,33 @@ func TestHeldIsByAUser(t *testing.T) {
 func TestWaitingTag(t *testing.T) {
 	at := noon.Add(3 * time.Hour)
 	pending := slurm.Job{State: slurm.Pending, Eligible: at}
-	held := slurm.Job{State: slurm.Pending, Held: true, Reason: heldByUser, Eligible: at}
+	held := slurm.Job{State: slurm.Pending, Held: true, Reason: "JobHeldUser", Eligible: at}
 	new, begins := elastic.Tag{Deferred: true}, elastic.Tag{Deferred: true, Begin: at}
 	for _, c := range []struct {
 		name             string
 		known, tag, want elastic.Tag
 		sj               slurm.Job
-		writes           bool
+		moves, writes    bool
 	}{
-		{"a new job", new, new, new, pending, false},
-		{"held by an older sluice", elastic.Tag{}, elastic.Tag{}, elastic.Tag{}, held, false},
-		{"... and released since", elastic.Tag{}, elastic.Tag{}, new, pending, true},
-		{"... and the comment was not written yet", new, elastic.Tag{}, new, held, true},
-		{"its user gave sbatch a begin time", elastic.Tag{Deferred: true, SbatchBegin: true}, elastic.Tag{Deferred: true, SbatchBegin: true}, begins, pending, true},
-		{"... which Slurm does not show yet", elastic.Tag{Deferred: true, SbatchBegin: true}, elastic.Tag{Deferred: true, SbatchBegin: true}, elastic.Tag{Deferred: true, SbatchBegin: true}, slurm.Job{State: slurm.Pending}, false},
-		{"... and the comment was not written yet", begins, elastic.Tag{Deferred: true, SbatchBegin: true}, begins, slurm.Job{State: slurm.Pending, Eligible: at.Add(time.Hour)}, true},
+		{"a new job", new, new, new, pending, false, false},
+		{"held by an older sluice", elastic.Tag{}, elastic.Tag{}, elastic.Tag{}, held, false, false},
+		{"... and released since", elastic.Tag{}, elastic.Tag{}, new, pending, false, true},
+		{"... and the comment was not written yet", new, elastic.Tag{}, new, held, false, true},
+		{"requeued by an older sluice", elastic.Tag{}, elastic.Tag{}, elastic.Tag{}, slurm.Job{State: slurm.Pending, Held: true, Reason: "job requeued in held state"}, false, false},
+		{"held by an administrator", elastic.Tag{}, elastic.Tag{}, new, slurm.Job{State: slurm.Pending, Held: true, Reason: "JobHeldAdmin"}, false, true},
+		{"set aside by Slurm", elastic.Tag{}, elastic.Tag{}, new, slurm.Job{State: slurm.Pending, Held: true, Reason: "BadConstraints"}, false, true},
+		{"stopped by an older sluice, and cleaned up", elastic.Tag{}, elastic.Tag{}, elastic.Tag{}, slurm.Job{State: slurm.Pending, Held: true, Completing: true}, false, false},
+		{"an older sluice may just have stopped it", elastic.Tag{}, elastic.Tag{}, elastic.Tag{}, slurm.Job{State: slurm.Running}, true, false},
+		{"it runs", elastic.Tag{}, elastic.Tag{}, new, slurm.Job{State: slurm.Running}, false, true},
+		{"it runs, and its user held it", elastic.Tag{}, elastic.Tag{}, new, slurm.Job{State: slurm.Running, Held: true}, false, true},
+		{"its user ordered an older sluice to hold it", elastic.Tag{}, elastic.Tag{Directive: elastic.Directive{Hold: true}}, elastic.Tag{Deferred: true, Directive: elastic.Directive{Hold: true}}, held, false, true},
+		{"its user gave sbatch a begin time", elastic.Tag{Deferred: true, SbatchBegin: true}, elastic.Tag{Deferred: true, SbatchBegin: true}, begins, pending, false, true},
+		{"... which Slurm does not show yet", elastic.Tag{Deferred: true, SbatchBegin: true}, elastic.Tag{Deferred: true, SbatchBegin: true}, elastic.Tag{Deferred: true, SbatchBegin: true}, slurm.Job{State: slurm.Pending}, false, false},
+		{"... and the comment was not written yet", begins, elastic.Tag{Deferred: true, SbatchBegin: true}, begins, slurm.Job{State: slurm.Pending, Eligible: at.Add(time.Hour)}, false, true},
+		{"its user set one through Slurm, and the comment was not written yet", begins, new, begins, pending, false, true},
+		{"its user ended that, and the comment was not written yet", new, begins, new, pending, false, true},
 	} {
-		if got, writes := waitingTag(c.tag, c.known, c.sj); !got.Equal(c.want) || writes != c.writes {
+		if got, writes := waitingTag(c.tag, c.known, c.sj, c.moves); !got.Equal(c.want) || writes != c.writes {
 			t.Errorf("%s: %+v, to be written: %v", c.name, got, writes)
 		}
 	}
@@ -154,9 +164,9 @@ func TestRenewed(t *testing.T) {
 		{"the site's own time", func(st *State, _ *Job) { st.Rules.Limits.Abandon = 10 * time.Minute }, 10 * time.Minute},
 		{"its user's own begin time is later", func(_ *State, js *Job) { js.Rec.Tag.Begin = noon.Add(5 * time.Hour) }, 5 * time.Hour},
 		{"its user's own begin time is sooner", func(_ *State, js *Job) { js.Rec.Tag.Begin = noon.Add(time.Hour) }, DefaultAbandon},
-		{"held by its user", func(_ *State, js *Job) { js.Shown.Slurm.Held, js.Shown.Slurm.Reason = true, heldByUser }, DefaultAbandon},
+		{"held by its user", func(_ *State, js *Job) { js.Shown.Slurm.Held, js.Shown.Slurm.Reason = true, "JobHeldUser" }, DefaultAbandon},
 		{"held by an older sluice", func(_ *State, js *Job) {
-			js.Shown.Slurm.Held, js.Shown.Slurm.Reason, js.Rec.Tag.Deferred = true, heldByUser, false
+			js.Shown.Slurm.Held, js.Shown.Slurm.Reason, js.Rec.Tag.Deferred = true, "JobHeldUser", false
 		}, 0},
 		{"Slurm may start it", func(_ *State, js *Job) { js.Shown.Slurm.Eligible = noon }, 0},
 		{"it runs", func(_ *State, js *Job) { js.Shown.Slurm.State = slurm.Running }, 0},

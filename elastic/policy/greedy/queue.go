@@ -46,7 +46,7 @@ func (e baseline) allocate(s elastic.Snapshot) elastic.Allocation {
 	all := len(s.Jobs) <= mostExplained
 	for i := range s.Jobs {
 		switch {
-		case s.Jobs[i].Phase == elastic.Held && (all || q.free.open > 0):
+		case s.Jobs[i].Phase == elastic.Waiting && (all || q.free.open > 0):
 			q.serve(&s.Jobs[i])
 		case all:
 			q.leave(&s.Jobs[i])

@@ -36,7 +36,7 @@ func (c Site) Snapshot() elastic.Snapshot {
 	share := max(1, c.Nodes*c.PerNode*9/10/max(1, c.Jobs-c.Waiting))
 	for i := range c.Jobs {
 		j := elastic.Job{
-			ID: elastic.JobID(i + 1), Partition: "gpu", Speaks: true, Phase: elastic.Held,
+			ID: elastic.JobID(i + 1), Partition: "gpu", Speaks: true, Phase: elastic.Waiting,
 			Spec:  elastic.Spec{Min: 1, Total: 1000, Max: []int{0, 16, 64, 256}[rng.IntN(4)]},
 			Done:  1000 * rng.Float64(),
 			Price: elastic.Price{Start: time.Duration(5+rng.IntN(60)) * time.Second},

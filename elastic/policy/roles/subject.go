@@ -49,10 +49,10 @@ var table = []struct {
 	// An open move is finished first; until then the job counts at its target.
 	{Fixed, func(s *elastic.Snapshot, j *Subject) bool { _, moving := s.Intent(j.ID); return moving }, underWay},
 	// Its user, or Slurm, keeps it from starting.
-	{Fixed, func(_ *elastic.Snapshot, j *Subject) bool { return j.Phase == elastic.Held && j.Directive.Hold }, func(_ *elastic.Snapshot, j *Subject) reason.Reason {
+	{Fixed, func(_ *elastic.Snapshot, j *Subject) bool { return j.Phase == elastic.Waiting && j.Directive.Hold }, func(_ *elastic.Snapshot, j *Subject) reason.Reason {
 		return reason.HeldByUser{Job: int64(j.ID)}
 	}},
-	{Waiting, func(_ *elastic.Snapshot, j *Subject) bool { return j.Phase == elastic.Held }, nil},
+	{Waiting, func(_ *elastic.Snapshot, j *Subject) bool { return j.Phase == elastic.Waiting }, nil},
 	{Fixed, func(_ *elastic.Snapshot, j *Subject) bool { return j.Phase == elastic.Queued }, still(reason.Released)},
 	{Fixed, func(_ *elastic.Snapshot, j *Subject) bool { return j.Phase == elastic.Ended }, still(reason.Over)},
 	{Fixed, func(_ *elastic.Snapshot, j *Subject) bool { return j.Phase == elastic.Completing }, still(reason.CleaningUp)},

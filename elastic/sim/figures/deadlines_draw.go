@@ -47,7 +47,7 @@ func datedSnapshot(z size, seed uint64, p policy.Policy) elastic.Snapshot {
 			j.Place, j.Phase, j.Moved = to, elastic.Running, s.Now
 		}
 		if len(j.Place) == 0 {
-			j.Phase = elastic.Held
+			j.Phase = elastic.Waiting
 		}
 	}
 	s.Now = s.Now.Add(time.Minute)

@@ -27,7 +27,7 @@ func (z size) snapshot(seed uint64) elastic.Snapshot {
 	node := 0 // the first that may have free GPUs
 	for i := range z.jobs {
 		j := elastic.Job{
-			ID: elastic.JobID(i + 1), Partition: "gpu", Speaks: true, Phase: elastic.Held, Submitted: noon.Add(-time.Hour),
+			ID: elastic.JobID(i + 1), Partition: "gpu", Speaks: true, Phase: elastic.Waiting, Submitted: noon.Add(-time.Hour),
 			Spec:  elastic.Spec{Min: 1, Total: 1000, Max: []int{0, 16, 64, 256}[rng.IntN(4)]},
 			Done:  1000 * rng.Float64(),
 			Price: elastic.Price{Start: time.Duration(5+rng.IntN(60)) * time.Second, Measured: 1},

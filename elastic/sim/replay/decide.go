@@ -186,7 +186,7 @@ func (r *round) change(m move) {
 	}
 	j.Place, j.Phase, j.Moved = m.to, elastic.Running, r.snap.Now
 	if kind == "stop" {
-		j.Phase, l.split, l.pause = elastic.Held, nil, 0
+		j.Phase, l.split, l.pause = elastic.Waiting, nil, 0
 	} else {
 		l.split = m.to.Split()
 		l.pace = l.Speeds.Seconds(l.split) / r.told.kinds.times(l.Job, m.to)

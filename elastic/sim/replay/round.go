@@ -88,7 +88,7 @@ func (r *round) take(j workload.Job) error {
 	r.live = append(r.live, live{Job: j, index: index, model: m, price: price})
 	r.snap.Jobs = append(r.snap.Jobs, elastic.Job{
 		ID: elastic.JobID(index + 1), Name: j.Name, User: j.User, Spec: j.Spec, Asked: j.Asked,
-		Phase: elastic.Held, Submitted: begin.Add(j.Submit), Speaks: true,
+		Phase: elastic.Waiting, Submitted: begin.Add(j.Submit), Speaks: true,
 		Price: elastic.Price{Start: price, Measured: 1}, Curve: r.told.curve(j, m),
 	})
 	r.changed = true
