@@ -53,7 +53,7 @@ func (r Request) Batch(j Job) []byte {
 		b.WriteString(line + "\n")
 	}
 	b.WriteString("exec " + shellQuote(j.Sluice) + " run ")
-	for _, option := range append(r.task(j), j.Run...) {
+	for _, option := range slices.Concat(r.task(j), r.size(j), j.Run) {
 		b.WriteString(shellQuote(option) + " ")
 	}
 	b.WriteString("-- " + shellQuote(j.Script))
@@ -66,6 +66,15 @@ func (r Request) Batch(j Job) []byte {
 	}
 	b.WriteString(` "$@"` + "\n")
 	return []byte(b.String())
+}
+
+// size is what tells the runner its GPUs if Slurm starts the job by itself on several nodes: it sees those
+// of its own node only.
+func (r Request) size(j Job) []string {
+	if j.Nodes < 2 {
+		return nil
+	}
+	return []string{"--gpus=" + strconv.Itoa(r.Spec.Min)}
 }
 
 // Script is the user's script, unchanged.

@@ -32,6 +32,17 @@ exec '/opt/sluice' run '--outbox=/o x' -- '/jobs/t/script' "$@"
 	}
 }
 
+// TestBatchOnSeveralNodes: the runner, which sees the GPUs of its own node only, is told the size with which the
+// job is submitted.
+func TestBatchOnSeveralNodes(t *testing.T) {
+	r := merge(t, "job", nil, "#SLUICE --min-gpus=8")
+	for nodes, want := range map[int]string{0: "run -- ", 1: "run -- ", 2: "run '--gpus=8' -- "} {
+		if got := string(r.Batch(Job{Sluice: "/s", Script: "/x", Nodes: nodes})); !strings.Contains(got, "\nexec '/s' "+want) {
+			t.Errorf("on %d nodes: %s", nodes, got)
+		}
+	}
+}
+
 // TestBatchTakesWaitBack: sbatch must not wait itself; the rest of the line stays.
 func TestBatchTakesWaitBack(t *testing.T) {
 	r := merge(t, "job", nil, `#SBATCH -WO --comment="a \"b\" c" # note`, "#SBATCH --wait", "#SBATCH --mail-type", "#SBATCH ALL")

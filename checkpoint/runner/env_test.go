@@ -115,14 +115,15 @@ func TestLook(t *testing.T) {
 		want        string
 		gpus        int
 	}{
-		"one node":                {"gpu1", "3", checkpoint.Target{}, "gpu1:3", 3},
-		"one node, other plan":    {"gpu1", "3", plan(nodes.Share{Node: "gpu1", GPUs: 4}), "gpu1:3", 3},
-		"as planned":              {"gpu[1-2]", "2", plan(nodes.Share{Node: "gpu1", GPUs: 2}, nodes.Share{Node: "gpu2", GPUs: 3}), "gpu1:2+gpu2:3", 5},
-		"elsewhere":               {"gpu[1-2]", "2", checkpoint.Target{Split: nodes.Placement{{Node: "gpu1", GPUs: 2}, {Node: "gpu3", GPUs: 3}}}, "-", 0},
-		"two nodes, total known":  {"gpu[1-2]", "4", checkpoint.Target{GPUs: 5}, "gpu1:4+gpu2:1", 5},
-		"three nodes, total only": {"gpu[1-3]", "4", checkpoint.Target{GPUs: 7}, "-", 0},
-		"no GPU":                  {"gpu1", "", checkpoint.Target{}, "-", 0},
-		"unreadable list":         {"gpu[1-", "2", checkpoint.Target{}, "-", 2},
+		"one node":                    {"gpu1", "3", checkpoint.Target{}, "gpu1:3", 3},
+		"one node, other plan":        {"gpu1", "3", plan(nodes.Share{Node: "gpu1", GPUs: 4}), "gpu1:3", 3},
+		"as planned":                  {"gpu[1-2]", "2", plan(nodes.Share{Node: "gpu1", GPUs: 2}, nodes.Share{Node: "gpu2", GPUs: 3}), "gpu1:2+gpu2:3", 5},
+		"elsewhere":                   {"gpu[1-2]", "2", checkpoint.Target{Split: nodes.Placement{{Node: "gpu1", GPUs: 2}, {Node: "gpu3", GPUs: 3}}}, "-", 0},
+		"two nodes, total known":      {"gpu[1-2]", "4", checkpoint.Target{GPUs: 5}, "gpu1:4+gpu2:1", 5},
+		"three nodes, in equal parts": {"gpu[1-3]", "4", checkpoint.Target{GPUs: 12}, "gpu1:4+gpu2:4+gpu3:4", 12},
+		"three nodes, total only":     {"gpu[1-3]", "4", checkpoint.Target{GPUs: 7}, "-", 0},
+		"no GPU":                      {"gpu1", "", checkpoint.Target{}, "-", 0},
+		"unreadable list":             {"gpu[1-", "2", checkpoint.Target{}, "-", 2},
 	} {
 		w := look(map[string]string{"SLURM_JOB_NODELIST": c.hosts, "SLURM_GPUS_ON_NODE": c.here}, c.target)
 		if w.split.String() != c.want || w.gpus != c.gpus {

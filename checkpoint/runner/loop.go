@@ -164,6 +164,9 @@ func (r *run) aim() {
 	target, err := r.job.target()
 	r.complain("reading what sluiced says", err)
 	r.target = target
+	if err == nil && target.Version == 0 {
+		target.GPUs = r.Config.GPUs
+	}
 	r.where = look(r.vars, target)
 }
 

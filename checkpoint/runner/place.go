@@ -36,6 +36,10 @@ func look(env map[string]string, target checkpoint.Target) where {
 		w.split = nodes.Placement{{Node: hosts[0], GPUs: first}}
 	case agrees(target.Split, hosts, first):
 		w.split = target.Split
+	case target.GPUs == first*len(hosts):
+		for _, h := range hosts {
+			w.split = append(w.split, nodes.Share{Node: h, GPUs: first})
+		}
 	case others == 1 && target.GPUs > first:
 		w.split = nodes.Placement{{Node: hosts[0], GPUs: first}, {Node: hosts[1], GPUs: target.GPUs - first}}
 	}

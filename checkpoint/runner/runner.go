@@ -19,6 +19,9 @@ type Config struct {
 	Keep   int      // complete checkpoints to keep, at least 1
 	Unit   string   // the job's unit of work: epoch or step
 	Array  Array    // its part of a job array; zero = it is part of none
+	// GPUs is how many the job was submitted with, on all its nodes: what it has if Slurm starts
+	// it without sluiced. 0 = as many as its first node has, if that is its only one.
+	GPUs int
 	// Retries is how often a failed script is started again from its newest valid
 	// checkpoint, in a row without a newer one; 0 = its end is the job's end.
 	Retries int

@@ -94,6 +94,7 @@ present allocation, with all of the job's GPUs there.`,
 	cmd.Flags().DurationVar(&c.Profile.Limit, "profile-limit", 0, "end the run when they are measured, or after this long")
 	cmd.Flags().Float64Var(&c.Adopt.Total, "total", 0, "the job's total work, in its unit; 0 = unknown")
 	cmd.Flags().Var(&c.Array, "array", "the job's part in a job array")
+	cmd.Flags().IntVar(&c.GPUs, "gpus", 0, "GPUs that the job was submitted with on several nodes; 0 = on one")
 	cmd.Flags().StringVar(&c.Unit, "unit", "epoch", "the job's unit of work, epoch or step")
 	return cmd
 }

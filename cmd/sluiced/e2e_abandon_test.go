@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/cmd/site"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
+	"github.com/sluice-hpc/sluice/slurm/lab/labtest"
 )
 
 // brief is quick with the shortest time after which Slurm starts waiting jobs by itself.
@@ -17,18 +18,21 @@ var brief = strings.Replace(quick, "[cycle]\n", "[cycle]\nbackoff = \"10s\"\naba
 
 // TestGoneForGood: sluiced is killed after a step of a job's move, and does not come back. The cluster is
 // then a plain one: every waiting job starts by itself at its minimum and completes, that of the move
-// too, and what its user holds stays held until it is released through Slurm.
+// too, and what its user holds stays held until it is released through Slurm. On every release that
+// labtest knows.
 func TestGoneForGood(t *testing.T) {
-	for _, step := range []int{3, 4, 5, 6} {
-		t.Run(fmt.Sprintf("R%d", step), func(t *testing.T) {
-			t.Parallel()
-			goneForGood(t, step)
-		})
+	for _, root := range labtest.Roots() {
+		for _, step := range []int{3, 4, 5, 6} {
+			t.Run(fmt.Sprintf("%sR%d", strings.Trim(filepath.Base(root), "."), step), func(t *testing.T) {
+				t.Parallel()
+				goneForGood(t, step, func(c *site.Config) { c.Lab.Root = root })
+			})
+		}
 	}
 }
 
-func goneForGood(t *testing.T, step int) {
-	s := play(t, withNodes(3, 4), withConfig(brief))
+func goneForGood(t *testing.T, step int, release setting) {
+	s := play(t, withNodes(3, 4), withConfig(brief), release)
 	long := func(name string) *job {
 		return s.submit(name, "", 60, []string{"--min-gpus=4", "--max-gpus=4"}, "--seconds", "0.5")
 	}

@@ -15,12 +15,16 @@ import (
 // TestUpgradeFromHolds: sluiced takes over a running system of a release that held waiting jobs, killed in
 // the middle of a move. Jobs that were held to wait wait by their begin times then; the one that its
 // user ordered to be held stays held; all complete. SLUICE_OLDER is the folder of that release's
-// programs, built with the tag crash; without it, jobs of this release are held as that one did.
+// programs, built with the tag crash.
 func TestUpgradeFromHolds(t *testing.T) {
+	older := os.Getenv("SLUICE_OLDER")
+	if older == "" {
+		t.Skip("SKIPPED, no upgrade was tested: SLUICE_OLDER names no programs of an older release")
+	}
 	for _, step := range []int{4, 5, 6} {
 		t.Run(fmt.Sprintf("R%d", step), func(t *testing.T) {
 			t.Parallel()
-			upgradeFromHolds(t, step, os.Getenv("SLUICE_OLDER"))
+			upgradeFromHolds(t, step, older)
 		})
 	}
 }
@@ -34,10 +38,7 @@ func upgradeFromHolds(t *testing.T, step int, older string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(programs) })
-	install(t, programs, bin)
-	if older != "" {
-		install(t, programs, older)
-	}
+	install(t, programs, older)
 	s := play(t, withNodes(3, 4), func(c *site.Config) { c.Bin = programs })
 	moves := s.submit("moves", "", 100, []string{"--max-gpus=2"}, "--seconds", "0.4")
 	moves.firstSize(2) // a job that grows might have to wait behind the waiting ones
@@ -62,11 +63,6 @@ func upgradeFromHolds(t *testing.T, step int, older string) {
 	s.must(os.Chmod(crash, 0o666))
 	s.as("", "sluice", "resize", fmt.Sprint(moves.id), "--gpus", "1")
 	s.must(site.Until(s.ctx, time.Minute, fmt.Sprintf("sluiced to die at R%d", step), func() (bool, error) { return !s.Alive(), nil }))
-	if older == "" {
-		for _, j := range append(append([]*job{moves}, runs...), waits...) {
-			s.holdAsOlder(j, step < 6)
-		}
-	}
 	install(t, programs, bin)
 	s.must(s.Start(s.ctx))
 	for _, j := range waits {
@@ -96,18 +92,6 @@ func named(jobs []*job, name string) *job {
 func (s *scene) comment(j *job) string {
 	s.t.Helper()
 	return s.as("", "squeue", "-h", "-j", fmt.Sprint(j.id), "-O", "comment:1024")
-}
-
-// holdAsOlder makes a job look as one of a release that held waiting jobs; moves says whether one between
-// two sizes was held too.
-func (s *scene) holdAsOlder(j *job, moves bool) {
-	s.t.Helper()
-	id := "JobId=" + fmt.Sprint(j.id)
-	if j.field("JobState") == "PENDING" && (j.name != "moves" || moves) {
-		s.as("", "scontrol", "hold", fmt.Sprint(j.id))
-		s.as("", "scontrol", "update", id, "StartTime=now")
-	}
-	s.as("", "scontrol", "update", id, "Comment="+strings.Replace(s.comment(j), " defer=1", "", 1))
 }
 
 // install replaces the programs in a folder, also those that run.
