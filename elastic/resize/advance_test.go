@@ -189,6 +189,7 @@ func circumstances() []circumstance {
 		{"deferred, begins now", with(deferred, func(j *elastic.Job) { j.Eligible = noon.Add(time.Second) }), nil, nil},
 		{"deferred, begins in a minute", with(deferred, func(j *elastic.Job) { j.Eligible = noon.Add(50 * time.Second) }), nil, nil},
 		{"deferred, far", with(deferred, func(j *elastic.Job) { j.Eligible = noon.Add(2 * time.Hour) }), nil, nil},
+		{"deferred, a minute after its start", deferred, nil, func(in *elastic.Intent) { in.ReleasedAt = noon.Add(-time.Minute) }},
 		{"set aside, bad constraints", with(deferred, func(j *elastic.Job) { j.Reason = "BadConstraints" }), nil, nil},
 		{"set aside, bad constraints again", with(deferred, func(j *elastic.Job) { j.Reason = "BadConstraints" }), nil, func(in *elastic.Intent) { in.Fallbacks = 1 }},
 		{"deferred, target node drained", deferred, func(s *elastic.Snapshot) { s.Nodes[1].Usable = false }, nil},

@@ -38,13 +38,14 @@ func heldPending(s situation) bool {
 	return s.job.Phase == elastic.Waiting && (s.job.UserHold || s.job.Directive.Hold)
 }
 
-// startsWithin is how soon after its start the begin time of a job is, whatever the clocks of
-// slurmctld and sluiced differ by. It MUST be less than Between.
+// startsWithin is how long after its start a job may be shown as deferred still, whatever the clocks
+// of slurmctld and sluiced differ by. It MUST be less than Between.
 const startsWithin = Between / 2
 
-// beginsSoon: the begin time of its start has not come yet.
+// beginsSoon: the begin time of its start has not come yet, or an observation is older than the
+// start. Slurm's begin time itself says nothing here: its clock may be far from sluice's.
 func beginsSoon(s situation) bool {
-	return s.job.Phase == elastic.Waiting && !s.job.Eligible.After(s.in.ReleasedAt.Add(startsWithin))
+	return s.job.Phase == elastic.Waiting && s.now.Before(s.in.ReleasedAt.Add(startsWithin))
 }
 
 // runsAlready: a revival never stops a job.

@@ -13,12 +13,6 @@ import (
 // Slurm shows BeginTime as the reason of a waiting job, or JobHeldUser, whatever else keeps it from
 // starting. Its dependencies are therefore checked here.
 
-// ownBegin exceeds how far ahead sluice sets a begin time: one further ahead was set by the user.
-const ownBegin = MaxAbandon + time.Hour
-
-// MaxAbandon is the longest time that sluiced may be gone before Slurm starts waiting jobs.
-const MaxAbandon = 7 * 24 * time.Hour
-
 // Bar sets Blocked of each waiting job: why it cannot start even if GPUs are free.
 func (l *Look) Bar(s *elastic.Snapshot) {
 	listed, first, ahead := byNumber(l.Jobs), byName(l.Jobs), l.clockBefore()
@@ -106,18 +100,15 @@ func byName(jobs []slurm.Job) func(slurm.Job) bool {
 }
 
 // blockedBy returns why a waiting job must not start now. The begin time that Slurm shows is sluice's
-// own, or that of a requeue, unless it is too far ahead; begin is the one that its user is known to
-// have set. ahead is the latest time that the clock has shown: a begin time that was reached before
-// the clock was set back does not block the job again.
+// own, or that of a requeue, however far ahead it is: sluice's clock may have been wrong by years
+// when it was set. begin is the one that its user is known to have set. ahead is the latest time
+// that the clock has shown: a begin time that was reached before the clock was set back does not
+// block the job again.
 func blockedBy(sj *slurm.Job, begin time.Time, listed func(slurm.JobID) *slurm.Job, first func(slurm.Job) bool, now, ahead time.Time) elastic.Blocked {
 	if b := dependency(slurm.ParseDependency(sj.Dependency), listed, func() bool { return first(*sj) }, now); b.Code != "" {
 		return b
 	}
-	ahead = later(ahead, now)
-	if sj.Eligible.After(ahead.Add(ownBegin)) {
-		begin = later(begin, sj.Eligible)
-	}
-	if begin.After(ahead) {
+	if begin.After(later(ahead, now)) {
 		return elastic.Blocked{Code: elastic.BeginsLater, Until: begin.In(now.Location())}
 	}
 	return elastic.Blocked{}
