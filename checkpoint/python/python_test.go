@@ -37,9 +37,18 @@ func run(t *testing.T, dir string, env []string, args ...string) string {
 	cmd.Env = append(append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1"), env...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		t.Fatalf("python3 %s: %v\n%s", strings.Join(args, " "), err, out)
+		t.Fatalf("python3 %s: %v\n%s", strings.Join(args, " "), err, failures(string(out)))
 	}
 	return string(out)
+}
+
+// failures returns what unittest prints of the tests that failed, from its first rule
+// on: of hundreds that passed nothing helps. Other output is returned whole.
+func failures(out string) string {
+	if _, after, found := strings.Cut(out, "\n"+strings.Repeat("=", 70)+"\n"); found {
+		return after
+	}
+	return out
 }
 
 // TestLibrary runs the library's own tests.

@@ -16,7 +16,7 @@ import sys
 import time
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
-from . import _star
+from . import _star, _threads
 
 Later = Callable[[], List[int]]  # waits for what was begun and returns it
 
@@ -24,6 +24,7 @@ Later = Callable[[], List[int]]  # waits for what was begun and returns it
 # checkpoint being written; what hangs for good is for Slurm's time limit.
 PATIENCE = datetime.timedelta(hours=6)
 LOOK = 0.002  # seconds between two looks for a message at the program's end
+REST = 1.0  # seconds at most that threads may run on after the last message
 
 
 def torch_distributed() -> Optional[Any]:
@@ -217,12 +218,16 @@ class _Torch:
 
     def settle(self, seconds: float) -> bool:
         """A program that ends while gloo has a message under way may be ended by
-        std::terminate, with a signal in place of its exit code."""
+        std::terminate, with a signal in place of its exit code: a thread that lets go
+        of a tensor asks for an interpreter that is no more. A message is complete
+        before gloo's thread has let go of it, whether it was this library's or the
+        program's own; so all threads must be at rest."""
         until = time.monotonic() + seconds
         while self._under_way is not None and not self._under_way.is_completed():
             if time.monotonic() > until:
                 return False
             time.sleep(LOOK)
+        _threads.rest(min(REST, seconds), LOOK)
         return True
 
 

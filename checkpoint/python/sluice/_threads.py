@@ -5,9 +5,13 @@ Those of concurrent.futures do: the interpreter waits for all they have to do.
 
 from __future__ import annotations
 
+import os
 import queue
 import threading
+import time
 from typing import Any, Callable, List, Optional, Sequence
+
+TASKS = "/proc/self/task"
 
 
 def each(things: Sequence[Any], threads: int, do: Callable[[Any], None]) -> None:
@@ -34,6 +38,35 @@ def each(things: Sequence[Any], threads: int, do: Callable[[Any], None]) -> None
         t.join()
     if errors:
         raise errors[0]
+
+
+def rest(seconds: float, look: float) -> bool:
+    """Wait until no other thread of this process runs or wants to, for so many seconds
+    at most; whether that is so. look is the time between two looks, in seconds.
+
+    Threads that Python did not start count as well. One that waits for the
+    interpreter has it between two looks; so two looks in a row must find all at rest.
+    """
+    until, quiet = time.monotonic() + seconds, 0
+    while quiet < 2:
+        if time.monotonic() > until:
+            return False
+        time.sleep(look)
+        quiet = 0 if _running() else quiet + 1
+    return True
+
+
+def _running() -> bool:
+    """Whether the kernel calls any other thread running or waiting for a disk."""
+    for thread in os.listdir(TASKS):
+        try:
+            with open(os.path.join(TASKS, thread, "stat"), "rb") as f:
+                state = f.read().rpartition(b") ")[2][:1]
+        except OSError:
+            continue  # it has ended
+        if state in (b"R", b"D") and int(thread) != threading.get_native_id():
+            return True
+    return False
 
 
 class Beside:

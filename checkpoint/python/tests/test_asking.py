@@ -196,6 +196,19 @@ while job.asking._coming is None:
     sluice.should_checkpoint()
 """
 
+HOLDS = """
+import threading
+from sluice import _ranks
+_ranks.REST = 60
+sluice.should_checkpoint()
+def hold():
+    until = time.monotonic() + 0.5
+    while time.monotonic() < until:
+        pass
+    say("let go")
+threading.Thread(target=hold, daemon=True).start()
+"""
+
 
 class Real(test_ranks.Programs):
     def test_ends_at_any_step(self):
@@ -219,6 +232,12 @@ if {steps} % 2:
                 self.run_ranks(LATE + ending, size=2, codes=[code, code])
                 self.assertEqual(self.story(), ["0 True False", "1 True False"])
                 os.unlink(os.path.join(self.folder, "story"))
+
+    def test_threads_at_the_end(self):
+        """A rank is not over before its threads are at rest: a message is complete before
+        gloo's thread has let go of it, and that must not be after the interpreter's end."""
+        self.run_ranks(HOLDS, size=2)
+        self.assertEqual(self.story(), ["let go"] * 2)
 
     def test_the_others_are_gone(self):
         """A rank ends by itself when another dies before it has come, with its own code."""
