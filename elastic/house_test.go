@@ -64,6 +64,7 @@ var may = map[string][]string{
 	"elastic/policy/admission":    {"elastic", "elastic/learn/speed", "elastic/policy/roles", "elastic/reason", "elastic/solve/deadline"},
 	"elastic/policy/greedy":       {"elastic", "elastic/plan", "elastic/learn/speed", "elastic/policy/admission", "elastic/policy/roles", "elastic/reason", "elastic/solve/deadline", "elastic/solve/knapsack", "nodes"},
 	"elastic/policy/lookahead":    {"elastic", "elastic/plan", "elastic/learn/bandit", "elastic/learn/speed", "elastic/policy/admission", "elastic/policy/roles", "elastic/reason", "elastic/solve/anneal", "elastic/solve/costate", "elastic/solve/deadline", "elastic/solve/joint", "elastic/solve/knapsack", "elastic/solve/welfare", "nodes"},
+	"elastic/share/claim":         {"elastic", "elastic/learn/speed", "elastic/policy/roles", "elastic/reason", "elastic/share", "nodes"},
 	"elastic/policy/policytest":   {"elastic", "elastic/learn/speed", "nodes"},
 	"elastic/policy":              {"elastic", "elastic/plan", "elastic/learn/speed", "elastic/policy/greedy", "elastic/policy/lookahead", "elastic/policy/roles", "elastic/reason", "nodes"},
 	"elastic/engine/event":        {"elastic", "elastic/reason", "elastic/resize", "nodes"},
@@ -111,7 +112,7 @@ var may = map[string][]string{
 
 // pure lists the packages that import only the standard library.
 var pure = map[string]string{
-	"slurm": "", "elastic/audit": "", "nodes": "", "elastic": "", "elastic/plan": "", "elastic/resize": "", "elastic/solve/knapsack": "", "elastic/learn/length": "", "elastic/reason": "", "elastic/say": "", "elastic/share": "", "elastic/policy": "", "elastic/policy/roles": "", "elastic/policy/admission": "", "elastic/policy/greedy": "", "elastic/engine": "", "elastic/engine/eligible": "", "elastic/engine/event": "", "elastic/engine/execute": "", "elastic/engine/journal": "", "elastic/engine/learn": "", "elastic/engine/observe": "", "elastic/engine/publish": "", "elastic/engine/track": "", "elastic/engine/watch": "", "elastic/learn/speed": "",
+	"slurm": "", "elastic/audit": "", "nodes": "", "elastic": "", "elastic/plan": "", "elastic/resize": "", "elastic/solve/knapsack": "", "elastic/learn/length": "", "elastic/reason": "", "elastic/say": "", "elastic/share": "", "elastic/share/claim": "", "elastic/policy": "", "elastic/policy/roles": "", "elastic/policy/admission": "", "elastic/policy/greedy": "", "elastic/engine": "", "elastic/engine/eligible": "", "elastic/engine/event": "", "elastic/engine/execute": "", "elastic/engine/journal": "", "elastic/engine/learn": "", "elastic/engine/observe": "", "elastic/engine/publish": "", "elastic/engine/track": "", "elastic/engine/watch": "", "elastic/learn/speed": "",
 	"elastic/control/munge": "",
 	"checkpoint":            "golang.org/x/sys/",
 }
