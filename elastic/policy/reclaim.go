@@ -9,8 +9,9 @@ import (
 )
 
 // reclaim reduces what the policy gives the jobs of a share until they are within it: size by size
-// where that costs least time per GPU, first down to minimums, whether jobs run or wait; then the
-// latest waiting jobs are not started. What is left over goes back to where it saves most. It
+// where that costs least time per GPU, first growth, which costs no resize if it is left out, then
+// what jobs have, down to their minimum; then the latest waiting jobs are not started. What is left
+// over goes back to where it saves most. It
 // reports whether some job may have less than the policy gave. A job that keeps what it has,
 // whatever anybody decides, counts with that.
 func (b *bounds) reclaim(s share) bool {
@@ -51,6 +52,7 @@ func (b *bounds) reclaim(s share) bool {
 // loss is a step down of one job: the share of its time that it loses per GPU.
 type loss struct {
 	member, to int
+	resizes    bool // below what it has
 	cost       float64
 }
 
@@ -59,6 +61,9 @@ type losses []loss
 
 func (h losses) Len() int { return len(h) }
 func (h losses) Less(i, k int) bool {
+	if h[i].resizes != h[k].resizes {
+		return h[k].resizes
+	}
 	return h[i].cost < h[k].cost || h[i].cost == h[k].cost && h[i].member > h[k].member
 }
 func (h losses) Swap(i, k int) { h[i], h[k] = h[k], h[i] }
@@ -91,7 +96,7 @@ func (b *bounds) offer(h *losses, s share, most []int, i int) {
 	if math.IsNaN(cost) { // it runs on neither
 		cost = 0
 	}
-	heap.Push(h, loss{i, sizes[at-1], cost})
+	heap.Push(h, loss{i, sizes[at-1], sizes[at-1] < j.now, cost})
 }
 
 // reducible reports whether the job's size may be reduced: it waits, or may be moved. A size set by
