@@ -89,7 +89,7 @@ var may = map[string][]string{
 	"elastic/world/records":       {"elastic", "elastic/audit", "elastic/engine/event", "elastic/world", "slurm/fake"},
 	"elastic/world/story":         {"elastic", "elastic/engine", "elastic/policy", "elastic/reason", "elastic/learn/speed", "elastic/world", "elastic/world/records", "nodes", "checkpoint", "slurm", "slurm/fake", "elastic/engine/event", "elastic/engine/journal", "elastic/engine/observe", "elastic/engine/track"},
 	"elastic/sim/workload":        {"elastic", "elastic/learn/speed", "nodes"},
-	"elastic/sim/replay":          {"elastic", "elastic/plan", "elastic/policy", "elastic/reason", "elastic/learn/speed", "elastic/sim/workload", "nodes"},
+	"elastic/sim/replay":          {"elastic", "elastic/plan", "elastic/policy", "elastic/reason", "elastic/learn/speed", "elastic/share", "elastic/share/claim", "elastic/sim/workload", "nodes"},
 	"elastic/sim/bound":           {"elastic", "elastic/learn/speed", "elastic/sim/workload", "elastic/sim/replay", "nodes"},
 	"elastic/sim/report":          {"elastic", "elastic/reason", "elastic/say", "elastic/sim/workload", "elastic/sim/replay", "nodes"},
 	"elastic/sim/figures":         {"elastic", "elastic/plan", "elastic/learn/bandit", "elastic/solve/deadline", "elastic/policy", "elastic/policy/lookahead", "elastic/learn/predict", "elastic/learn/speed", "elastic/solve/knapsack", "elastic/sim/workload", "elastic/sim/replay", "elastic/sim/report", "elastic/sim/bound", "elastic/solve/welfare", "nodes"},
