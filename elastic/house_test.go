@@ -92,7 +92,7 @@ var may = map[string][]string{
 	"elastic/sim/replay":          {"elastic", "elastic/plan", "elastic/policy", "elastic/reason", "elastic/learn/speed", "elastic/share", "elastic/share/claim", "elastic/sim/workload", "nodes"},
 	"elastic/sim/bound":           {"elastic", "elastic/learn/speed", "elastic/sim/workload", "elastic/sim/replay", "nodes"},
 	"elastic/sim/report":          {"elastic", "elastic/reason", "elastic/say", "elastic/sim/workload", "elastic/sim/replay", "nodes"},
-	"elastic/sim/figures":         {"elastic", "elastic/plan", "elastic/learn/bandit", "elastic/solve/deadline", "elastic/policy", "elastic/policy/lookahead", "elastic/learn/predict", "elastic/learn/speed", "elastic/solve/knapsack", "elastic/sim/workload", "elastic/sim/replay", "elastic/sim/report", "elastic/sim/bound", "elastic/solve/welfare", "nodes"},
+	"elastic/sim/figures":         {"elastic", "elastic/plan", "elastic/learn/bandit", "elastic/solve/deadline", "elastic/policy", "elastic/policy/lookahead", "elastic/learn/predict", "elastic/learn/speed", "elastic/share", "elastic/solve/knapsack", "elastic/sim/workload", "elastic/sim/replay", "elastic/sim/report", "elastic/sim/bound", "elastic/solve/welfare", "nodes"},
 	"elastic/sim/whole":           {"elastic", "elastic/engine", "elastic/policy", "elastic/reason", "elastic/say", "elastic/learn/speed", "elastic/world", "elastic/sim/workload", "elastic/sim/replay", "nodes", "slurm/fake", "checkpoint", "slurm", "elastic/engine/event", "elastic/engine/journal", "elastic/engine/track"},
 	"cmd/help":                    {},
 	"cmd/site":                    {"*"},
