@@ -4,7 +4,7 @@ GO      ?= go
 VERSION := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 LDFLAGS := -X main.version=$(VERSION)
 
-.PHONY: all build packages demo test test-end-to-end test-packages test-elsewhere lint bench bench-job bench-live bench-policy bench-systems conform damage deb exact liars planted mutants properties seeds crashes soak fuzz hostile failover nfs reliability-report clean
+.PHONY: all build packages demo test test-end-to-end test-packages test-elsewhere lint bench bench-job bench-live bench-policy bench-systems bench-shares conform damage deb exact liars planted mutants properties seeds crashes soak fuzz hostile failover nfs reliability-report clean
 
 all: build
 
@@ -106,6 +106,10 @@ bench-policy: build
 # on them and on two types of GPU.
 bench-systems: build
 	@bin/sluice bench-policy --data '$(DATA)' --figure 8,9,10,11 $(OPTIONS)
+
+# The same for shares of accounts.
+bench-shares: build
+	@bin/sluice bench-policy --data '$(DATA)' --figure 12 $(OPTIONS)
 
 # The campaigns below keep what they print in .campaigns, where reliability-report
 # finds it.

@@ -24,7 +24,8 @@ const (
 // Cap is one limit of the site on some of sluice's jobs. Slurm does not start a job beyond a
 // limit, no matter which program wrote its size; it leaves a running job alone, even if the limit is lowered
 // below the job's allocation. So a cap applies to starts and restarts: no move is planned that
-// would leave a job pending in Slurm, and no job is moved only because of a cap.
+// would leave a job pending in Slurm, and no job is moved only because of a cap. The exception is
+// a cap that Reclaims.
 type Cap struct {
 	Name string // for people: "GrpTRES=gres/gpu=2 of account phys"
 	// Why is the reason of a cap that is not a limit of Slurm; else nil.
@@ -48,6 +49,11 @@ type Cap struct {
 	// Bills, of a cap of Billing, is how it counts, by partition. A partition without an entry
 	// counts CPUs.
 	Bills map[string]Bill
+	// Reclaims: it is no limit of Slurm's, but the GPUs that a user has by its share while others
+	// want theirs (see share/claim). Running jobs above it shrink towards their minimum, never
+	// below, and GPUs that are idle within all caps are lent beyond it, in the order of
+	// Snapshot.Caps. Of is GPUs and Type ""; it is Shared.
+	Reclaims bool
 	// Throttle: it is the %N of a job array.
 	Throttle bool
 	// MaxTime, if not 0, is the longest time limit that Partition allows: a job that asks for

@@ -34,6 +34,7 @@ var may = map[string][]string{
 	"elastic/solve/joint":         {},
 	"elastic/solve/anneal":        {"elastic/solve/joint"},
 	"elastic/solve/welfare":       {},
+	"elastic/share":               {},
 	"elastic/learn/speed":         {},
 	"elastic/learn/length":        {},
 	"elastic/learn/bandit":        {},
@@ -63,6 +64,7 @@ var may = map[string][]string{
 	"elastic/policy/admission":    {"elastic", "elastic/learn/speed", "elastic/policy/roles", "elastic/reason", "elastic/solve/deadline"},
 	"elastic/policy/greedy":       {"elastic", "elastic/plan", "elastic/learn/speed", "elastic/policy/admission", "elastic/policy/roles", "elastic/reason", "elastic/solve/deadline", "elastic/solve/knapsack", "nodes"},
 	"elastic/policy/lookahead":    {"elastic", "elastic/plan", "elastic/learn/bandit", "elastic/learn/speed", "elastic/policy/admission", "elastic/policy/roles", "elastic/reason", "elastic/solve/anneal", "elastic/solve/costate", "elastic/solve/deadline", "elastic/solve/joint", "elastic/solve/knapsack", "elastic/solve/welfare", "nodes"},
+	"elastic/share/claim":         {"elastic", "elastic/learn/speed", "elastic/policy/roles", "elastic/reason", "elastic/share", "nodes"},
 	"elastic/policy/policytest":   {"elastic", "elastic/learn/speed", "nodes"},
 	"elastic/policy":              {"elastic", "elastic/plan", "elastic/learn/speed", "elastic/policy/greedy", "elastic/policy/lookahead", "elastic/policy/roles", "elastic/reason", "nodes"},
 	"elastic/engine/event":        {"elastic", "elastic/reason", "elastic/resize", "nodes"},
@@ -87,10 +89,10 @@ var may = map[string][]string{
 	"elastic/world/records":       {"elastic", "elastic/audit", "elastic/engine/event", "elastic/world", "slurm/fake"},
 	"elastic/world/story":         {"elastic", "elastic/engine", "elastic/policy", "elastic/reason", "elastic/learn/speed", "elastic/world", "elastic/world/records", "nodes", "checkpoint", "slurm", "slurm/fake", "elastic/engine/event", "elastic/engine/journal", "elastic/engine/observe", "elastic/engine/track"},
 	"elastic/sim/workload":        {"elastic", "elastic/learn/speed", "nodes"},
-	"elastic/sim/replay":          {"elastic", "elastic/plan", "elastic/policy", "elastic/reason", "elastic/learn/speed", "elastic/sim/workload", "nodes"},
+	"elastic/sim/replay":          {"elastic", "elastic/plan", "elastic/policy", "elastic/reason", "elastic/learn/speed", "elastic/share", "elastic/share/claim", "elastic/sim/workload", "nodes"},
 	"elastic/sim/bound":           {"elastic", "elastic/learn/speed", "elastic/sim/workload", "elastic/sim/replay", "nodes"},
 	"elastic/sim/report":          {"elastic", "elastic/reason", "elastic/say", "elastic/sim/workload", "elastic/sim/replay", "nodes"},
-	"elastic/sim/figures":         {"elastic", "elastic/plan", "elastic/learn/bandit", "elastic/solve/deadline", "elastic/policy", "elastic/policy/lookahead", "elastic/learn/predict", "elastic/learn/speed", "elastic/solve/knapsack", "elastic/sim/workload", "elastic/sim/replay", "elastic/sim/report", "elastic/sim/bound", "elastic/solve/welfare", "nodes"},
+	"elastic/sim/figures":         {"elastic", "elastic/plan", "elastic/learn/bandit", "elastic/solve/deadline", "elastic/policy", "elastic/policy/lookahead", "elastic/learn/predict", "elastic/learn/speed", "elastic/share", "elastic/solve/knapsack", "elastic/sim/workload", "elastic/sim/replay", "elastic/sim/report", "elastic/sim/bound", "elastic/solve/welfare", "nodes"},
 	"elastic/sim/whole":           {"elastic", "elastic/engine", "elastic/policy", "elastic/reason", "elastic/say", "elastic/learn/speed", "elastic/world", "elastic/sim/workload", "elastic/sim/replay", "nodes", "slurm/fake", "checkpoint", "slurm", "elastic/engine/event", "elastic/engine/journal", "elastic/engine/track"},
 	"cmd/help":                    {},
 	"cmd/site":                    {"*"},
@@ -110,7 +112,7 @@ var may = map[string][]string{
 
 // pure lists the packages that import only the standard library.
 var pure = map[string]string{
-	"slurm": "", "elastic/audit": "", "nodes": "", "elastic": "", "elastic/plan": "", "elastic/resize": "", "elastic/solve/knapsack": "", "elastic/learn/length": "", "elastic/reason": "", "elastic/say": "", "elastic/policy": "", "elastic/policy/roles": "", "elastic/policy/admission": "", "elastic/policy/greedy": "", "elastic/engine": "", "elastic/engine/eligible": "", "elastic/engine/event": "", "elastic/engine/execute": "", "elastic/engine/journal": "", "elastic/engine/learn": "", "elastic/engine/observe": "", "elastic/engine/publish": "", "elastic/engine/track": "", "elastic/engine/watch": "", "elastic/learn/speed": "",
+	"slurm": "", "elastic/audit": "", "nodes": "", "elastic": "", "elastic/plan": "", "elastic/resize": "", "elastic/solve/knapsack": "", "elastic/learn/length": "", "elastic/reason": "", "elastic/say": "", "elastic/share": "", "elastic/share/claim": "", "elastic/policy": "", "elastic/policy/roles": "", "elastic/policy/admission": "", "elastic/policy/greedy": "", "elastic/engine": "", "elastic/engine/eligible": "", "elastic/engine/event": "", "elastic/engine/execute": "", "elastic/engine/journal": "", "elastic/engine/learn": "", "elastic/engine/observe": "", "elastic/engine/publish": "", "elastic/engine/track": "", "elastic/engine/watch": "", "elastic/learn/speed": "",
 	"elastic/control/munge": "",
 	"checkpoint":            "golang.org/x/sys/",
 }

@@ -20,6 +20,19 @@ func (s Snapshot) Foreign() []nodes.Node {
 	return nodes.Without(s.Nodes, loads...)
 }
 
+// Capacity returns how many GPUs sluice's jobs have or could have: all but those of ordinary jobs,
+// and those that are idle on nodes that take no jobs.
+func (s Snapshot) Capacity() (gpus int) {
+	for i, n := range s.Foreign() {
+		if n.Usable {
+			gpus += n.GPUs - n.Used
+		} else {
+			gpus += s.Nodes[i].Used - n.Used
+		}
+	}
+	return gpus
+}
+
 // Load returns what the job uses at a placement.
 func (j *Job) Load(at nodes.Placement) nodes.Load {
 	return nodes.Load{Place: at, CPUsPerGPU: j.Spec.CPUsPerGPU, MemPerGPUMB: j.Spec.MemPerGPUMB, Type: j.Spec.Type()}

@@ -29,6 +29,7 @@ type Job struct {
 	Name      string
 	User      string
 	UID       uint32
+	Account   string // Slurm's account; "" = none, or not known
 	Partition string
 	Spec      Spec
 	Directive Directive
@@ -298,7 +299,7 @@ type Snapshot struct {
 	// snapshot only.
 	Edges map[string]bool
 	// Caps are the site's limits on what jobs may have (Slurm's own, of partitions, accounts,
-	// users and QOS).
+	// users and QOS), and the shares of accounts and users.
 	Caps []Cap
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic/policy"
+	"github.com/sluice-hpc/sluice/elastic/share"
 	"github.com/sluice-hpc/sluice/elastic/sim/replay"
 	"github.com/sluice-hpc/sluice/elastic/sim/report"
 	"github.com/sluice-hpc/sluice/elastic/sim/workload"
@@ -47,6 +48,8 @@ type simulateOptions struct {
 	parallel  int
 	engine    bool
 	cost      string
+	shares    string
+	halfLife  time.Duration
 }
 
 func newSimulateCommand() *cobra.Command {
@@ -97,6 +100,8 @@ func (o *simulateOptions) flags(c *cobra.Command) {
 	f.BoolVar(&o.anySplit, "any-split", false, "assume that any split of GPUs over nodes is possible; Slurm allows fewer")
 	f.BoolVar(&o.bound, "bound", false, "compute a mean JCT that no policy can beat under the same rules (minimum kept, first GPU within a round, if both hold for the run), and the ratio to it; takes longer")
 	f.StringVar(&o.cost, "gpu-cost", "0.1", "what an hour of a GPU costs where its best use is worth 1, for the policy welfare; by type: a100=0.4,t4=0.1")
+	f.StringVar(&o.shares, "shares", "", "shares of accounts, within which every policy decides: phys=60,bio=40; phys/theory=2 is a sub-account, ann@phys=2 a user; see above")
+	f.DurationVar(&o.halfLife, "half-life", share.DefaultHalfLife, "with --shares: after this time GPU-hours beyond a share count half, as PriorityDecayHalfLife")
 	f.StringVar(&o.output, "output", "table", "table, json (one object a line), csv or html")
 	f.StringVarP(&o.file, "out", "o", "", "file to write to rather than standard output")
 	f.StringVar(&o.events, "events", "", "write the events of the simulations to this file, one JSON object per line")
@@ -117,6 +122,14 @@ decisions (decision_ms, DECIDE: median, 99th percentile and the longest). A tabl
 have one object, or line, for each policy, workload and seed; --jobs has one for each job.
 Times are seconds. The rules of the runs are the daemon's own unless options say otherwise;
 policies that were published with other rules perform worse under these.
+
+With --shares every policy divides the GPUs within what accounts and users deserve by
+their shares, and idle GPUs are lent. Users that are not named have 1 share in their account.
+Jobs of a generator, or of a recording without accounts, get accounts drawn with the seed;
+sacct (column Account), philly (vc) and sluice (account) name them. The report has for
+each account the GPU-hours that it had and deserved while not everybody could have what it
+wanted, those beyond its own part of the cluster (borrowed), and those of its part that others
+had (lent).
 
 Generators (gen:NAME, gen:NAME@ARGUMENT, and :SEED behind either):
 
@@ -158,6 +171,12 @@ func (o *simulateOptions) check() error {
 		return errors.New("--engine decides and places as the daemon does: leave out --any-split and --placing published")
 	case o.engine && o.bound:
 		return errors.New("--bound holds for decisions in rounds: leave it out with --engine")
+	case o.engine && o.shares != "":
+		return errors.New("--shares holds for decisions in rounds: leave it out with --engine")
+	case o.bound && o.shares != "":
+		return errors.New("--bound knows no shares: leave one of --bound and --shares out")
+	case o.shares != "" && o.halfLife <= 0:
+		return fmt.Errorf("--half-life %v: want a time above 0", o.halfLife)
 	case o.parallel < 0 || o.parallel > 1024:
 		return fmt.Errorf("--parallel %d: want 0 to 1024", o.parallel)
 	case o.events != "" && o.parallel != 1:

@@ -59,6 +59,10 @@ func (o *simulateOptions) plan() (*simulation, error) {
 	if err != nil {
 		return nil, err
 	}
+	tree, err := o.tree()
+	if err != nil {
+		return nil, err
+	}
 	sources, err := o.sources(workload.Options{GPUs: gpus, PerNode: perNode(inventory)})
 	if err != nil {
 		return nil, err
@@ -66,6 +70,7 @@ func (o *simulateOptions) plan() (*simulation, error) {
 	published := o.placing == string(replay.Published)
 	s := &simulation{options: o, restart: price}
 	s.config = replay.Config{
+		Shares: tree, HalfLife: o.halfLife,
 		Nodes: inventory, Interval: o.interval, Restart: price.fixed, Info: replay.Info(o.info), Placing: replay.Placing(o.placing), Faster: faster(times),
 		Limits: elastic.Limits{
 			Cooldown: o.cooldown, Payback: o.payback, Preempt: o.preempt, Overload: o.overload, Wait: o.wait,
@@ -80,6 +85,7 @@ func (o *simulateOptions) plan() (*simulation, error) {
 		Payback: o.payback, Preempt: o.preempt, Overload: o.overload, Wait: o.wait, ShareNodes: s.config.Limits.ShareNodes, AnySplit: s.config.Limits.AnySplit(),
 	}
 	for _, src := range sources {
+		src.accounts = leaves(tree)
 		for _, p := range policies {
 			for k := range o.seeds {
 				s.cases = append(s.cases, simulationCase{src, p, src.first(o.seed) + uint64(k), o.output == "html" && k == 0})
@@ -191,7 +197,7 @@ func (s *simulation) one(ctx context.Context, c simulationCase, events *report.E
 			return run, err
 		}
 	}
-	run.Summary = report.Summarise(res, setting)
+	run.Summary, run.Accounts = report.Summarise(res, setting), report.Accounts(res)
 	if s.options.jobs != "" {
 		run.Jobs = res.Jobs
 	}

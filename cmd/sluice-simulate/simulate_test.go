@@ -203,6 +203,12 @@ func TestSimulateRefusals(t *testing.T) {
 		{"--cluster 3x4 --workload gen:w1 --seeds 0", "--seeds 0: want 1 to 10000"},
 		{"--cluster 3x4 --workload gen:w1 --interval 0s", "--interval 0s: want 1ms to 720h"},
 		{"--cluster 3x4 --workload gen:w1 --events e --parallel 2", "leave --parallel at 1"},
+		{"--cluster 3x4 --workload gen:w1 --shares phys", `--shares: shares "phys": want ACCOUNT=NUMBER`},
+		{"--cluster 3x4 --workload gen:w1 --shares phys=-1", "--shares: shares of account phys: -1: want 0, or a number from"},
+		{"--cluster 3x4 --workload gen:w1 --shares lab/x=1", "there is no account lab, its parent"},
+		{"--cluster 3x4 --workload gen:w1 --shares phys=1 --engine", "--shares holds for decisions in rounds"},
+		{"--cluster 3x4 --workload gen:w1 --shares phys=1 --bound", "leave one of --bound and --shares out"},
+		{"--cluster 3x4 --workload gen:w1 --shares phys=1 --half-life 0s", "--half-life 0s: want a time above 0"},
 		{"--cluster 3x4 --workload gen:w1 -o no/such/folder", "-o: open no/such/folder"},
 	} {
 		var out, errs bytes.Buffer

@@ -15,6 +15,7 @@ type source struct {
 	recorded  *workload.Workload // of a file
 	opts      workload.Options
 	load      float64
+	accounts  []string // drawn for jobs without one
 }
 
 // workload returns the jobs to run with the seed.
@@ -28,6 +29,7 @@ func (s source) workload(seed uint64) (workload.Workload, error) {
 			return w, err
 		}
 	}
+	w = workload.UnderAccounts(w, s.accounts, seed)
 	if s.load == 1 {
 		return w, nil
 	}

@@ -35,7 +35,7 @@ func newQuota(s *elastic.Snapshot, of func(elastic.Cap) bool) *quota {
 		at[s.Jobs[i].ID] = &s.Jobs[i]
 	}
 	for k, c := range s.Caps {
-		if q.used[k] = c.Others; !of(c) {
+		if q.used[k] = c.Others; c.Reclaims || !of(c) {
 			continue
 		}
 		for id, concerned := range c.Jobs {
@@ -50,8 +50,8 @@ func newQuota(s *elastic.Snapshot, of func(elastic.Cap) bool) *quota {
 // refuses is Refuses, with what was taken since.
 func (q *quota) refuses(j *elastic.Job, target nodes.Placement) (elastic.Cap, bool) {
 	for k, c := range q.s.Caps {
-		if !c.Jobs[j.ID] || len(target) == 0 {
-			continue
+		if c.Reclaims || !c.Jobs[j.ID] || len(target) == 0 {
+			continue // what is lent is beyond a share, and Slurm knows nothing of it
 		}
 		n := c.Use(j, target, q.s)
 		switch {

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/sluice-hpc/sluice/elastic"
@@ -16,16 +15,24 @@ import (
 // share, the limit is divided among them and the policy is asked again. Each round reduces what
 // some jobs may have, so the iteration ends.
 
-// capped makes decide answer within the site's limits.
-func capped(s elastic.Snapshot, decide func(elastic.Snapshot) elastic.Allocation) elastic.Allocation {
+// capped makes decide answer within the site's limits and shares. rigid says that it never
+// resizes a job.
+func capped(s elastic.Snapshot, rigid bool, decide func(elastic.Snapshot) elastic.Allocation) elastic.Allocation {
 	if len(s.Caps) == 0 {
 		return decide(s)
 	}
+	b, a := bounded(s, rigid, decide)
+	return lend(b, b.explain(a), decide)
+}
+
+// bounded returns an answer within the limits, and what these allow each job.
+func bounded(s elastic.Snapshot, rigid bool, decide func(elastic.Snapshot) elastic.Allocation) (*bounds, elastic.Allocation) {
 	b := newBounds(s)
+	b.rigid = rigid
 	for {
 		a := decide(b.snapshot())
 		if !b.tighten(a) {
-			return b.explain(a)
+			return b, a
 		}
 	}
 }
@@ -33,10 +40,11 @@ func capped(s elastic.Snapshot, decide func(elastic.Snapshot) elastic.Allocation
 // bounds is what the limits allow each job. Invariant: sizes only shrink, out and gives are never
 // reset; capped ends because of that.
 type bounds struct {
-	snap elastic.Snapshot
-	jobs []bound // in order of the snapshot
-	gpus int     // GPUs of the largest node
-	said map[*elastic.Cap]reason.Reason
+	snap  elastic.Snapshot
+	jobs  []bound // in order of the snapshot
+	gpus  int     // GPUs of the largest node
+	rigid bool    // the policy never resizes a job
+	said  map[*elastic.Cap]reason.Reason
 }
 
 // bound is what the limits allow one job.
@@ -44,13 +52,16 @@ type bound struct {
 	never reason.NeverStarts // set if no change of the cluster lets it start
 	array *elastic.Cap       // the %N of its array, if that keeps it from starting
 	elastic.Job
-	role  roles.Role
-	now   int // GPUs it has or is bound to get
-	sizes []int
-	pin   int
-	out   bool          // not decided about: it keeps what it has
-	why   reason.Reason // the limit because of which it waits or has no more; nil if none applies
-	gives bool          // it is to give GPUs back for a waiting job under the same limit
+	role   roles.Role
+	now    int // GPUs it has or is bound to get
+	sizes  []int
+	pin    int
+	out    bool          // not decided about: it keeps what it has
+	why    reason.Reason // the limit because of which it waits or has no more; nil if none applies
+	gives  bool          // it is to give GPUs back, to the size pin
+	beyond bool          // gives: because it has GPUs beyond a share
+	missed bool          // beyond: the policy had no place for it at the size pin
+	asked  int           // GPUs that the policy gave it before a share reduced them; 0 = none did
 }
 
 // newBounds returns what the limits allow each job alone. Sizes of jobs that are Fixed are not
@@ -80,8 +91,8 @@ func newBounds(s elastic.Snapshot) *bounds {
 // alone removes the sizes that the limit forbids the job whatever other jobs have. For a shared
 // limit that is what ordinary jobs leave of it; a Least limit removes sizes that are too small.
 func (b *bounds) alone(j *bound, c *elastic.Cap) {
-	if !c.Jobs[j.ID] {
-		return
+	if !c.Jobs[j.ID] || c.Reclaims {
+		return // what the sum of shares leaves is lent
 	}
 	most := c.Most
 	if c.Shared() {
@@ -168,7 +179,11 @@ func (b *bounds) tighten(a elastic.Allocation) bool {
 		if !c.Shared() {
 			continue
 		}
-		if s := b.share(c, a); s.want > s.room() && b.divide(s) {
+		divide := b.divide
+		if c.Reclaims {
+			divide = b.reclaim
+		}
+		if s := b.share(c, a); s.want > s.room() && divide(s) {
 			changed = true
 		}
 	}
@@ -186,7 +201,8 @@ type share struct {
 func (s share) room() int { return s.Most - s.Others }
 
 // share returns the usage of a limit under the policy's answer. A job that shrinks counts with
-// its present size: until its GPUs are given back they count in Slurm too.
+// its present size: until its GPUs are given back they count in Slurm too. Only of a share, which
+// is sluice's own, they do not.
 func (b *bounds) share(c *elastic.Cap, a elastic.Allocation) share {
 	s := share{Cap: c}
 	for i := range b.jobs {
@@ -196,7 +212,9 @@ func (b *bounds) share(c *elastic.Cap, a elastic.Allocation) share {
 		}
 		n := j.now // held until it was given back
 		if d, ok := a[j.ID]; ok && !j.out && j.role != roles.Fixed {
-			n = max(n, d.GPUs)
+			if n = max(n, d.GPUs); c.Reclaims {
+				n = d.GPUs
+			}
 		}
 		s.members, s.given = append(s.members, j), append(s.given, n)
 		s.want += b.cost(j, c, n)
@@ -337,46 +355,4 @@ func (b *bounds) giveWay(s share, short int) {
 // yields reports whether the job may shrink now.
 func (b *bounds) yields(j *bound) bool {
 	return j.role == roles.Movable && !j.out && j.pin == 0 && !b.snap.Resting(&j.Job) && len(j.sizes) > 0
-}
-
-// limit returns the limit as a reason, with the jobs that use it.
-func (b *bounds) limit(c *elastic.Cap) reason.Reason {
-	if b.said[c] == nil {
-		b.said[c] = b.snap.Limit(*c)
-	}
-	return b.said[c]
-}
-
-// explain names the limit where it is the reason for a job's size, and adds decisions for jobs
-// that the policy was not asked about.
-func (b *bounds) explain(a elastic.Allocation) elastic.Allocation {
-	a = maps.Clone(a)
-	for i := range b.jobs {
-		j := &b.jobs[i]
-		d := a[j.ID]
-		switch {
-		case j.out && j.now == 0 && j.never.MaxTime > 0:
-			d = elastic.Decision{Why: j.never}
-		case j.out && j.now == 0 && j.array != nil:
-			d = elastic.Decision{Why: reason.Throttled{Most: j.array.Most}}
-		case j.out && j.now == 0 && j.pin > 0:
-			d = elastic.Decision{Why: reason.WaitsPinned{GPUs: j.pin, Because: reason.Within{Limit: j.why}}}
-		case j.out && j.now == 0:
-			d = elastic.Decision{Why: reason.Waits{GPUs: j.Spec.Min, Because: reason.Within{Limit: j.why}}}
-		case j.out:
-			d = elastic.Decision{GPUs: j.now, Why: reason.Keeps{GPUs: j.now, Because: reason.RestartBeyond{Limit: j.why}}}
-		case j.gives && d.GPUs < j.now:
-			d.Why = reason.Resizes{From: j.now, To: d.GPUs, Because: reason.AnotherWaitsWithin{Limit: j.why}}
-		case j.why != nil && len(j.sizes) > 0 && d.GPUs >= j.sizes[len(j.sizes)-1]:
-			if no := (reason.NoMoreWithin{Limit: j.why}); reason.Cause(d.Why) == reason.AtMaximum {
-				d.Why = reason.Recause(d.Why, no)
-			} else {
-				d.Why = reason.Join(d.Why, no)
-			}
-		default:
-			continue
-		}
-		a[j.ID] = d
-	}
-	return a
 }

@@ -6,7 +6,8 @@
 // stages of this package in this ORDER, each to the answer of the one before it.
 //
 //  1. startable.go, caps.go: the policy is asked about the jobs that Slurm would start, within
-//     the site's limits (Snapshot.Caps). Its answer may make it be asked again.
+//     the site's limits (Snapshot.Caps) and the shares of users, which are caps too
+//     (reclaim.go); what is idle then is lent (lend.go). Its answer may make it be asked again.
 //  2. backfill.go: jobs start before a job that does not fit, if that cannot delay it.
 //  3. profile.go: jobs whose speed is measured get the size to measure next.
 //  4. vacate.go: jobs leave nodes of edge pools that other work needs.

@@ -41,6 +41,7 @@ var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 //	    held userhold suspended queued completing moving=n1:4 starting=n1:4
 //	    limit=2h (its time limit; of a running one, what is left of it)
 //	tenant 8 on=n1:2 left=1h (an ordinary job among foreign; until its time limit)
+//	share most=4 jobs=1,2 (their users' part of the GPUs, as a cap that reclaims)
 //	demand 9 gpus=4 nodes=1 partition=gpu
 //
 // A partition with an @, such as lab@n3, is a node of an edge pool.
@@ -125,6 +126,8 @@ func parse(text string) (p policy.Policy, s elastic.Snapshot, err error) {
 				tenant.Ends = now.Add(args.span("left"))
 			}
 			s.Tenants = append(s.Tenants, tenant)
+		case "share":
+			s.Caps = append(s.Caps, args.share())
 		case "demand":
 			id, _ := strconv.Atoi(f[1])
 			s.Demands = append(s.Demands, elastic.Demand{ID: elastic.JobID(id), Partition: args["partition"], Nodes: max(1, args.int("nodes")), GPUs: args.int("gpus")})
@@ -173,6 +176,16 @@ func (a arguments) place(key string) nodes.Placement {
 		}
 	}
 	return p
+}
+
+func (a arguments) share() elastic.Cap {
+	c := elastic.Cap{Name: "share", Of: elastic.GPUs, Most: a.int("most"), Reclaims: true, Jobs: map[elastic.JobID]bool{}}
+	c.Why = reason.Deserved{Account: "phys", User: "ann", GPUs: c.Most}
+	for _, id := range strings.Split(a["jobs"], ",") {
+		k, _ := strconv.Atoi(id)
+		c.Jobs[elastic.JobID(k)] = true
+	}
+	return c
 }
 
 func (a arguments) costs() *elastic.Costs {

@@ -352,6 +352,17 @@ type (
 		value
 		Limit Reason
 	}
+	// Reclaimed: it has GPUs beyond its user's share, and others want theirs.
+	Reclaimed struct {
+		value
+		Limit Reason
+	}
+	// Deserved: by its shares a user of an account may have this many while others want theirs.
+	Deserved struct {
+		value
+		Account, User string
+		GPUs          int
+	}
 	// RestartBeyond: if it were started again, it would exceed the limit.
 	RestartBeyond struct {
 		value

@@ -17,6 +17,10 @@ func (s speaker) limit(r reason.Reason) string {
 		return "no more within " + s.say(r.Limit)
 	case reason.AnotherWaitsWithin:
 		return "another job waits within " + s.say(r.Limit)
+	case reason.Reclaimed:
+		return "others want their share; the job is beyond " + s.say(r.Limit)
+	case reason.Deserved:
+		return fmt.Sprintf("the %s that user %s of account %s deserves now", gpus(r.GPUs), r.User, r.Account)
 	case reason.RestartBeyond:
 		return "started again, it would not be within " + s.say(r.Limit)
 	case reason.FewerThan:

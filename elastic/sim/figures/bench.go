@@ -30,11 +30,13 @@ type bench struct {
 
 // task is one thing to work out.
 type task struct {
-	work  func(*task) error
-	ready chan struct{}
-	sum   report.Summary // of a trial
-	paid  paid           // likewise
-	bound time.Duration  // of a floor
+	work     func(*task) error
+	ready    chan struct{}
+	sum      report.Summary     // of a trial
+	paid     paid               // likewise
+	bound    time.Duration      // of a floor
+	accounts []report.Account   // of a parted trial
+	jcts     map[string]float64 // likewise, by account
 }
 
 func newBench(ctx context.Context, o Options) *bench {

@@ -47,6 +47,7 @@ var all = []figure{
 	{9, "profiles of testbench A: speeds of configurations that were held back", testbenchFolder, predictions},
 	{10, "testbench A, of one and of two types of GPU: annealing beside knapsack and lookahead, CPU time, and how far each is from the best plan", testbenchFolder, annealings},
 	{11, "welfare: JCT, makespan and welfare on one and on two types of GPU, CPU time, distance to the exact best, regret of learned speeds", nil, welfares},
+	{12, "shares of accounts: GPU-hours against shares, mean JCT with and without, finish-time fairness", nil, shares},
 }
 
 func testbenchFolder(o Options) string { return o.Testbench }

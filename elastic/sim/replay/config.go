@@ -6,6 +6,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/policy"
 	"github.com/sluice-hpc/sluice/elastic/reason"
+	"github.com/sluice-hpc/sluice/elastic/share"
 	"github.com/sluice-hpc/sluice/elastic/sim/workload"
 	"github.com/sluice-hpc/sluice/nodes"
 )
@@ -39,6 +40,11 @@ type Config struct {
 	// It is called before each decision and returns what it starts now and the snapshot that
 	// is left to the policy.
 	Beside func(elastic.Snapshot) (started elastic.Allocation, rest elastic.Snapshot)
+	// Shares, when set, are the shares of the accounts of all jobs. Every decision is made within
+	// them, as by the daemon, with what each user had more or less than it deserved; that
+	// decays by HalfLife (0 = share.DefaultHalfLife). Ordinary jobs have none.
+	Shares   *share.Tree
+	HalfLife time.Duration
 	// Interval is the time between two decisions.
 	Interval time.Duration
 	// Restart is what a start and every resize cost in time on the new GPUs.

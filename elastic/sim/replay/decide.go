@@ -26,6 +26,11 @@ func (r *round) decide() error {
 	r.told.refresh(r)
 	r.out.Rounds++
 	started := r.clock()
+	if r.part != nil {
+		if err := r.part.divide(&r.snap, r.now, r.cfg.Policy.Rigid); err != nil {
+			return err
+		}
+	}
 	a := r.allocation()
 	var where map[elastic.JobID]nodes.Placement
 	if r.cfg.Placing == Published {

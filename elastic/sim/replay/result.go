@@ -21,11 +21,13 @@ type Result struct {
 	// Fragmentation is the mean share of free GPUs that lie on partly used nodes,
 	// over the rounds that have free GPUs; 0..1.
 	Fragmentation float64
+	// Accounts are those of Config.Shares, in their order; nil without shares.
+	Accounts []AccountResult
 }
 
 // JobResult is one job's part.
 type JobResult struct {
-	Name               string
+	Name, Account      string
 	Submit, Start, End time.Duration // after the workload's start; Start = first GPU
 	Deadline           time.Duration // 0 = none
 	Restarts           int

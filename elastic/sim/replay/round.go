@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/reason"
+	"github.com/sluice-hpc/sluice/elastic/share"
 	"github.com/sluice-hpc/sluice/elastic/sim/workload"
 	"github.com/sluice-hpc/sluice/nodes"
 )
@@ -23,6 +24,7 @@ type round struct {
 	ends endings        // when jobs end, where nothing but that is asked of them
 	at   map[string]int // node by name
 	told *told          // what the policy knows of speeds
+	part *parting       // the shares of accounts; nil without
 	few  []int          // workspace of changing
 
 	cluster   int  // GPUs
@@ -53,6 +55,9 @@ type live struct {
 
 func newRound(cfg Config) *round {
 	r := &round{cfg: cfg, at: map[string]int{}, told: newTold(cfg)}
+	if cfg.Shares != nil {
+		r.part = newParting(cfg)
+	}
 	r.snap.Nodes = slices.Clone(cfg.Nodes)
 	r.snap.Limits = cfg.Limits
 	r.snap.Limits.Every = cfg.Interval
@@ -68,11 +73,14 @@ func (r *round) take(j workload.Job) error {
 	if j.Spec.Total <= 0 {
 		return fmt.Errorf("job %s has no work: total %v", j.Name, j.Spec.Total)
 	}
+	if r.part != nil && !r.cfg.Shares.Has(j.Account) {
+		return fmt.Errorf("job %s: %w", j.Name, share.UnknownAccount{Account: j.Account})
+	}
 	index := len(r.out.Jobs)
 	if index == 0 {
 		r.firstCome = j.Submit
 	}
-	r.out.Jobs = append(r.out.Jobs, JobResult{Name: j.Name, Submit: j.Submit, Start: -1, Deadline: j.Deadline, Worth: r.worth(j)})
+	r.out.Jobs = append(r.out.Jobs, JobResult{Name: j.Name, Account: j.Account, Submit: j.Submit, Start: -1, Deadline: j.Deadline, Worth: r.worth(j)})
 	price := r.cfg.Restart
 	if r.cfg.RestartOf != nil {
 		price = r.cfg.RestartOf(j)
@@ -87,7 +95,7 @@ func (r *round) take(j workload.Job) error {
 	m := r.told.model(j)
 	r.live = append(r.live, live{Job: j, index: index, model: m, price: price})
 	r.snap.Jobs = append(r.snap.Jobs, elastic.Job{
-		ID: elastic.JobID(index + 1), Name: j.Name, User: j.User, Spec: j.Spec, Asked: j.Asked,
+		ID: elastic.JobID(index + 1), Name: j.Name, User: j.User, Account: j.Account, Spec: j.Spec, Asked: j.Asked,
 		Phase: elastic.Waiting, Submitted: begin.Add(j.Submit), Speaks: true,
 		Price: elastic.Price{Start: price, Measured: 1}, Curve: r.told.curve(j, m),
 	})
@@ -100,6 +108,9 @@ func (r *round) take(j workload.Job) error {
 // end. A policy that decides on events alone is spared the progress of the others.
 func (r *round) pass() {
 	until := r.now + r.cfg.Interval
+	if r.part != nil {
+		r.part.book(&r.snap, r.cfg.Interval)
+	}
 	if r.cfg.Policy.OnEvents {
 		for len(r.ends) > 0 && r.ends[0].at <= until {
 			r.train(int(r.pos[r.ends.pop().job]), until)
@@ -243,6 +254,9 @@ func (r *round) result(w workload.Workload) Result {
 		out.Restarting += j.Restarting
 	}
 	out.Idle = max(0, float64(r.cluster)*out.Makespan.Seconds()-out.Useful-out.Restarting)
+	if r.part != nil {
+		out.Accounts = r.part.result(out.Jobs)
+	}
 	if r.spread.n > 0 {
 		out.Fragmentation = r.spread.sum / r.spread.n
 	}

@@ -16,6 +16,8 @@ type Run struct {
 	Track *Track
 	// Jobs are its jobs, for WriteJobs; nil where they are not written.
 	Jobs []replay.JobResult
+	// Accounts is what came of each account; nil without shares.
+	Accounts []Account
 }
 
 // block is all there is of one workload.

@@ -39,7 +39,8 @@ var tableColumns = []tableColumn{
 
 // WriteTable writes one block a workload: what was run, then one row a policy with
 // the mean over its seeds. Times are seconds, decisions milliseconds, and VS_FIRST
-// the figure before it over the first policy's.
+// the figure before it over the first policy's. With shares one row for each policy and account
+// follows.
 func WriteTable(w io.Writer, runs []Run) error {
 	var b strings.Builder
 	for i, bl := range blocks(runs) {
@@ -53,6 +54,7 @@ func WriteTable(w io.Writer, runs []Run) error {
 		b.WriteString("rules: " + limits(bl.rows[0].Summary) + "\n")
 		b.WriteString(bl.warning())
 		writeRows(&b, bl.rows)
+		writeAccounts(&b, bl.rows)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

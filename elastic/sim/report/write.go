@@ -11,13 +11,17 @@ import (
 )
 
 // WriteJSON writes one JSON object a line, one for each run, in their order: a
-// stream that jq and line-wise readers take as it is.
+// stream that jq and line-wise readers take as it is. With shares it has the accounts.
 func WriteJSON(w io.Writer, runs []Run) error {
 	b := bufio.NewWriter(w)
 	enc := json.NewEncoder(b)
 	enc.SetEscapeHTML(false)
 	for _, r := range runs {
-		if err := enc.Encode(r.Summary); err != nil {
+		line := struct {
+			Summary
+			Accounts []Account `json:"accounts,omitempty"`
+		}{r.Summary, r.Accounts}
+		if err := enc.Encode(line); err != nil {
 			return err
 		}
 	}

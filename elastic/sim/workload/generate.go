@@ -139,6 +139,7 @@ func or[T int | float64 | time.Duration](given, usual T) T {
 const (
 	sizesStream uint64 = iota + 1
 	arrivalsStream
+	accountsStream
 )
 
 func stream(seed, which uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, which)) }

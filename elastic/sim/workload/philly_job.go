@@ -41,7 +41,7 @@ func (d *phillyReader) job(j phillyJob) error {
 
 // run makes one run of the job's attempts, or says why it cannot.
 func (j phillyJob) run() (run dated, skip string) {
-	run = dated{Run: Run{ID: j.ID, User: j.User, Partition: j.Cluster}, said: j.Submitted.Time, submit: j.Submitted.Time}
+	run = dated{Run: Run{ID: j.ID, User: j.User, Account: j.Cluster, Partition: j.Cluster}, said: j.Submitted.Time, submit: j.Submitted.Time}
 	longest, used := time.Duration(0), 0.0 // used in GPU-seconds
 	for i, a := range j.Attempts {
 		gpus, nodes := a.gpus()

@@ -20,9 +20,9 @@ func TestReadPhillyHistory(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []workload.Run{
-		{ID: "application_2", User: "u2", Partition: "bb", Start: time.Minute, End: 6 * time.Minute, Took: 5 * time.Minute, GPUs: 1, Nodes: 1},
+		{ID: "application_2", User: "u2", Account: "bb", Partition: "bb", Start: time.Minute, End: 6 * time.Minute, Took: 5 * time.Minute, GPUs: 1, Nodes: 1},
 		// Ten minutes on two GPUs are five on the four of the longest attempt.
-		{ID: "application_1", User: "u1", Partition: "aa", Submit: 30 * time.Minute, Start: 40 * time.Minute, End: 2 * time.Hour,
+		{ID: "application_1", User: "u1", Account: "aa", Partition: "aa", Submit: 30 * time.Minute, Start: 40 * time.Minute, End: 2 * time.Hour,
 			Took: 65 * time.Minute, GPUs: 4, Nodes: 2},
 	}
 	if !reflect.DeepEqual(h.Runs, want) {

@@ -42,6 +42,7 @@ type History struct {
 type Run struct {
 	ID        string // JobID as sacct writes it; "#2" follows that of a second run
 	User      string
+	Account   string // "" = the file does not name it
 	Partition string
 	// Submit is when the job could have run: its submit, or later when it was held
 	// by a dependency or its begin time.

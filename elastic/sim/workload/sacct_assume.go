@@ -138,7 +138,7 @@ func (h History) replayed(job func(Run) Job) Workload {
 // job is the run as a job of fixed size.
 func (r Run) job(a Assumption) Job {
 	return Job{
-		Name: r.ID, User: r.User, Submit: r.Submit, Asked: r.GPUs,
+		Name: r.ID, User: r.User, Account: r.Account, Submit: r.Submit, Asked: r.GPUs,
 		Spec: elastic.Spec{
 			Min: r.GPUs, Max: r.GPUs, Sizes: []int{r.GPUs}, AllowUneven: true, Total: accountUnits, Unit: elastic.Epochs,
 		},

@@ -11,7 +11,7 @@ import (
 // columns are where the fields stand in a line; -1 = the file does not have it.
 type columns struct {
 	count                                 int
-	id, user, partition, name             int
+	id, user, account, partition, name    int
 	submit, eligible, start, end, elapsed int
 	raw                                   int // elapsed seconds
 	state, nodes, alloc, req              int
@@ -33,7 +33,7 @@ func (d *sacctReader) header() error {
 		return -1
 	}
 	c := columns{
-		count: len(names), id: find("jobid", "jobidraw"), user: find("user"), partition: find("partition"), name: find("jobname"),
+		count: len(names), id: find("jobid", "jobidraw"), user: find("user"), account: find("account"), partition: find("partition"), name: find("jobname"),
 		submit: find("submit"), eligible: find("eligible"), start: find("start"), end: find("end"), elapsed: find("elapsed"), raw: find("elapsedraw"),
 		state: find("state"), nodes: find("nnodes", "allocnodes"), alloc: find("alloctres"), req: find("reqtres"),
 	}
@@ -148,6 +148,7 @@ func (p *sacctLine) read() (run dated, skip string) {
 		return run, ""
 	}
 	run.ID, run.User, run.Partition = strings.Clone(id), p.d.pools.text(p.at(c.user)), p.d.pools.text(p.at(c.partition))
+	run.Account = p.d.pools.text(p.at(c.account))
 	if len(p.d.partitions) > 0 && !slices.Contains(p.d.partitions, run.Partition) {
 		return run, SkipPartition
 	}

@@ -111,6 +111,16 @@ func TestHistoryLines(t *testing.T) {
 
 // TestHistoryColumns: any order, other columns, a name that holds the separator,
 // the time a job could have run from, and elapsed times in sacct's spellings.
+func TestHistoryNamesAccounts(t *testing.T) {
+	w, _ := history(t, "JobID|Account|User|State|AllocTRES|Submit|Start|Elapsed\n"+
+		"9|phys|ann|COMPLETED|gres/gpu=2|2026-01-01T00:00:00|2026-01-01T00:00:00|00:05:00\n").Workload(workload.Likely)
+	for j := range w.Jobs {
+		if j.Account != "phys" || j.User != "ann" {
+			t.Errorf("%+v", j)
+		}
+	}
+}
+
 func TestHistoryColumns(t *testing.T) {
 	text := "State|JobName|ReqTRES|NNodes|Elapsed|Comment|Start|Eligible|Submit|JobID|Partition\n" +
 		"FAILED|a|b||gres/gpu=6,node=9|2|1-02:03:04|x|2026-01-03T00:00:00|2026-01-02T12:00:00|2026-01-01T00:00:00|9|gpu\n" +

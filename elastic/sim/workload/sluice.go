@@ -42,6 +42,7 @@ type sluiceHeader struct {
 type sluiceJob struct {
 	Name     string  `json:"name"`
 	User     string  `json:"user,omitempty"`
+	Account  string  `json:"account,omitempty"`
 	Submit   seconds `json:"submit_s"`
 	Min      int     `json:"min"`
 	Max      int     `json:"max,omitempty"`
@@ -109,7 +110,7 @@ func WriteSluice(w io.Writer, wl Workload) error {
 func fromJob(j Job) (sluiceJob, error) {
 	s := j.Spec
 	out := sluiceJob{
-		Name: j.Name, User: j.User, Submit: seconds(j.Submit), Min: s.Min, Max: s.Max, Step: s.Step, Sizes: s.Sizes, Uneven: s.AllowUneven,
+		Name: j.Name, User: j.User, Account: j.Account, Submit: seconds(j.Submit), Min: s.Min, Max: s.Max, Step: s.Step, Sizes: s.Sizes, Uneven: s.AllowUneven,
 		Total: s.Total, Unit: string(s.Unit), Model: s.Model, Signal: s.Signal, Grace: seconds(s.Grace),
 		CPUs: s.CPUsPerGPU, MemMB: s.MemPerGPUMB, Asked: j.Asked, Deadline: seconds(j.Deadline),
 	}
@@ -209,7 +210,7 @@ func (d *sluiceReader) job(line []byte) (Job, error) {
 		return Job{}, err
 	}
 	j := Job{
-		Name: in.Name, User: d.pools.text(in.User), Submit: time.Duration(in.Submit), Asked: in.Asked, Deadline: time.Duration(in.Deadline),
+		Name: in.Name, User: d.pools.text(in.User), Account: d.pools.text(in.Account), Submit: time.Duration(in.Submit), Asked: in.Asked, Deadline: time.Duration(in.Deadline),
 		Spec: elastic.Spec{
 			Min: in.Min, Max: in.Max, Step: in.Step, Sizes: d.pools.sizes(in.Sizes), AllowUneven: in.Uneven, Total: in.Total,
 			Unit: elastic.Unit(d.pools.text(in.Unit)), Model: d.pools.text(in.Model), Signal: d.pools.text(in.Signal),
@@ -261,6 +262,8 @@ func (d *sluiceReader) check(j Job) (key string, err error) {
 		return "name", fmt.Errorf("the name comes twice")
 	case len(j.User) > maxName:
 		return "user", fmt.Errorf("a user's name has at most %d bytes", maxName)
+	case len(j.Account) > maxName:
+		return "account", fmt.Errorf("an account's name has at most %d bytes", maxName)
 	case j.Submit < d.last:
 		return "submit_s", fmt.Errorf("comes at %v, before the job on the line above (%v); sort the jobs by submit_s", j.Submit, d.last)
 	case j.Spec.Total == 0:

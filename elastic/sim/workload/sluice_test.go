@@ -82,7 +82,7 @@ func TestRoundTrip(t *testing.T) {
 		at := time.Duration(0)
 		for i := range rapid.IntRange(0, 6).Draw(rt, "jobs") {
 			at += time.Duration(rapid.Int64Range(0, 1e15).Draw(rt, "gap"))
-			j := workload.Job{Name: string(rune('a' + i)), User: rapid.StringMatching(`[ -~é]{0,9}`).Draw(rt, "user"), Submit: at}
+			j := workload.Job{Name: string(rune('a' + i)), User: rapid.StringMatching(`[ -~é]{0,9}`).Draw(rt, "user"), Account: rapid.StringMatching(`[a-z]{0,3}`).Draw(rt, "account"), Submit: at}
 			j.Spec = elastic.Spec{
 				Min: rapid.IntRange(1, 4).Draw(rt, "min"), Total: rapid.Float64Range(1e-6, 1e15).Draw(rt, "total"), AllowUneven: rapid.Bool().Draw(rt, "uneven"),
 				Unit: rapid.SampledFrom([]elastic.Unit{"", elastic.Epochs, elastic.Steps}).Draw(rt, "unit"), Model: "m", Signal: "USR1",

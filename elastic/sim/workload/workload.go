@@ -22,9 +22,11 @@ type Workload struct {
 // Job is one job as the world has it: what its user said, and its true speed,
 // which no policy sees unless the simulation reveals it.
 type Job struct {
-	Name   string
-	User   string
-	Submit time.Duration // after the start of the workload, at least 0
+	Name string
+	User string
+	// Account is the account, or virtual cluster, that it runs under; "" = none is known.
+	Account string
+	Submit  time.Duration // after the start of the workload, at least 0
 	// Spec is what the user told sluice: sizes, the total in units, the model.
 	// Total is true. Token is left empty.
 	Spec elastic.Spec

@@ -1,0 +1,130 @@
+package policy
+
+import (
+	"slices"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/plan"
+	"github.com/sluice-hpc/sluice/nodes"
+)
+
+// lendings is how many times a decision is made again to lend what is idle.
+const lendings = 2
+
+// lend gives GPUs that are idle in an answer within all shares to those who asked for more than
+// theirs: what no account can use in whole steps, or where jobs of others find no place. The
+// policy is asked again with larger shares, in their order; the answer counts if more GPUs are
+// used.
+func lend(b *bounds, a elastic.Allocation, decide func(elastic.Snapshot) elastic.Allocation) elastic.Allocation {
+	if b.awaited(a, decide) {
+		return a
+	}
+	for range lendings {
+		s, more := b.raised(a)
+		if !more {
+			break
+		}
+		next, answer := bounded(s, b.rigid, decide)
+		if answer = next.explain(answer); used(answer) <= used(a) {
+			break
+		}
+		b, a = next, answer
+	}
+	return a
+}
+
+// awaited reports whether GPUs that are reclaimed in an answer, and that nobody gets in it, will be
+// used once they are idle: some policies give away only what is idle already. So it asks what
+// would be decided once the answer was carried out.
+func (b *bounds) awaited(a elastic.Allocation, decide func(elastic.Snapshot) elastic.Allocation) bool {
+	freed := 0
+	for i := range b.jobs {
+		if j := &b.jobs[i]; j.beyond {
+			freed += j.now - a[j.ID].GPUs
+		}
+	}
+	if freed <= 0 || used(a) >= b.snap.Capacity() {
+		return false
+	}
+	_, later := bounded(carried(b.snap, a), b.rigid, decide)
+	return used(later) > used(a)
+}
+
+// carried returns the snapshot as if an allocation had been carried out.
+func carried(s elastic.Snapshot, a elastic.Allocation) elastic.Snapshot {
+	where := plan.Arrange(s, a)
+	out := s
+	out.Nodes, out.Jobs = s.Foreign(), slices.Clone(s.Jobs)
+	for i := range out.Jobs {
+		j := &out.Jobs[i]
+		if target := where.Target[j.ID]; !target.Equal(j.Place) {
+			if _, moves := s.Intent(j.ID); !moves {
+				j.Place, j.Phase = target, elastic.Running
+				if len(target) == 0 {
+					j.Phase = elastic.Waiting
+				}
+			}
+		}
+		out.Nodes = nodes.With(out.Nodes, j.Load(j.Place))
+	}
+	return out
+}
+
+// raised returns the snapshot with shares increased by what is idle in an answer, as far as jobs
+// asked for it; false if nothing can be lent.
+func (b *bounds) raised(a elastic.Allocation) (elastic.Snapshot, bool) {
+	idle := b.snap.Capacity() - used(a)
+	s, any := b.snap, false
+	for k := range s.Caps {
+		if c := &s.Caps[k]; c.Reclaims && idle > 0 {
+			given, more := b.lent(c, a, idle)
+			if more == 0 {
+				continue
+			}
+			if !any {
+				s.Caps, any = slices.Clone(s.Caps), true
+			}
+			s.Caps[k].Most = max(c.Most, c.Others+given) + more
+			idle -= more
+		}
+	}
+	return s, any
+}
+
+// lent returns what the jobs of a share have in an answer, and by how much they can grow into what
+// is idle: the minimums of waiting jobs first, then sizes that the policy gave them before.
+func (b *bounds) lent(c *elastic.Cap, a elastic.Allocation, idle int) (given, more int) {
+	var members []*bound
+	to := map[elastic.JobID]int{}
+	for i := range b.jobs {
+		if j := &b.jobs[i]; c.Jobs[j.ID] {
+			members = append(members, j)
+			given, to[j.ID] = given+a[j.ID].GPUs, a[j.ID].GPUs
+		}
+	}
+	for _, waiting := range []bool{true, false} {
+		for _, j := range members {
+			has := to[j.ID]
+			if j.asked <= has || waiting != (has == 0) {
+				continue
+			}
+			for _, n := range j.Spec.Options(min(j.asked, has+idle-more)) {
+				if n > has && (j.now == 0 || !b.rigid) {
+					more, to[j.ID] = more+n-to[j.ID], n
+					if waiting {
+						break
+					}
+				}
+			}
+		}
+	}
+	return given, more
+}
+
+// used returns the GPUs that an allocation gives.
+func used(a elastic.Allocation) (n int) {
+	for _, d := range a {
+		n += d.GPUs
+	}
+	return n
+}

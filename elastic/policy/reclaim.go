@@ -1,0 +1,123 @@
+package policy
+
+import (
+	"container/heap"
+	"math"
+	"slices"
+
+	"github.com/sluice-hpc/sluice/elastic/policy/roles"
+)
+
+// reclaim reduces what the policy gives the jobs of a share until they are within it: size by size
+// where that costs least time per GPU, first growth, which costs no resize if it is left out, then
+// what jobs have, down to their minimum; then the latest waiting jobs are not started. What is left
+// over goes back to where it saves most. It
+// reports whether some job may have less than the policy gave. A job that keeps what it has,
+// whatever anybody decides, counts with that.
+func (b *bounds) reclaim(s share) bool {
+	most := slices.Clone(s.given)
+	over := s.want - s.room()
+	h := &losses{}
+	for i := range s.members {
+		b.offer(h, s, most, i)
+	}
+	for over > 0 && h.Len() > 0 {
+		l := heap.Pop(h).(loss)
+		over -= most[l.member] - l.to
+		most[l.member] = l.to
+		b.offer(h, s, most, l.member)
+	}
+	for i := len(s.members) - 1; i >= 0 && over > 0; i-- {
+		if j := s.members[i]; j.now == 0 && most[i] > 0 && j.role != roles.Fixed {
+			over, most[i] = over-most[i], 0
+		}
+	}
+	for {
+		i, n := b.next(s, most, -over)
+		if i < 0 {
+			break
+		}
+		over, most[i] = over+n-most[i], n
+	}
+	changed := false
+	for i, j := range s.members {
+		if s.given[i] > most[i] && j.shrink(most[i], s.given[i]) {
+			j.why, changed = b.limit(s.Cap), true
+			b.settle(j)
+		}
+	}
+	return changed
+}
+
+// loss is a step down of one job: the share of its time that it loses per GPU.
+type loss struct {
+	member, to int
+	resizes    bool // below what it has
+	cost       float64
+}
+
+// losses is a heap, the smallest loss first, of equal ones that of the latest job.
+type losses []loss
+
+func (h losses) Len() int { return len(h) }
+func (h losses) Less(i, k int) bool {
+	if h[i].resizes != h[k].resizes {
+		return h[k].resizes
+	}
+	return h[i].cost < h[k].cost || h[i].cost == h[k].cost && h[i].member > h[k].member
+}
+func (h losses) Swap(i, k int) { h[i], h[k] = h[k], h[i] }
+func (h *losses) Push(x any)   { *h = append(*h, x.(loss)) }
+func (h *losses) Pop() any {
+	old := *h
+	last := old[len(old)-1]
+	*h = old[:len(old)-1]
+	return last
+}
+
+// offer adds the job's next smaller size to the heap, if it may have one.
+func (b *bounds) offer(h *losses, s share, most []int, i int) {
+	j := s.members[i]
+	if most[i] == 0 || j.out || !j.reducible() {
+		return
+	}
+	sizes := j.sizes
+	if j.beyond && s.given[i] > j.pin { // the policy has no place for it at that size
+		at, _ := slices.BinarySearch(sizes, j.pin)
+		if sizes = sizes[:at]; j.missed && at > 0 {
+			sizes = sizes[:1]
+		}
+	}
+	at, _ := slices.BinarySearch(sizes, most[i])
+	if at == 0 || j.now > 0 && sizes[at-1] < j.now && (b.rigid || b.snap.Resting(&j.Job)) {
+		return
+	}
+	cost := b.saved(j, sizes[at-1], most[i]) / float64(most[i]-sizes[at-1])
+	if math.IsNaN(cost) { // it runs on neither
+		cost = 0
+	}
+	heap.Push(h, loss{i, sizes[at-1], sizes[at-1] < j.now, cost})
+}
+
+// reducible reports whether the job's size may be reduced: it waits, or may be moved. A size set by
+// its user stays.
+func (j *bound) reducible() bool {
+	return j.role != roles.Fixed && (j.pin == 0 || j.beyond)
+}
+
+// shrink reduces what the job may have to n GPUs; 0 = it waits. It reports false if that is no
+// change.
+func (j *bound) shrink(n, given int) bool {
+	j.asked = max(j.asked, given)
+	before, pin := len(j.sizes), j.pin
+	j.missed = j.beyond && given > pin
+	j.sizes = slices.DeleteFunc(j.sizes, func(k int) bool { return k > n })
+	if n < j.now {
+		j.pin, j.gives, j.beyond = n, true, true
+	}
+	if n == 0 || len(j.sizes) == 0 {
+		j.out = true
+		return true
+	}
+	return len(j.sizes) < before || j.pin != pin
+}

@@ -1,0 +1,178 @@
+package policy_test
+
+import (
+	"fmt"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/plan"
+	"github.com/sluice-hpc/sluice/elastic/policy"
+	"github.com/sluice-hpc/sluice/elastic/share"
+	"github.com/sluice-hpc/sluice/elastic/share/claim"
+	"github.com/sluice-hpc/sluice/nodes"
+)
+
+// drawShares gives the jobs accounts and users, and returns the tree of their shares.
+func drawShares(t *rapid.T, s *elastic.Snapshot) *share.Tree {
+	var list []share.Association
+	for i := range 3 {
+		list = append(list, share.Association{Account: fmt.Sprintf("a%d", i), Shares: float64(rapid.SampledFrom([]int{0, 1, 1, 2, 7}).Draw(t, "shares"))})
+	}
+	tree, err := share.New(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range s.Jobs {
+		j := &s.Jobs[i]
+		j.Account, j.User = fmt.Sprintf("a%d", rapid.IntRange(0, 2).Draw(t, "account")), fmt.Sprintf("u%d", rapid.IntRange(0, 1).Draw(t, "user"))
+	}
+	return tree
+}
+
+// claimed returns the snapshot with the caps that its shares make for a policy.
+func claimed(t *rapid.T, s elastic.Snapshot, tree *share.Tree, p policy.Policy) (elastic.Snapshot, claim.Claims) {
+	c, err := claim.Of(tree, &s, nil, p.Rigid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Caps = c.Caps()
+	return s, c
+}
+
+// With shares every policy keeps what it keeps without: no job is given a size or a place that it
+// does not accept, none that may not move is moved, and started jobs keep their minimum.
+func TestSharesKeepAllPromises(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		first := snapshots(t)
+		tree := drawShares(t, &first)
+		for _, p := range policy.All {
+			s, _ := claimed(t, first, tree, p)
+			a := p.Decide(s)
+			where := plan.Arrange(s, a)
+			for _, j := range s.Jobs {
+				if d := a[j.ID]; d.GPUs != s.Committed(j).GPUs() && !d.Leaves {
+					sound(t, p.Name, s, j, a, where)
+				}
+				if d := a[j.ID]; d.Why == nil {
+					t.Fatalf("%s: job %d has no reason", p.Name, j.ID)
+				}
+			}
+			within(t, p.Name, s, apply(s, a))
+		}
+	})
+}
+
+// flat draws one large node, jobs that accept every size and gain by every GPU, and moves that cost
+// nothing: here whole GPUs are all that limits a division.
+func flat(t *rapid.T) elastic.Snapshot {
+	s := elastic.Snapshot{Now: now, Nodes: []nodes.Node{{Name: "n1", GPUs: rapid.IntRange(1, 24).Draw(t, "gpus"), Usable: true, Partitions: []string{"gpu"}}}}
+	for i := range rapid.IntRange(0, 8).Draw(t, "jobs") {
+		j := elastic.Job{ID: elastic.JobID(i + 1), Partition: "gpu", Phase: elastic.Waiting, Speaks: true, Spec: elastic.Spec{Min: 1, AllowUneven: true, Total: 1000}}
+		if rapid.Bool().Draw(t, "bounded") {
+			j.Spec.Max = rapid.IntRange(1, 12).Draw(t, "max")
+		}
+		free := s.Nodes[0].GPUs - s.Nodes[0].Used
+		if n := rapid.IntRange(0, 8).Draw(t, "has"); n > 0 && n <= free && (j.Spec.Max == 0 || n <= j.Spec.Max) {
+			j.Phase, j.Place = elastic.Running, nodes.Placement{{Node: "n1", GPUs: n}}
+			s.Nodes = nodes.With(s.Nodes, j.Load(j.Place))
+			j.Speaks = rapid.IntRange(0, 5).Draw(t, "speaks") > 0
+		}
+		s.Jobs = append(s.Jobs, j)
+	}
+	return s
+}
+
+// Nobody borrows what another is waiting for: no user has more than its bound while a job of
+// another waits that would be within its own.
+func TestNoneBorrowsWhatOthersDeserve(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		first := flat(t)
+		tree := drawShares(t, &first)
+		for _, p := range policy.All {
+			s, claims := claimed(t, first, tree, p)
+			a := p.Decide(s)
+			for _, above := range claims.Each {
+				lent := given(a, above) - above.Bound
+				if lent <= 0 {
+					continue
+				}
+				for _, below := range claims.Each {
+					if given(a, below) < below.Bound && waiting(s, a, below) {
+						t.Fatalf("%s: %s@%s has %d GPUs beyond %d, and a job of %s@%s waits, which has %d of %d\n%s\n%s", p.Name,
+							above.User, above.Account, lent, above.Bound, below.User, below.Account, given(a, below), below.Bound, dump(s), render(s, a))
+					}
+				}
+			}
+		}
+	})
+}
+
+func given(a elastic.Allocation, c claim.Claim) (n int) {
+	for _, id := range c.Jobs {
+		n += a[id].GPUs
+	}
+	return n
+}
+
+func waiting(s elastic.Snapshot, a elastic.Allocation, c claim.Claim) bool {
+	for _, j := range s.Jobs {
+		if j.Phase == elastic.Waiting && j.User == c.User && j.Account == c.Account && a[j.ID].GPUs == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// settled carries decisions out until nothing changes; without a tree they know no shares.
+func settled(t *rapid.T, s elastic.Snapshot, tree *share.Tree, p policy.Policy) (elastic.Snapshot, claim.Claims) {
+	for range 8 {
+		with, claims := s, claim.Claims{}
+		if tree != nil {
+			with, claims = claimed(t, s, tree, p)
+		}
+		a := p.Decide(with)
+		if unchanged(s, a) {
+			return with, claims
+		}
+		s = apply(s, a)
+	}
+	t.Fatalf("%s: still changing\n%s", p.Name, dump(s))
+	return s, claim.Claims{}
+}
+
+// Where moves cost nothing and sizes are free, each user comes to have what it deserves under
+// policies that use all GPUs, and nothing is idle that would be used without shares.
+func TestUsersGetWhatTheyDeserve(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		first := flat(t)
+		tree := drawShares(t, &first)
+		for _, name := range []string{"lookahead", "knapsack"} {
+			p, _ := policy.ByName(name)
+			s, claims := settled(t, first, tree, p)
+			free, _ := settled(t, first, nil, p)
+			if s.Nodes[0].Used < free.Nodes[0].Used {
+				t.Fatalf("%s: %d GPUs are used, and %d without shares\n%s", name, s.Nodes[0].Used, free.Nodes[0].Used, dump(s))
+			}
+			for _, c := range claims.Each {
+				for _, other := range claims.Each {
+					if c.Has > c.Bound && other.Has < other.Bound {
+						t.Fatalf("%s: %s@%s has %d of %d, %s@%s %d of %d\n%s", name, c.User, c.Account, c.Has, c.Bound, other.User, other.Account, other.Has, other.Bound, dump(s))
+					}
+				}
+			}
+		}
+	})
+}
+
+// A decision within shares comes to rest: made again after it was carried out, nothing changes.
+func TestSharesComeToRest(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := flat(t)
+		tree := drawShares(t, &s)
+		for _, p := range policy.All {
+			settled(t, s, tree, p)
+		}
+	})
+}

@@ -1,0 +1,155 @@
+package share
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// Want is what the jobs of one user in one account could use now.
+type Want struct {
+	Account, User string
+	GPUs          int // the most that they can use, at least Least
+	// Least is what cannot be taken back: the minimums of started jobs, and all that jobs have
+	// that cannot be moved. At least 0.
+	Least int
+	Has   int // what they have
+	// Credit is by how many GPU-seconds they had less than they deserved lately, see Ledger;
+	// negative = more.
+	Credit float64
+}
+
+// Part is what a division gives.
+type Part struct {
+	Fair float64 // GPUs before rounding
+	GPUs int
+}
+
+// Deserved divides the GPUs over the wants: weighted max-min, down the tree. The result is in
+// the order of wants. What is in use already plays no part, except that it decides between
+// remainders (see round). The error names an account that is not in the tree, a user that
+// comes twice, or a negative number.
+func (t *Tree) Deserved(capacity int, wants []Want) ([]Part, error) {
+	free := slices.Clone(wants)
+	for i := range free {
+		free[i].Least = min(free[i].Least, 0)
+	}
+	return t.Bounds(capacity, free)
+}
+
+// Bounds is Deserved where each keeps at least what cannot be taken back (Want.Least): the most
+// that each should have now. Their sum exceeds the capacity only if the sum of Least does.
+func (t *Tree) Bounds(capacity int, wants []Want) ([]Part, error) {
+	d, err := t.division(capacity, wants)
+	if err != nil {
+		return nil, err
+	}
+	return d.divide(capacity), nil
+}
+
+// division is one division of GPUs: those nodes of the tree that want something.
+type division struct {
+	root  *member
+	parts []Part
+	steps int // members visited and compared, for tests
+}
+
+// member is an account, or a user, that takes part in a division.
+type member struct {
+	name    string // sorts accounts before users of the same name
+	shares  float64
+	members []*member
+	index   int // of the want, for a user
+	want    int
+	least   int
+	has     int
+	credit  float64
+	fair    float64 // the part before rounding
+	gpus    int
+}
+
+func (t *Tree) division(capacity int, wants []Want) (*division, error) {
+	if capacity < 0 {
+		return nil, fmt.Errorf("shares: %d GPUs to divide: want at least 0", capacity)
+	}
+	d := &division{root: &member{}, parts: make([]Part, len(wants))}
+	accounts := make(map[int]*member)
+	seen := make(map[userOf]bool, len(wants))
+	for i, w := range wants {
+		at, known := t.at[w.Account]
+		key := userOf{w.Account, w.User}
+		switch {
+		case !known:
+			return nil, UnknownAccount{w.Account}
+		case seen[key]:
+			return nil, fmt.Errorf("shares: user %s of account %s wants twice", w.User, w.Account)
+		case w.Least < 0 || w.GPUs < w.Least || w.Has < 0:
+			return nil, fmt.Errorf("shares: user %s of account %s wants %d GPUs, keeps %d and has %d", w.User, w.Account, w.GPUs, w.Least, w.Has)
+		}
+		seen[key] = true
+		shares, own := t.users[key]
+		if !own {
+			shares = UserShares
+		}
+		user := &member{name: w.User, shares: shares, index: i}
+		account := t.join(d, accounts, at)
+		account.members = append(account.members, user)
+		user.add(w)
+		for ; at >= 0; at = t.accounts[at].parent {
+			accounts[at].add(w)
+		}
+		d.root.add(w)
+	}
+	return d, nil
+}
+
+// join returns the member of an account, which joins the division with its parents.
+func (t *Tree) join(d *division, accounts map[int]*member, at int) *member {
+	if at < 0 {
+		return d.root
+	}
+	m := accounts[at]
+	if m == nil {
+		a := t.accounts[at]
+		m = &member{name: "\x00" + a.name, shares: a.shares, index: -1}
+		accounts[at] = m
+		up := t.join(d, accounts, a.parent)
+		up.members = append(up.members, m)
+	}
+	return m
+}
+
+func (m *member) add(w Want) {
+	m.want, m.least, m.has, m.credit = m.want+w.GPUs, m.least+w.Least, m.has+w.Has, m.credit+w.Credit
+}
+
+// UnknownAccount is the error for an account that is not in the tree.
+type UnknownAccount struct{ Account string }
+
+func (e UnknownAccount) Error() string {
+	if e.Account == "" {
+		return "shares: a job has no account"
+	}
+	return fmt.Sprintf("shares: account %s has none", e.Account)
+}
+
+// divide goes down the tree, once for the parts before rounding and once for whole GPUs.
+func (d *division) divide(capacity int) []Part {
+	d.root.fair, d.root.gpus = float64(capacity), capacity
+	for next := []*member{d.root}; len(next) > 0; next = next[1:] {
+		m := next[0]
+		if d.steps++; len(m.members) == 0 {
+			if m != d.root {
+				d.parts[m.index] = Part{m.fair, m.gpus}
+			}
+			continue
+		}
+		slices.SortFunc(m.members, func(a, b *member) int { d.steps++; return cmp.Compare(a.name, b.name) })
+		for i, part := range d.fill(m.fair, m.members) {
+			m.members[i].fair = part
+		}
+		d.round(m.gpus, m.members, d.fill(float64(m.gpus), m.members))
+		next = append(next, m.members...)
+	}
+	return d.parts
+}

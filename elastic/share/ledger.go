@@ -1,0 +1,48 @@
+package share
+
+import (
+	"math"
+	"time"
+)
+
+// DefaultHalfLife is the default of Slurm's PriorityDecayHalfLife.
+const DefaultHalfLife = 7 * 24 * time.Hour
+
+// Ledger remembers by how much each user of each account had less or more than it deserved. It
+// decays as Slurm decays usage: a GPU-second counts half after each PriorityDecayHalfLife,
+//
+//	U(now) = U(then) * 2^(-(now-then)/PriorityDecayHalfLife)
+//
+// (priority_multifactor: "The usage of the past is decayed"; Slurm computes the same once per
+// PriorityCalcPeriod). What an account does not want is not saved for it: the ledger counts what
+// was deserved, and that is never more than what was wanted. It is not safe for concurrent use.
+type Ledger struct {
+	halfLife time.Duration
+	credit   map[userOf]float64 // GPU-seconds
+}
+
+// NewLedger returns an empty ledger; a half life of 0 never decays, as in Slurm.
+func NewLedger(halfLife time.Duration) *Ledger {
+	return &Ledger{halfLife: halfLife, credit: map[userOf]float64{}}
+}
+
+// Pass lets time pass: all that was booked counts less.
+func (l *Ledger) Pass(d time.Duration) {
+	if l.halfLife <= 0 || d <= 0 {
+		return
+	}
+	factor := math.Exp2(-d.Seconds() / l.halfLife.Seconds())
+	for key, credit := range l.credit {
+		if l.credit[key] = credit * factor; math.Abs(l.credit[key]) < 1 {
+			delete(l.credit, key) // less than a GPU-second decides nothing
+		}
+	}
+}
+
+// Book adds what a user deserved and had for some time, GPUs.
+func (l *Ledger) Book(account, user string, deserved, had float64, d time.Duration) {
+	l.credit[userOf{account, user}] += (deserved - had) * d.Seconds()
+}
+
+// Credit returns by how many GPU-seconds the user had less than it deserved; negative = more.
+func (l *Ledger) Credit(account, user string) float64 { return l.credit[userOf{account, user}] }
