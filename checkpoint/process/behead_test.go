@@ -47,6 +47,36 @@ func TestBehead(t *testing.T) {
 	}
 }
 
+// TestBeheadStopsWhatWaits: a script whose program ends while the script above it is ended does not
+// go on.
+func TestBeheadStopsWhatWaits(t *testing.T) {
+	f := family
+	dir := t.TempDir()
+	program, on, done, wrong := filepath.Join(dir, "srun"), filepath.Join(dir, "on"), filepath.Join(dir, "done"), filepath.Join(dir, "wrong")
+	text := "#!/bin/sh\ntrap '' TERM\ntouch " + on + "\nwhile [ -e " + on + " ]; do sleep 0.02; done\ntouch " + done + "\n"
+	if err := os.WriteFile(program, []byte(text), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	c, err := f.Start(Command{Argv: []string{"/bin/bash", "-c", "( " + program + "; touch " + wrong + " ); true"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	awaitFile(t, on)
+	go func() {
+		<-c.Done() // the script above
+		os.Remove(on)
+	}()
+	f.Behead("srun", 500*time.Millisecond)
+	awaitFile(t, done)
+	time.Sleep(100 * time.Millisecond) // what went on would have by now
+	if left := f.KillAll(time.Second); len(left) > 0 {
+		t.Error(left)
+	}
+	if _, err := os.Stat(wrong); err == nil {
+		t.Error("the script went on")
+	}
+}
+
 func awaitFile(t *testing.T, path string) {
 	t.Helper()
 	for range 500 {

@@ -201,6 +201,7 @@ func TestStopComesInAnyOrder(t *testing.T) {
 	time.Sleep(50 * time.Millisecond) // it becomes a sleep
 	syscall.Kill(pid, syscall.SIGTERM)
 	until(t, "it has ended", func() bool { return gone(strconv.Itoa(pid)) })
+	time.Sleep(200 * time.Millisecond) // its end is known, and the signal is still awaited
 	n.Process.Signal(syscall.SIGTERM)
 	n.exits(t, 143)
 	if slurp(dir+"/saved") != "saved\n" || strings.Contains(n.errs.String(), "sluice") {
