@@ -2,6 +2,7 @@ package track
 
 import (
 	"errors"
+	"syscall"
 	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
@@ -31,7 +32,7 @@ func (st *State) leave(sj slurm.Job, now time.Time, why string, fields ...event.
 }
 
 // ownerConflict returns why the job is not adopted: the folder of its token belongs to another user,
-// or does not answer yet; "" = it may be adopted. err is the result of reading that folder.
+// or does not show whose it is yet; "" = it may be adopted. err is the result of reading that folder.
 // Without this check any user who sees the name of a new folder could submit a job with that
 // token first, and the owner's job would never be managed.
 func ownerConflict(err error) string {
@@ -41,8 +42,15 @@ func ownerConflict(err error) string {
 		return "its comment carries a token whose folder belongs to another user; left alone"
 	case errors.As(err, &late):
 		return late.Error() + "; it is taken up once it answers"
+	case brokenDisk(err):
+		return "the folder of its token cannot be read (" + err.Error() + "); it is taken up once it can"
 	}
 	return ""
+}
+
+// brokenDisk reports whether the file system itself failed: then nothing is known of the folder.
+func brokenDisk(err error) bool {
+	return errors.Is(err, syscall.EIO) || errors.Is(err, syscall.ESTALE) || errors.Is(err, syscall.ETIMEDOUT)
 }
 
 // is reports whether the job that Slurm shows is the one on record. It compares number, user

@@ -1,6 +1,9 @@
 package track
 
 import (
+	"errors"
+	"io/fs"
+	"syscall"
 	"testing"
 	"time"
 
@@ -31,6 +34,8 @@ func TestTakeUp(t *testing.T) {
 	}{
 		{"its own", tagged(7, "0", "1"), nil, true},
 		{"its folder is another user's", tagged(7, "0", "1"), map[observe.Box]error{own: checkpoint.ErrOwner}, false},
+		{"its folder is on a broken disk", tagged(7, "0", "1"), map[observe.Box]error{own: &fs.PathError{Op: "open", Path: "runner.json", Err: syscall.EIO}}, false},
+		{"its runner's status cannot be parsed", tagged(7, "0", "1"), map[observe.Box]error{own: errors.New("runner.json:1:1: malformed")}, true},
 		{"its folder does not answer", tagged(7, "0", "1"), map[observe.Box]error{own: &observe.Unanswered{Since: noon}}, false},
 		{"its folder cannot be read", tagged(7, "0", "1"), map[observe.Box]error{own: checkpoint.ErrShortened}, true},
 		{"it ended before it was seen", func() slurm.Job { sj := tagged(7, "0", "1"); sj.State = slurm.Completed; return sj }(), nil, false},

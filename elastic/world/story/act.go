@@ -200,7 +200,11 @@ func (p *play) letGo() {
 	}
 	again := false
 	for i := range p.s.Nodes {
-		p.w.Slurm.NodeReturn(fmt.Sprintf("gpu%d", i+1))
+		node := fmt.Sprintf("gpu%d", i+1)
+		p.w.Slurm.NodeReturn(node)
+		if e := p.d.now; e != nil && !p.d.inCycle { // two users that report it exclude a node for good
+			_ = e.Trust(p.ctx, node, p.w.Now().Add(p.d.offset))
+		}
 	}
 	for i, job := range p.jobs {
 		if job == nil || !p.held[i] && !(p.stranded[i] && p.exempt(i)) && !p.s.forgetful() && !p.s.has("second daemon") {

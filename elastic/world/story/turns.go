@@ -1,6 +1,7 @@
 package story
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -35,6 +36,8 @@ func turns(s elastic.Snapshot, turn time.Duration) elastic.Allocation {
 			who = append(who, j)
 		}
 	}
+	// Waiting jobs are listed by priority: a turn must not depend on who waits.
+	slices.SortFunc(who, func(a, b elastic.Job) int { return cmp.Compare(a.ID, b.ID) })
 	number := int(uint64(s.Now.Unix()) / uint64(turn/time.Second) % (1 << 20))
 	for k := range who {
 		j := who[(number+k)%len(who)]
