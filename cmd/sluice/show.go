@@ -107,7 +107,7 @@ func priorityLine(j wire.Job) string {
 	if j.Priority == 0 {
 		return ""
 	}
-	return strconv.FormatInt(j.Priority, 10) + ", in Slurm's order"
+	return strconv.FormatInt(j.Priority, 10) + " (of the jobs that wait, the highest starts first)"
 }
 
 func gpuLine(j wire.Job) string {

@@ -40,7 +40,7 @@ func TestPriorityIsShown(t *testing.T) {
 		if err := printJob(&out, wire.Job{JobID: 7, State: "PENDING", Priority: priority}, time.Unix(1e9, 0), false, false); err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Contains(out.String(), "4294901757, in Slurm's order"); got != want || strings.Contains(out.String(), "Priority") != want {
+		if got := strings.Contains(out.String(), "4294901757 (of the jobs that wait, the highest starts first)"); got != want || strings.Contains(out.String(), "Priority") != want {
 			t.Errorf("priority %d: %s", priority, out.String())
 		}
 	}

@@ -61,9 +61,9 @@ var BySpeeds = Policy{
 }
 
 // Decide returns the policy's decision. Allocate is asked about the jobs that Slurm would start
-// (startable), within the site's limits and the shares of accounts (capped); then jobs are measured whose users asked for
-// it (profile), and jobs leave edge nodes that others need (vacate), drained nodes and
-// maintenance (depart), and unfit GPUs (leave).
+// (startable), within the site's limits and the shares of accounts (capped); then jobs are
+// measured whose users asked for it (profile), and jobs leave edge nodes that others need
+// (vacate), drained nodes and maintenance (depart), and unfit GPUs (leave).
 func (p Policy) Decide(s elastic.Snapshot) elastic.Allocation {
 	return startable(s, func(s elastic.Snapshot) elastic.Allocation { return capped(s, p.Rigid, p.decide) })
 }

@@ -11,9 +11,8 @@ import (
 // reclaim reduces what the policy gives the jobs of a share until they are within it: size by size
 // where that costs least time per GPU, first growth, which costs no resize if it is left out, then
 // what jobs have, down to their minimum; then the latest waiting jobs are not started. What is left
-// over goes back to where it saves most. It
-// reports whether some job may have less than the policy gave. A job that keeps what it has,
-// whatever anybody decides, counts with that.
+// over goes back to where it saves most. It reports whether some job may have less than the policy
+// gave. A job that keeps what it has in any case counts with that.
 func (b *bounds) reclaim(s share) bool {
 	most := slices.Clone(s.given)
 	over := s.want - s.room()

@@ -72,8 +72,10 @@ func savedAt(s situation) time.Time {
 	return s.now
 }
 
+// requeue stops the job, and defers it at once: Slurm 20.11 and 22.05 set no begin time if the node
+// is lost while the job is cleaned up there, and would then start it without GPUs.
 func requeue(s situation) Next {
-	next := Next{Intent: s.in, Why: reason.StoppedForMove, Do: []elastic.Action{elastic.Requeue{Job: s.in.Job}}}
+	next := Next{Intent: s.in, Why: reason.StoppedForMove, Do: append([]elastic.Action{elastic.Requeue{Job: s.in.Job}}, putOff(s)...)}
 	next.Intent.RequeuedAt = s.now
 	return next
 }

@@ -1,6 +1,7 @@
 package resize_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -57,14 +58,16 @@ func TestStepBackBeforeEffect(t *testing.T) {
 		j.Phase, j.Place, j.Heartbeat = elastic.Running, on("gpu1", 2), noon.Add(-20*time.Minute)
 		j.Saved = elastic.Saved{Request: "7.4.1", Checkpoint: "00000005"}
 	}
+	brings := []elastic.Action{elastic.RequeueFailed{Job: 7}}
+	stops := []elastic.Action{elastic.Requeue{Job: 7}, elastic.Defer{Job: 7, Until: noon.Add(resize.Between)}}
 	for name, c := range map[string]struct {
-		job    func(*elastic.Job)
-		effect elastic.Action
+		job     func(*elastic.Job)
+		effects []elastic.Action
 	}{
-		"the launch failed":              {failed, elastic.RequeueFailed{Job: 7}},
-		"the stop failed the job":        {func(j *elastic.Job) { failed(j); j.Heartbeat = noon.Add(-time.Minute) }, elastic.RequeueFailed{Job: 7}},
-		"the stop was forgotten":         {runs, elastic.Requeue{Job: 7}},
-		"... and its user holds the job": {func(j *elastic.Job) { runs(j); j.UserHold = true }, elastic.Requeue{Job: 7}},
+		"the launch failed":              {failed, brings},
+		"the stop failed the job":        {func(j *elastic.Job) { failed(j); j.Heartbeat = noon.Add(-time.Minute) }, brings},
+		"the stop was forgotten":         {runs, stops},
+		"... and its user holds the job": {func(j *elastic.Job) { runs(j); j.UserHold = true }, stops},
 	} {
 		in, job, snap := scene(elastic.Resize, elastic.Released)
 		in.AskedAt, in.RequeuedAt, in.PendingAt, in.ReleasedAt = noon.Add(-12*time.Minute), noon.Add(-11*time.Minute), noon.Add(-10*time.Minute), noon.Add(-9*time.Minute)
@@ -75,7 +78,7 @@ func TestStepBackBeforeEffect(t *testing.T) {
 			continue
 		}
 		next := resize.Advance(back.Intent, job, snap)
-		if len(next.Do) != 1 || next.Do[0] != c.effect || next.Close != "" {
+		if !slices.Equal(next.Do, c.effects) || next.Close != "" {
 			t.Errorf("%s: then does %v, closes as %q: %s", name, next.Do, next.Close, sentence(next.Why))
 		}
 		// The answer is lost, so next.Intent is not recorded, and Slurm acts.

@@ -165,18 +165,6 @@ func (t *Tree) Accounts() []Account {
 	return out
 }
 
-// Within reports whether the account is the other one, or a part of it at any depth.
-func (t *Tree) Within(account, other string) bool {
-	i, ok := t.at[account]
-	for ok && i >= 0 {
-		if t.accounts[i].name == other {
-			return true
-		}
-		i = t.accounts[i].parent
-	}
-	return false
-}
-
 // With returns the tree with the accounts that it lacks added below the root, without shares: for
 // jobs of accounts that are not, or no longer, in the tree. The names added are returned sorted.
 func (t *Tree) With(accounts ...string) (*Tree, []string) {

@@ -156,6 +156,16 @@ var returns = []promise{
 		c.must(c.Owner.Update(c.ctx, id, slurm.Update{Nodes: c.nodes[1:], GPUsPerNode: 2, CPUs: 1, StartAfter: time.Second}))
 		c.splitIs(c.startsSoon(id), 2)
 	}},
+	// Slurm 20.11 and 22.05 give such a job no begin time of their own, and start it without GPUs.
+	{"a job deferred right after its requeue does not start when its node fails during clean-up", 1, func(c *check) {
+		until := c.Now().Add(time.Hour).Truncate(time.Second)
+		id := c.completingBy(c.Owner.RequeueRunning, func(id slurm.JobID) { c.must(c.Owner.Defer(c.ctx, id, until)) })
+		c.must(c.NodeDown(c.ctx, c.nodes[0]))
+		c.pends(id)
+		c.giveBack(c.nodes[0])
+		c.stays(id, "deferred", func(d slurm.Detail) bool { return c.waiting(d) && d.Eligible.Equal(until) })
+		c.must(c.Operator.RequeueLingering(c.ctx, id)) // or its GPUs stay counted
+	}},
 }
 
 // together are the promises about begin times of heterogeneous jobs: the first part's id

@@ -49,8 +49,8 @@ type Config struct {
 	Strict bool
 
 	// Lingering keeps a requeued job counted on its nodes if its last node is lost while
-	// it is COMPLETING, as in Slurm 20.11 and 22.05: its next run ends at once, and its
-	// GPUs stay counted as used.
+	// it is COMPLETING, as in Slurm 20.11 and 22.05: Slurm sets no begin time for it, its
+	// next run ends at once, and its GPUs stay counted as used.
 	Lingering bool
 
 	// Unseen, when set, is a rule of the site that no query shows: no job may start on

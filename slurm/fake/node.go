@@ -192,9 +192,11 @@ func (f *Fake) lostNode(j *job, r *Run, why Cause) {
 	}
 	if len(j.split) == 1 && j.completing {
 		requeued, left := j.state == slurm.Pending && j.run == nil && r == nil, j.split[0].Node
+		begins := j.begin
 		f.drained(j)
 		if requeued && f.cfg.Lingering {
-			j.counted = []string{left}
+			j.counted, j.begin = []string{left}, begins
+			f.wakeAt(j)
 		}
 	}
 }

@@ -57,8 +57,13 @@ def rest(seconds: float, look: float) -> bool:
 
 
 def _running() -> bool:
-    """Whether the kernel calls any other thread running or waiting for a disk."""
-    for thread in os.listdir(TASKS):
+    """Whether the kernel calls any other thread running or waiting for a disk. Where it
+    does not say, none does."""
+    try:
+        threads = os.listdir(TASKS)
+    except OSError:
+        return False
+    for thread in threads:
         try:
             with open(os.path.join(TASKS, thread, "stat"), "rb") as f:
                 state = f.read().rpartition(b") ")[2][:1]

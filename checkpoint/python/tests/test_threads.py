@@ -49,6 +49,10 @@ class Rest(unittest.TestCase):
                 os.mkdir(os.path.join(tasks, str(me + 2)))  # it has ended
                 self.assertIs(_threads._running(), runs)
 
+    def test_nothing_says(self):
+        with mock.patch.object(_threads, "TASKS", "/nonexistent"):
+            self.assertIs(_threads.rest(60, 0), True)
+
 
 if __name__ == "__main__":
     unittest.main()

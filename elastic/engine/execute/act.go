@@ -80,7 +80,12 @@ func (x *Executor) walk(ctx context.Context, in elastic.Intent, job elastic.Job,
 			return x.closeFirst(ctx, in, next, job, now)
 		}
 		for _, action := range next.Do {
-			if err := x.perform(ctx, action, job, now); err != nil {
+			err := x.perform(ctx, action, job, now)
+			if err != nil && defers(action) && track.StopsRun(next.Do[0]) {
+				x.CouldNot(action, in.Job, err, now) // it is stopped all the same
+				continue
+			}
+			if err != nil {
 				keep, down = x.failed(ctx, in, action, err, now)
 				return track.PerhapsDone(in, action, err, now), keep, true, down
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine/event"
+	"github.com/sluice-hpc/sluice/elastic/resize"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
@@ -49,7 +50,7 @@ func TestChores(t *testing.T) {
 			js.Mail.runner.word.State, js.Mail.runner.word.Beat, js.Mail.freed = checkpoint.Saving, noon, noon
 		}}, nil},
 		{"the word is of another run", []func(*Job){func(js *Job) { js.Mail.runner = runnerWord{word: checkpoint.Runner{State: checkpoint.Waiting}} }}, nil},
-		{"its node lost it", []func(*Job){func(js *Job) { js.Mail.runner.word.Stranded = true }}, []elastic.Action{elastic.Requeue{Job: 7}}},
+		{"its node lost it", []func(*Job){func(js *Job) { js.Mail.runner.word.Stranded = true }}, []elastic.Action{elastic.Requeue{Job: 7}, elastic.Defer{Job: 7}}},
 		{"its node lost the run before", []func(*Job){func(js *Job) { js.Mail.runner.word.Stranded, js.Mail.runner.word.Restarts = true, 0 }}, nil},
 		{"its node lost it for the second time in a minute", []func(*Job){func(js *Job) {
 			js.Mail.runner.word.Stranded = true
@@ -58,7 +59,7 @@ func TestChores(t *testing.T) {
 		{"Slurm has not requeued it yet", []func(*Job){func(js *Job) {
 			js.Mail.runner.word.Stranded = true
 			js.rescue.stranded.times, js.rescue.stranded.last, js.rescue.stranded.of = 1, noon, 2
-		}}, []elastic.Action{elastic.Requeue{Job: 7}}},
+		}}, []elastic.Action{elastic.Requeue{Job: 7}, elastic.Defer{Job: 7}}},
 	} {
 		st, js := New(Rules{}, nil, func(event.Event) {}), killedJob()
 		st.Seen.Nodes = []slurm.Node{{Name: "g1", GPUs: 4, States: []string{"IDLE"}}, {Name: "g2", GPUs: 4, States: []string{"DOWN"}}}
@@ -87,8 +88,10 @@ func TestARunIsStrandedOnce(t *testing.T) {
 	js.Shown.Slurm.State = slurm.Running
 	js.Mail.runner.word.Stranded = true
 	for n := range 2 {
-		if got := st.Chores(js, noon.Add(time.Duration(n)*time.Second)); len(got) != 1 {
-			t.Errorf("asked %d times: %v", n, got)
+		at := noon.Add(time.Duration(n) * time.Second)
+		want := []elastic.Action{elastic.Requeue{Job: 7}, elastic.Defer{Job: 7, Until: at.Add(resize.Between)}}
+		if got := st.Chores(js, at); !slices.Equal(got, want) {
+			t.Errorf("asked %d times: %v, want %v", n, got, want)
 		}
 	}
 	if s := js.rescue.stranded; s.times != 1 || s.of != 2 || !s.last.Equal(noon) {

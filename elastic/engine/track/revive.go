@@ -6,6 +6,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine/eligible"
 	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/slurm"
 )
@@ -78,7 +79,7 @@ func (st *State) revivals(now time.Time) []elastic.Intent {
 // a Clearing move is due. It is tried in one move a run, since a second one would not help. A job
 // that an administrator holds is not touched.
 func (open Moves) lingers(js *Job) bool {
-	return js.Shown.Slurm.Lingers() && js.Shown.Slurm.Reason != "JobHeldAdmin" &&
+	return js.Shown.Slurm.Lingers() && js.Shown.Slurm.Reason != eligible.HeldByAdmin &&
 		(js.rescue.cleared <= js.Shown.Slurm.Restarts || slices.ContainsFunc(open, func(in elastic.Intent) bool { return in.Job == js.Rec.ID && in.Kind == elastic.Clearing }))
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine/event"
+	"github.com/sluice-hpc/sluice/elastic/resize"
 )
 
 // A job whose node lost its processes is requeued at once the first time. Each further time it
@@ -38,5 +39,5 @@ func (st *State) requeueStranded(js *Job, now time.Time) []elastic.Action {
 	}
 	run := js.Mail.runner.word.Restarts
 	st.Tell(now, js.Rec.ID, "stranded", fmt.Sprintf("run %d: its script is ended, and Slurm has not noticed that a node lost what ran there", run), event.Fields{RunFields: event.RunFields{Run: &run}})
-	return []elastic.Action{elastic.Requeue{Job: js.Rec.ID}}
+	return []elastic.Action{elastic.Requeue{Job: js.Rec.ID}, elastic.Defer{Job: js.Rec.ID, Until: now.Add(resize.Between)}}
 }

@@ -10,9 +10,8 @@ import (
 
 // How a job waits: by its begin time, or held by its user.
 
-const (
-	setAside = "BadConstraints" // Slurm's reason for a job whose size it cannot allocate
-)
+// setAside is Slurm's reason for a job whose size it cannot allocate.
+const setAside = "BadConstraints"
 
 // HeldByPerson reports whether a user or an administrator holds the job. Slurm gives priority 0 also to
 // a job whose size it cannot allocate, and to one whose dependency cannot be satisfied (barred).
