@@ -129,10 +129,18 @@ func (st *State) disowned(sj slurm.Job, now time.Time) {
 		return
 	}
 	if !js.Shown.Disown {
-		st.Tell(now, js.Rec.ID, "problem", "its sluice comment was removed; left alone from now on", event.Fields{Problem: event.ProblemUntagged})
+		st.Tell(now, js.Rec.ID, "problem", "its sluice comment was removed; left alone from now on"+beginning(sj, now), event.Fields{Problem: event.ProblemUntagged})
 	}
 	js.Shown.Seen, js.Shown.Disown, js.Shown.Slurm = true, true, sj
-	js.Tells.Problem["comment"] = "the sluice comment was removed; the job is left alone"
+	js.Tells.Problem["comment"] = "the sluice comment was removed; the job is left alone" + beginning(sj, now)
+}
+
+// beginning says when Slurm starts a job that is not managed any more, and how its user does.
+func beginning(sj slurm.Job, now time.Time) string {
+	if sj.State != slurm.Pending || !sj.Eligible.After(now) {
+		return ""
+	}
+	return fmt.Sprintf("; Slurm starts it after %s; scontrol update JobId=%d StartTime=now starts it at once", sj.Eligible.UTC().Format(time.RFC3339), sj.ID)
 }
 
 // unreadable handles a comment that is marked as sluice's and cannot be parsed. A known job

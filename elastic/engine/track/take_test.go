@@ -3,6 +3,7 @@ package track
 import (
 	"errors"
 	"io/fs"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -130,5 +131,18 @@ func TestTakenAway(t *testing.T) {
 		if told := js.Tells.Problem["comment"] != ""; c.seen && told != (c.shown.Comment != tagged(7, "0", "1").Comment) {
 			t.Errorf("%s: shown to its user: %v", c.name, told)
 		}
+	}
+}
+
+// TestTakenAwayWhileWaiting: the user of a waiting job whose tag is removed is told when Slurm starts it,
+// and the command that starts it at once: its begin time is sluice's.
+func TestTakenAwayWhileWaiting(t *testing.T) {
+	st := New(Rules{}, nil, func(event.Event) {})
+	st.Match([]slurm.Job{tagged(7, "0", "1")}, nil, noon)
+	bare := slurm.Job{ID: 7, UID: 5, State: slurm.Pending, Submit: noon, Eligible: noon.Add(2 * time.Hour)}
+	st.Match([]slurm.Job{bare}, nil, noon)
+	want := "after " + noon.Add(2*time.Hour).Format(time.RFC3339) + "; scontrol update JobId=7 StartTime=now"
+	if got := st.ByID[7].Tells.Problem["comment"]; !strings.Contains(got, want) {
+		t.Errorf("told %q, want it to say %q", got, want)
 	}
 }
