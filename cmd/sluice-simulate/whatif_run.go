@@ -101,11 +101,20 @@ func (w *whatif) recordedIdle(f workload.Figures) float64 {
 // felt is the minimum difference that counts, beside a tenth of a job's time.
 const felt = time.Minute
 
-// compared counts the jobs that end earlier, and later, than at their own size, by at
-// least a tenth of their time and one minute, and finds the largest loss.
-func (w *whatif) compared(o outcome) (sooner, later int, most time.Duration) {
-	for i, j := range o.result.Jobs {
-		before := w.before.result.Jobs[i].JCT()
+// all lists the jobs, by index.
+func (w *whatif) all() []int {
+	out := make([]int, len(w.history.Runs))
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+// compared counts those of some jobs that end earlier, and later, than at their own size, by
+// at least a tenth of their time and one minute, and finds the largest loss.
+func (w *whatif) compared(o outcome, of []int) (sooner, later int, most time.Duration) {
+	for _, i := range of {
+		j, before := o.result.Jobs[i], w.before.result.Jobs[i].JCT()
 		lost := j.JCT() - before
 		switch least := max(before/10, felt); {
 		case lost <= -least:

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/sim/replay"
 	"github.com/sluice-hpc/sluice/elastic/sim/workload"
 	planner "github.com/sluice-hpc/sluice/nodes"
 )
@@ -172,5 +173,61 @@ func TestFaithful(t *testing.T) {
 		if got := w.faithful(); !strings.Contains(got, want) {
 			t.Errorf("%v: %s", replayed, got)
 		}
+	}
+}
+
+// TestAccountsOfManyJobs: the rows of accounts add up to all jobs, more than are shown are summed up,
+// and a history that names no account has no rows.
+func TestAccountsOfManyJobs(t *testing.T) {
+	drawn := func(of []string, jct []int) whatif {
+		w := whatif{}
+		for i, name := range of {
+			w.history.Runs = append(w.history.Runs, workload.Run{ID: fmt.Sprint(i), Account: name, Took: time.Hour, GPUs: 2, Nodes: 1})
+			w.before.result.Jobs = append(w.before.result.Jobs, replay.JobResult{End: time.Hour})
+			for k := range w.after {
+				w.after[k].result.Jobs = append(w.after[k].result.Jobs, replay.JobResult{End: time.Duration(jct[i%len(jct)]) * time.Minute})
+			}
+		}
+		return w
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawn(rapid.SliceOfN(rapid.StringMatching(`[a-z]{1,2}`), 1, 90).Draw(t, "accounts"), rapid.SliceOfN(rapid.IntRange(1, 120), 1, 9).Draw(t, "minutes"))
+		rows := w.accounts()
+		jobs, sooner, later := 0, 0, 0
+		for _, a := range rows {
+			jobs, sooner, later = jobs+a.Jobs, sooner+a.Sooner, later+a.Later
+		}
+		s, l, _ := w.compared(w.after[0], w.all())
+		if jobs != len(w.history.Runs) || sooner != s || later != l {
+			t.Fatalf("the rows have %d jobs, %d sooner, %d later; all together %d, %d, %d", jobs, sooner, later, len(w.history.Runs), s, l)
+		}
+		table, err := w.byAccount()
+		lines := strings.Split(strings.TrimSpace(table), "\n")
+		want := 1 + min(len(rows), shownAccounts)
+		if len(rows) > shownAccounts {
+			want++
+		}
+		if err != nil || len(lines) != want || len(rows) > shownAccounts && !strings.HasPrefix(lines[want-1], fmt.Sprintf("(%d others)", len(rows)-shownAccounts)) {
+			t.Fatalf("%d accounts are shown in %d lines, want %d:\n%s", len(rows), len(lines), want, table)
+		}
+	})
+	if w := drawn([]string{"", ""}, []int{1}); w.accounts() != nil || w.gainsAndLoses() != "" {
+		t.Error("a history without accounts has rows of accounts")
+	}
+}
+
+// TestGainsAndLoses: an account gains or loses if it does under each assumption.
+func TestGainsAndLoses(t *testing.T) {
+	w := whatif{}
+	for i, minutes := range [][3]int{{50, 55, 40}, {70, 80, 61}, {55, 65, 50}} {
+		w.history.Runs = append(w.history.Runs, workload.Run{Account: []string{"phys", "bio", "chem"}[i], Took: time.Hour, GPUs: 1, Nodes: 1})
+		w.before.result.Jobs = append(w.before.result.Jobs, replay.JobResult{End: time.Hour})
+		for k, m := range minutes {
+			w.after[k].result.Jobs = append(w.after[k].result.Jobs, replay.JobResult{End: time.Duration(m) * time.Minute})
+		}
+	}
+	want := "Who gains: the jobs of phys end sooner in the mean under all three assumptions; those of bio end later under all three; for chem it depends on the assumption"
+	if got := w.gainsAndLoses(); !strings.HasPrefix(got, want) {
+		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }

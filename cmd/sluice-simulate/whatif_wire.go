@@ -28,6 +28,8 @@ type whatifWire struct {
 	Recorded   whatifFigures   `json:"recorded"`
 	Baseline   whatifFigures   `json:"baseline"`
 	Sluice     []whatifOutcome `json:"sluice"` // likely, worse, better
+	// Accounts are compared one by one; empty if the file names none.
+	Accounts []whatifAccount `json:"accounts"`
 }
 
 // whatifFigures are one row of the table.
@@ -68,9 +70,10 @@ func (w *whatif) wire() whatifWire {
 		Restart: inSeconds(w.options.restart), Interval: inSeconds(w.options.interval),
 		Recorded: figuresWire(f, w.recordedIdle(f)), Baseline: figuresWire(w.before.Figures, w.before.idle),
 	}
+	out.Accounts = append([]whatifAccount{}, w.accounts()...)
 	for i, name := range []string{"likely", "worse", "better"} {
 		o := w.after[i]
-		sooner, later, _ := w.compared(o)
+		sooner, later, _ := w.compared(o, w.all())
 		out.Sluice = append(out.Sluice, whatifOutcome{
 			Case: name, Serial: o.assume.Serial, PerNode: o.assume.PerNode, Share: o.assume.Elastic, Elastic: o.elastic,
 			Growth: o.assume.Growth, Shrink: o.assume.Shrink, Sooner: sooner, Later: later,

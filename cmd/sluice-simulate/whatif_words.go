@@ -22,10 +22,19 @@ func (w *whatif) write(out io.Writer) error {
 		return err
 	}
 	b.WriteByte('\n')
-	for _, p := range []string{w.changed(), w.sensitive(), w.faithful(), w.silent()} {
-		b.WriteString(fold(p))
+	accounts, err := w.byAccount()
+	if err != nil {
+		return err
 	}
-	_, err := io.WriteString(out, b.String())
+	if accounts != "" {
+		b.WriteString(accounts + "\n")
+	}
+	for _, p := range []string{w.changed(), w.gainsAndLoses(), w.sensitive(), w.faithful(), w.silent()} {
+		if p != "" {
+			b.WriteString(fold(p))
+		}
+	}
+	_, err = io.WriteString(out, b.String())
 	return err
 }
 
@@ -139,7 +148,7 @@ func (w *whatif) figures() *terminal.Table {
 
 func (w *whatif) changed() string {
 	b, a := w.before, w.after[0]
-	sooner, later, most := w.compared(a)
+	sooner, later, most := w.compared(a, w.all())
 	text := fmt.Sprintf("What changes: from submit to end a job takes %s in the mean (%s rather than %s), and waits %s for its first GPU rather than %s. Of %s, %d end sooner and %d later by a tenth of their time and a minute at least",
 		became(b.MeanJCT, a.MeanJCT), terminal.Clock(a.MeanJCT), terminal.Clock(b.MeanJCT), terminal.Clock(a.MeanWait), terminal.Clock(b.MeanWait), terminal.Plural(len(a.result.Jobs), "job"), sooner, later)
 	if later > 0 {

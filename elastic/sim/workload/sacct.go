@@ -14,7 +14,7 @@ import (
 // requeued job rather than its last one. -X leaves the steps out, which makes it ten
 // times as short.
 const SacctCommand = "sacct -a -D -X -P -S 2026-01-01 -E 2026-02-01 " +
-	"--format=JobID,User,Partition,Submit,Eligible,Start,End,Elapsed,State,NNodes,AllocTRES"
+	"--format=JobID,User,Account,Partition,Submit,Eligible,Start,End,Elapsed,State,NNodes,AllocTRES"
 
 // History is what a cluster really did, by its own accounts.
 type History struct {
