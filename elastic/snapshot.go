@@ -47,9 +47,10 @@ type Job struct {
 	// the daemon started.
 	PassAsked time.Time
 	// Priority is by what Slurm would start waiting jobs first, the highest; 0 = not known, or held.
-	Priority int64
-	Lingers  bool // pending, and Slurm still counts it on nodes of its last run
-	Restarts int  // Slurm's restart count
+	// Aged is the part of it for its age, which Slurm adds from its begin time on.
+	Priority, Aged int64
+	Lingers        bool // pending, and Slurm still counts it on nodes of its last run
+	Restarts       int  // Slurm's restart count
 
 	// Place is the job's nodes and GPUs: its true split while it runs, else empty.
 	Place     nodes.Placement

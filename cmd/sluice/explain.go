@@ -51,6 +51,7 @@ func explain(w io.Writer, e wire.Explanation) error {
 	s.put("GPUs", "%s", gpuLine(j))
 	s.put("GPUs busy", "%s", busyLine(j))
 	s.put("Why", "%s", j.Reason)
+	s.put("Order", "%s", rankLine(e.Rank))
 	s.put("Moving", "%s", moveLine(j, e.At))
 	s.put("Orders", "%s", orderLine(j))
 	s.put("Cannot move", "%s", stuckLine(j))
@@ -83,6 +84,39 @@ func explain(w io.Writer, e wire.Explanation) error {
 		return err
 	}
 	return nil
+}
+
+// rankLine says where a job stands among those that wait, and which part of the priority puts the job
+// right before it there; "" if it does not wait.
+func rankLine(o *wire.Rank) string {
+	if o == nil {
+		return ""
+	}
+	line := fmt.Sprintf("%d of %d that wait, by priority: %s", o.Place, o.Of, priorityParts(o.Priority, o.Age))
+	b := o.Before
+	if b == nil {
+		return line
+	}
+	who := "the job before it"
+	if b.JobID != 0 {
+		who = fmt.Sprintf("job %d before it", b.JobID)
+	}
+	why := "it came first"
+	switch {
+	case b.Priority-b.Age > o.Priority-o.Age:
+		why = "Slurm's own part is higher (fair share, QOS, partition, nice; see sshare, sprio -w)"
+	case b.Priority > o.Priority:
+		why = "it is older"
+	}
+	return line + fmt.Sprintf("\n%s has %s: %s", who, priorityParts(b.Priority, b.Age), why)
+}
+
+// priorityParts formats "1240 (1200 by Slurm, 40 for its age)".
+func priorityParts(all, age int64) string {
+	if age == 0 {
+		return fmt.Sprint(all)
+	}
+	return fmt.Sprintf("%d (%d by Slurm, %d for its age)", all, all-age, age)
 }
 
 // sizeNote says what the table of sizes leaves out for lack of space.

@@ -101,6 +101,7 @@ func (s *Server) plan(q request) (any, error) {
 func (s *Server) explain(q request, r *publish.Report, jr publish.JobReport) (any, error) {
 	r, jr = s.afresh(q, r, jr)
 	out := viewExplanation(r, jr)
+	out.Rank = viewRank(r, jr, q.sees)
 	segments, err := s.service.Segments(q.Context(), jr.Record.Token)
 	if err != nil {
 		return nil, err

@@ -21,7 +21,7 @@ func (l *Look) Order(s *elastic.Snapshot) {
 		if !known || j.Phase != elastic.Waiting || len(j.Place) > 0 || l.moves(j.ID) {
 			continue
 		}
-		j.Priority = priority(own, l.Site.Aging, j.Submitted, s.Now)
+		j.Priority, j.Aged = priority(own, l.Site.Aging, j.Submitted, s.Now)
 		places, waiting = append(places, i), append(waiting, *j)
 	}
 	slices.SortStableFunc(waiting, func(a, b elastic.Job) int { return cmp.Compare(b.Priority, a.Priority) })
@@ -31,11 +31,12 @@ func (l *Look) Order(s *elastic.Snapshot) {
 }
 
 // priority returns Slurm's priority of a waiting job, with the age that Slurm withholds from a job
-// that is deferred: from its submit, or its user's own begin time if that is later. A job with
-// priority 0 is held or set aside, however old it is.
-func priority(own Job, aging slurm.Aging, submitted, now time.Time) int64 {
+// that is deferred: from its submit, or its user's own begin time if that is later. aged is the part
+// for that age. A job with priority 0 is held or set aside, however old it is.
+func priority(own Job, aging slurm.Aging, submitted, now time.Time) (all, aged int64) {
 	if own.Slurm.Priority == 0 {
-		return 0
+		return 0, 0
 	}
-	return own.Slurm.Priority + aging.After(now.Sub(later(submitted, own.Begin)))
+	aged = aging.After(now.Sub(later(submitted, own.Begin)))
+	return own.Slurm.Priority + aged, aged
 }

@@ -42,10 +42,10 @@ func TestOrder(t *testing.T) {
 		"as they came":                   {jobs: []job{waits(7, 3), waits(7, 2), waits(7, 1)}, want: "1:7 2:7 3:7"},
 		"higher first":                   {jobs: []job{waits(1, 3), waits(3, 2), waits(2, 1)}, want: "2:3 3:2 1:1"},
 		"beyond 31 bits":                 {jobs: []job{waits(1, 2), waits(1<<32-4, 1)}, want: "2:4294967292 1:1"},
-		"with age":                       {aging, []job{waits(50, 1), waits(300, 0), waits(10, 9)}, "3:910 2:300 1:150"},
-		"no older than the whole":        {aging, []job{waits(1, 10), waits(1, 500)}, "1:1001 2:1001"},
+		"with age":                       {aging, []job{waits(50, 1), waits(300, 0), waits(10, 9)}, "3:910(900) 2:300 1:150(100)"},
+		"no older than the whole":        {aging, []job{waits(1, 10), waits(1, 500)}, "1:1001(1000) 2:1001(1000)"},
 		"a clock that was set back":      {aging, []job{waits(5, -3)}, "1:5"},
-		"age from the begin time":        {aging, []job{begun, later, waits(50, 2)}, "3:250 1:150 2:50"},
+		"age from the begin time":        {aging, []job{begun, later, waits(50, 2)}, "3:250(200) 1:150(100) 2:50"},
 		"held, or set aside, comes last": {aging, []job{waits(0, 9), waits(5, 0)}, "2:5 1:0"},
 		"what does not wait stays":       {jobs: []job{running, waits(1, 5), moving, waits(9, 4), released, waits(5, 3)}, want: "1:0 4:9 3:0 6:5 5:0 2:1"},
 		"none":                           {},
@@ -69,6 +69,9 @@ func TestOrder(t *testing.T) {
 			got := ""
 			for _, j := range s.Jobs {
 				got += fmt.Sprintf(" %d:%d", j.ID, j.Priority)
+				if j.Aged > 0 {
+					got += fmt.Sprintf("(%d)", j.Aged)
+				}
 			}
 			if got != c.want && got != " "+c.want {
 				t.Errorf("%s, want %s", got, c.want)

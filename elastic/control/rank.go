@@ -1,0 +1,40 @@
+package control
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
+	"github.com/sluice-hpc/sluice/elastic/engine/publish"
+)
+
+// viewRank returns where a waiting job stands among all jobs that wait; nil if it does not wait. The
+// job before it is named to those who may see it.
+func viewRank(r *publish.Report, jr publish.JobReport, sees func(publish.JobReport) bool) *wire.Rank {
+	if !waits(jr) {
+		return nil
+	}
+	var all []publish.JobReport
+	for _, k := range r.Jobs {
+		if waits(k) {
+			all = append(all, k)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b publish.JobReport) int { return cmp.Compare(b.Job.Priority, a.Job.Priority) })
+	at := slices.IndexFunc(all, func(k publish.JobReport) bool { return k.Record.ID == jr.Record.ID })
+	out := &wire.Rank{Place: at + 1, Of: len(all), Priority: jr.Job.Priority, Age: jr.Job.Aged}
+	if at > 0 {
+		before := all[at-1]
+		out.Before = &wire.Before{Priority: before.Job.Priority, Age: before.Job.Aged}
+		if sees(before) {
+			out.Before.JobID = int64(before.Record.ID)
+		}
+	}
+	return out
+}
+
+// waits reports whether the job waits, and has a priority.
+func waits(jr publish.JobReport) bool {
+	return !jr.Ended && jr.Job.Phase == elastic.Waiting && jr.Job.Priority > 0
+}

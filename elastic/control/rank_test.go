@@ -1,0 +1,36 @@
+package control
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+	"github.com/sluice-hpc/sluice/elastic/engine/publish"
+)
+
+// TestRank: a job that waits is told its place, and the job before it; whose that is only if it may see it.
+func TestRank(t *testing.T) {
+	job := func(id elastic.JobID, phase elastic.Phase, priority, aged int64) publish.JobReport {
+		return publish.JobReport{
+			Record: journal.JobRecord{Identity: journal.Identity{ID: id}},
+			Job:    &elastic.Job{ID: id, Phase: phase, Priority: priority, Aged: aged},
+		}
+	}
+	r := &publish.Report{Jobs: []publish.JobReport{
+		job(1, elastic.Running, 0, 0), job(2, elastic.Waiting, 50, 10), job(3, elastic.Waiting, 70, 0), job(4, elastic.Waiting, 0, 0), job(5, elastic.Waiting, 50, 0),
+	}}
+	sees := func(jr publish.JobReport) bool { return jr.Record.ID != 3 }
+	for id, want := range map[elastic.JobID]*wire.Rank{
+		1: nil, // runs
+		4: nil, // held: it has no priority
+		3: {Place: 1, Of: 3, Priority: 70},
+		2: {Place: 2, Of: 3, Priority: 50, Age: 10, Before: &wire.Before{Priority: 70}},
+		5: {Place: 3, Of: 3, Priority: 50, Before: &wire.Before{JobID: 2, Priority: 50, Age: 10}},
+	} {
+		if got := viewRank(r, r.Jobs[id-1], sees); !reflect.DeepEqual(got, want) {
+			t.Errorf("job %d: %+v, want %+v", id, got, want)
+		}
+	}
+}
