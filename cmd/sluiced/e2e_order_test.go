@@ -1,6 +1,8 @@
 package main_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
@@ -21,6 +23,12 @@ func TestStartsInSlurmsOrder(t *testing.T) {
 	}
 	if n, p := nice.view().Priority, plain.view().Priority; n >= p {
 		t.Fatalf("the job with --nice has priority %d, the other %d", n, p)
+	}
+	told := s.as("", "sluice", "explain", fmt.Sprint(nice.id))
+	for _, want := range []string{"2 of 2 that wait, by priority: ", fmt.Sprintf("job %d before it has ", plain.id), "Slurm's own part is higher"} {
+		if !strings.Contains(told, want) {
+			t.Errorf("explain does not say %q:\n%s", want, told)
+		}
 	}
 	first.completes()
 	plain.completes()
