@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -35,12 +36,18 @@ func TestGoneForGood(t *testing.T) {
 	}
 }
 
+// copies is how many jobs there are in each state, SLUICE_GONE of them. 4 makes 31 jobs.
+func copies() int {
+	n, _ := strconv.Atoi(os.Getenv("SLUICE_GONE"))
+	return max(1, n)
+}
+
 func goneForGood(t *testing.T, step int, release setting) {
 	s := play(t, withNodes(3, 4), withConfig(brief), release)
 	long := func(name string) *job {
-		return s.submit(name, "", 60, []string{"--min-gpus=4", "--max-gpus=4"}, "--seconds", "0.5")
+		return s.submit(name, "", 60*copies(), []string{"--min-gpus=4", "--max-gpus=4"}, "--seconds", "0.5")
 	}
-	moves := s.submit("moves", "", 100, []string{"--max-gpus=2"}, "--seconds", "0.4")
+	moves := s.submit("moves", "", 100*copies(), []string{"--max-gpus=2"}, "--seconds", "0.4")
 	moves.firstSize(2) // a job that grows might have to wait behind the waiting ones
 	runs := []*job{long("one"), long("two")}
 	for _, j := range runs {
@@ -51,14 +58,18 @@ func goneForGood(t *testing.T, step int, release setting) {
 		j.until("to wait", func(v wire.Job) bool { return v.State == "PENDING" })
 		return j
 	}
-	waiting := []*job{
-		waits("small", "--min-gpus=4"), waits("wide", "--min-gpus=8"),
-		waits("later", "--min-gpus=1", "--max-gpus=1", "--begin=now+100"),
-		waits("after", "--min-gpus=4", fmt.Sprintf("--dependency=afterok:%d", runs[0].id)),
+	var waiting, held []*job
+	for i := range copies() {
+		named := func(name string) string { return fmt.Sprint(name, i) }
+		waiting = append(waiting,
+			waits(named("small"), "--min-gpus=4"), waits(named("wide"), "--min-gpus=8"),
+			waits(named("later"), "--min-gpus=1", "--max-gpus=1", "--begin=now+100"),
+			waits(named("after"), "--min-gpus=4", fmt.Sprintf("--dependency=afterok:%d", runs[0].id)))
+		bySlurm, bySluice := waits(named("byslurm"), "--min-gpus=4"), waits(named("bysluice"), "--min-gpus=4")
+		held = append(held, bySlurm, bySluice, waits(named("fromthestart"), "--min-gpus=4", "--hold"))
+		s.as("", "scontrol", "hold", fmt.Sprint(bySlurm.id))
+		s.as("", "sluice", "hold", fmt.Sprint(bySluice.id))
 	}
-	held := []*job{waits("byslurm", "--min-gpus=4"), waits("bysluice", "--min-gpus=4"), waits("fromthestart", "--min-gpus=4", "--hold")}
-	s.as("", "scontrol", "hold", fmt.Sprint(held[0].id))
-	s.as("", "sluice", "hold", fmt.Sprint(held[1].id))
 	isHeld := func(j *job) bool { return j.field("JobState") == "PENDING" && j.field("Priority") == "0" }
 	for _, j := range held {
 		s.must(site.Until(s.ctx, time.Minute, fmt.Sprintf("job %d to be held", j.id), func() (bool, error) { return isHeld(j), nil }))
