@@ -36,13 +36,13 @@ test: build
 	@$(MAKE) --no-print-directory -j3 test-end-to-end test-waiting test-packages
 
 # Three at a time, since two wait for most of theirs: the end-to-end tests, by far the longest,
-# for Slurm; and WAITING, the packages that raise a Slurm or start runners and Python. Of those and of
+# for Slurm; and WAITING, the packages that raise a Slurm, runners, Python or sockets. Of those and of
 # all others one package runs at a time, so that Slurm has a core. Packages in UNRACED run long
 # simulations in one goroutine: with the race detector they try a part of their cases (race_on_test.go
 # in each says which), without it all, with -trimpath to find what make build compiled. GOGC=400
 # saves simulations an eighth of their CPU time under the race detector, a quarter without, for some
 # 50 MB a process; what waits is left as it is in production.
-WAITING := /slurm/conform$$|/slurm/lab$$|/checkpoint/runner$$|/checkpoint/python$$
+WAITING := /slurm/conform$$|/slurm/lab$$|/checkpoint/runner$$|/checkpoint/python$$|/elastic/control$$
 UNRACED := ./elastic/world ./elastic/world/story ./elastic/policy
 test-end-to-end:
 	RAPID_SEED=$(DRAWS) $(GO) test -race -timeout 50m -parallel 4 ./cmd/sluiced
