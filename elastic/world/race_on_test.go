@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// underRace: the race detector makes everything six to ten times slower, and simulations run in one
+// underRace: the race detector makes everything some four times slower, and simulations run in one
 // goroutine, in which it can find nothing. So under it large counts and numbers of cases are divided by
 // five. "make test" runs the package a second time without it, with all cases.
 const underRace = true
