@@ -258,6 +258,7 @@ func oneLies(s scene) func(int) bool { return func(k int) bool { return k == s.t
 // TestFalseSpeedsMoveNoJob: F18, sluice does not move jobs more often although all programs have bad
 // clocks. The effect of deliberate false reports by all programs is printed.
 func TestFalseSpeedsMoveNoJob(t *testing.T) {
+	unraced(t)
 	all := func(scene) func(int) bool { return allLie }
 	gallery(t, drawScene, all, func(t *testing.T, a adversary, s []scene, honest, lying []outcome) {
 		plan, beyond := 0.0, make([]float64, len(s))
@@ -285,6 +286,7 @@ const steadyHalf = "is half as long as it is"
 // policy gives more GPUs to jobs with more remaining work, and so to jobs that claim it: that gain
 // is printed.
 func TestLiarsGainNothing(t *testing.T) {
+	unraced(t)
 	gallery(t, drawScene, oneLies, gained)
 }
 

@@ -9,7 +9,6 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
-	"github.com/sluice-hpc/sluice/elastic/policy"
 	"github.com/sluice-hpc/sluice/elastic/world"
 	"github.com/sluice-hpc/sluice/elastic/world/records"
 	"github.com/sluice-hpc/sluice/slurm/fake"
@@ -26,7 +25,7 @@ func TestConstraintsAreKept(t *testing.T) {
 		{[]string{"--constraint=slow"}, []string{"gpu3", "gpu4"}},
 		{[]string{"--constraint=fast|slow", "--exclude=gpu2"}, []string{"gpu1", "gpu3", "gpu4"}},
 	}
-	for _, p := range policy.All {
+	for _, p := range everyPolicy() {
 		t.Run(p.Name, func(t *testing.T) {
 			grid := fake.Grid(4, 4)
 			for i := range grid {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
-	"github.com/sluice-hpc/sluice/elastic/policy"
 	"github.com/sluice-hpc/sluice/elastic/world"
 	"github.com/sluice-hpc/sluice/elastic/world/records"
 	"github.com/sluice-hpc/sluice/slurm"
@@ -20,7 +19,7 @@ import (
 // and a daemon that restarts without its journal. That many tasks do run, they may grow, and all
 // complete.
 func TestAtMostSoManyTasksOfAnArrayRun(t *testing.T) {
-	for _, p := range policy.All {
+	for _, p := range everyPolicy() {
 		t.Run(p.Name, func(t *testing.T) {
 			w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{Seed: 5, Nodes: fake.Grid(4, 4)}})
 			d := boot(t, w, new(journal.Memory), p.Name)

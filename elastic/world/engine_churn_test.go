@@ -110,6 +110,7 @@ func began(w *world.World) time.Time { return time.Date(2026, 1, 5, 0, 0, 0, 0, 
 // "deadline" no admitted job is moved within its cooldown. With the default policy, in which a
 // newcomer may take GPUs of such a job, few are. No admitted job misses its deadline.
 func TestPromisedJobsAreNotChurned(t *testing.T) {
+	unraced(t)
 	for name, share := range map[string]float64{"deadline": 0, "lookahead": 0.15} {
 		var all churn
 		for seed := range uint64(2) {

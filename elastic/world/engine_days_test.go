@@ -17,6 +17,7 @@ import (
 // ended within the last day: after five days as much as after two, and for each of these jobs at
 // most perEnded.
 func TestMemoryOfManyDays(t *testing.T) {
+	unraced(t)
 	const every = 8 * time.Minute
 	const perEnded = 12 << 10 // bytes: its record and its entries in the last two reports
 	size := func(days int) (bytes int64, listed int) {

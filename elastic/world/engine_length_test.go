@@ -96,6 +96,7 @@ func TestLengthsAreLearned(t *testing.T) {
 // and nothing once earlier jobs have ended. The scenes are those in which the gain was largest
 // while a job beyond its declared total still counted as almost done.
 func TestSteadyHalf(t *testing.T) {
+	unraced(t)
 	a, first, known := half(t), new(gains), new(gains)
 	mine := func(job int) bool { return job%3 == 0 } // ada's
 	for n := range liars(t, 6) {

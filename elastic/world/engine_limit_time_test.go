@@ -21,7 +21,7 @@ import (
 func TestSavesBeforeItsTimeLimit(t *testing.T) {
 	const limit = 30 * time.Minute
 	for _, period := range []time.Duration{time.Second, 30 * time.Second} {
-		for at := time.Duration(0); at < 30*time.Second; at += 7 * time.Second {
+		for at := time.Duration(0); at < 30*time.Second; at += time.Duration(oneIn()) * 7 * time.Second {
 			w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{Seed: 5, Nodes: fake.Grid(1, 4)}})
 			d := boot(t, w, new(journal.Memory), "knapsack", func(c *engine.Config) { c.Period = period })
 			var j *world.Trainer

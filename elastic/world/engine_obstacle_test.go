@@ -7,7 +7,6 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
-	"github.com/sluice-hpc/sluice/elastic/policy"
 	"github.com/sluice-hpc/sluice/elastic/world"
 	"github.com/sluice-hpc/sluice/elastic/world/records"
 	"github.com/sluice-hpc/sluice/slurm/fake"
@@ -20,7 +19,7 @@ const keptIdle = 15 * time.Second
 // With every policy a job that Slurm does not start because of licenses releases its GPUs, is tried again
 // at growing intervals, delays no other job, and starts when a license is free.
 func TestWhatSlurmRefusesAfterTheReleaseHoldsNothing(t *testing.T) {
-	for _, p := range policy.All {
+	for _, p := range everyPolicy() {
 		t.Run(p.Name, func(t *testing.T) {
 			w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{Seed: 5, Nodes: fake.Grid(2, 4), Licenses: map[string]int{"lic": 1}}})
 			d := boot(t, w, new(journal.Memory), p.Name)

@@ -10,7 +10,6 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
-	"github.com/sluice-hpc/sluice/elastic/policy"
 	"github.com/sluice-hpc/sluice/elastic/world"
 	"github.com/sluice-hpc/sluice/elastic/world/records"
 	"github.com/sluice-hpc/sluice/slurm/fake"
@@ -30,7 +29,7 @@ func sent(w *world.World, from time.Time) int {
 // With every policy a job that Slurm refuses at any size costs a few changes in 10 min, and fewer later.
 // It is tried without end.
 func TestSlurmIsNotAskedForTheImpossibleAllTheTime(t *testing.T) {
-	for _, p := range policy.All {
+	for _, p := range everyPolicy() {
 		t.Run(p.Name, func(t *testing.T) {
 			forbidden := true
 			w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{Seed: 5, Nodes: fake.Grid(2, 4), Unseen: func([]string, int) bool { return forbidden }}})

@@ -8,7 +8,6 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
-	"github.com/sluice-hpc/sluice/elastic/policy"
 	"github.com/sluice-hpc/sluice/elastic/world"
 	"github.com/sluice-hpc/sluice/elastic/world/records"
 	"github.com/sluice-hpc/sluice/slurm"
@@ -18,7 +17,7 @@ import (
 // With every policy a job that Slurm would not start holds no GPUs and delays no other job. It starts once
 // its begin time has passed, or its dependency is satisfied.
 func TestWhatSlurmWouldNotStartGetsNothing(t *testing.T) {
-	for _, p := range policy.All {
+	for _, p := range everyPolicy() {
 		t.Run(p.Name, func(t *testing.T) {
 			w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{Seed: 5, Nodes: fake.Grid(1, 4)}})
 			d := boot(t, w, new(journal.Memory), p.Name)

@@ -37,19 +37,38 @@ type memory interface {
 	journal.Samples
 }
 
-// sampling is 5 by default: tests that combine effects with something else try every fifth effect. It is
-// 1 with SLUICE_EXHAUSTIVE=1.
+// sampling is 5 by default: tests that combine effects with something else try every fifth effect, every
+// 25th under the race detector. It is 1 with SLUICE_EXHAUSTIVE=1.
 func sampling() int {
 	if os.Getenv("SLUICE_EXHAUSTIVE") == "1" {
 		return 1
 	}
-	return 5
+	return 5 * oneIn()
+}
+
+// oneIn is 1. Under the race detector it is 5: tests of many cases, as of every effect, try every fifth.
+func oneIn() int {
+	if underRace && os.Getenv("SLUICE_EXHAUSTIVE") != "1" {
+		return 5
+	}
+	return 1
 }
 
 func limits() elastic.Limits {
 	return elastic.Limits{
 		Cooldown: time.Minute, Payback: 1, Grace: time.Minute, Confirm: 2 * time.Minute, Moves: 0, DeafAfter: 2,
 	}
+}
+
+// everyPolicy returns all policies, for tests of what each of them MUST do; under the race detector every
+// fifth.
+func everyPolicy() (out []policy.Policy) {
+	for i, p := range policy.All {
+		if !underRace || i%5 == 0 {
+			out = append(out, p)
+		}
+	}
+	return out
 }
 
 // boot starts an engine on the world with a journal. The same journal again is a restart after a crash.

@@ -9,7 +9,6 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
-	"github.com/sluice-hpc/sluice/elastic/policy"
 	"github.com/sluice-hpc/sluice/elastic/world"
 	"github.com/sluice-hpc/sluice/elastic/world/records"
 	"github.com/sluice-hpc/sluice/slurm"
@@ -19,7 +18,7 @@ import (
 // With every policy jobs that request a type of GPU get GPUs of it on nodes with several types, and can
 // use all of them; no job is released and then waits for one.
 func TestTypesOnOneNode(t *testing.T) {
-	for _, p := range policy.All {
+	for _, p := range everyPolicy() {
 		t.Run(p.Name, func(t *testing.T) {
 			grid := fake.Grid(3, 6)
 			for i := range grid[:2] {

@@ -112,6 +112,23 @@ func (c *check) completingBy(requeue func(context.Context, slurm.JobID) error, d
 	return 0
 }
 
+// seenCompleting is completing with both answers about the job, each given while it was completing. On
+// a busy machine its last run may be cleaned up between the two questions: then it tries another job.
+func (c *check) seenCompleting() (slurm.JobID, map[string]slurm.Job) {
+	c.Helper()
+	for range 5 {
+		id := c.completing(func(slurm.JobID) {})
+		seen := map[string]slurm.Job{"job": c.job(id).Job, "list": c.listed(id)}
+		if c.job(id).Completing {
+			return id, seen
+		}
+		c.must(c.Owner.Cancel(c.ctx, id))
+		c.until(id, "ended", isOver)
+	}
+	c.Fatal("every job was cleaned up while it was asked about")
+	return 0, nil
+}
+
 // pastStart waits until a begin time of the next second is in the past: Slurm keeps one that is
 // still ahead when the last run has been cleaned up.
 func (c *check) pastStart() {

@@ -98,8 +98,8 @@ var requeues = []promise{
 		c.must(c.Owner.Release(c.ctx, id))
 	}},
 	{"while its last run is cleaned away a requeued job is completing", 1, func(c *check) {
-		id := c.completing(func(slurm.JobID) {})
-		for from, j := range map[string]slurm.Job{"job": c.job(id).Job, "list": c.listed(id)} {
+		id, seen := c.seenCompleting()
+		for from, j := range seen {
 			if !j.Completing || j.State.Ended() || j.Restarts != 1 {
 				c.Errorf("%s: state=%s completing=%t restarts=%d", from, j.State, j.Completing, j.Restarts)
 			}

@@ -102,9 +102,12 @@ func (m *Memory) look(key string, now time.Time) bool {
 		m.foreseen[key] = f
 	}
 	f.read = read
+	if countShapes(samples) < enoughShapes {
+		return false
+	}
 	observations := observationsOf(samples)
 	where := placesOf(observations)
-	if countShapes(samples) < enoughShapes || f.choice != nil && !f.outgrown(where, now) {
+	if f.choice != nil && !f.outgrown(where, now) {
 		return false
 	}
 	choice, err := predict.Choose(foreseers, observations, shapeWords)

@@ -86,6 +86,7 @@ func (st *State) build(v observe.Look, now time.Time) (s elastic.Snapshot, doubt
 
 // ordinary returns the jobs that sluice does not manage.
 func ordinary(known Known, jobs []slurm.Job) (out []slurm.Job) {
+	out = slices.Grow(out, len(jobs)) // nearly all on most clusters, up to 100,000
 	for _, sj := range jobs {
 		if js := known[elastic.JobID(sj.ID)]; js == nil || !js.Shown.Seen || js.Shown.Disown {
 			out = append(out, sj)

@@ -86,7 +86,7 @@ func fit(samples []Sample, now time.Time) *Curve {
 // byShape groups the usable samples, ascending by GPUs, then nodes, each group
 // from oldest to newest.
 func byShape(samples []Sample) [][]Sample {
-	var usable []Sample
+	usable := make([]Sample, 0, len(samples))
 	for _, s := range samples {
 		if s.usable() {
 			usable = append(usable, s)
@@ -96,11 +96,12 @@ func byShape(samples []Sample) [][]Sample {
 		return cmp.Or(a.compare(b.Shape), a.At.Compare(b.At), cmp.Compare(a.Seconds, b.Seconds), cmp.Compare(a.Units, b.Units))
 	})
 	var out [][]Sample
-	for i, s := range usable {
-		if i == 0 || s.Shape != usable[i-1].Shape {
-			out = append(out, nil)
+	first := 0 // of the group that i ends
+	for i := 1; i <= len(usable); i++ {
+		if i == len(usable) || usable[i].Shape != usable[first].Shape {
+			out = append(out, usable[first:i:i])
+			first = i
 		}
-		out[len(out)-1] = append(out[len(out)-1], s)
 	}
 	return out
 }

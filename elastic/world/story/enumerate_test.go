@@ -104,10 +104,14 @@ func TestMeddledWithAtEveryEffect(t *testing.T) {
 	t.Logf("%d effects, %d acts, tried %d times", effects, len(acts), tried.Load())
 }
 
-// stride is the distance between tried effects: n by default, 1 with SLUICE_EXHAUSTIVE=1.
+// stride is the distance between tried effects: n by default, three times that under the race detector,
+// 1 with SLUICE_EXHAUSTIVE=1.
 func stride(n int) int {
-	if os.Getenv("SLUICE_EXHAUSTIVE") == "1" {
+	switch {
+	case os.Getenv("SLUICE_EXHAUSTIVE") == "1":
 		return 1
+	case underRace:
+		return 3 * n
 	}
 	return n
 }
