@@ -147,7 +147,7 @@ func (d *daemon) engineConfig(ctx context.Context, c etc.Config) (engine.Config,
 	}
 	cfg := engine.Config{
 		Seams: engine.Seams{
-			Slurm: client, Limiter: offcycle.NewLimiter(ctx, client, time.Now), Accountant: offcycle.NewAccountant(ctx, client, time.Now),
+			Slurm: client, Limiter: offcycle.NewLimiter(ctx, client, time.Now), Sharer: offcycle.NewSharer(ctx, client, time.Now), Accountant: offcycle.NewAccountant(ctx, client, time.Now),
 			Journal: fragile(d.store), Samples: d.speeds, Mailbox: offcycle.NewMailbox(mailbox, time.Now),
 		},
 		Events: d.logEvent,

@@ -357,7 +357,8 @@ type (
 		value
 		Limit Reason
 	}
-	// Deserved: by its shares a user of an account may have this many while others want theirs.
+	// Deserved: by its shares a user of an account may have this many while others want theirs. User
+	// "": all users of the account together.
 	Deserved struct {
 		value
 		Account, User string

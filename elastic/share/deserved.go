@@ -87,20 +87,31 @@ func (t *Tree) division(capacity int, wants []Want) (*division, error) {
 			return nil, fmt.Errorf("shares: user %s of account %s wants %d GPUs, keeps %d and has %d", w.User, w.Account, w.GPUs, w.Least, w.Has)
 		}
 		seen[key] = true
-		shares, own := t.users[key]
-		if !own {
-			shares = UserShares
+		user := &member{name: w.User, shares: t.sharesOf(key), index: i}
+		if at = t.above(at); at < 0 || t.accounts[at].name != w.Account {
+			user.name += "\x00" + w.Account // others of that name may be beside it
 		}
-		user := &member{name: w.User, shares: shares, index: i}
 		account := t.join(d, accounts, at)
 		account.members = append(account.members, user)
 		user.add(w)
-		for ; at >= 0; at = t.accounts[at].parent {
+		for ; at >= 0; at = t.above(t.accounts[at].parent) {
 			accounts[at].add(w)
 		}
 		d.root.add(w)
 	}
 	return d, nil
+}
+
+// sharesOf returns the shares of a user of an account.
+func (t *Tree) sharesOf(key userOf) float64 {
+	shares, own := t.users[key]
+	if all, crowd := t.crowds[key.account]; key.user == "" && crowd {
+		shares, own = all, true
+	}
+	if !own {
+		shares = UserShares
+	}
+	return shares
 }
 
 // join returns the member of an account, which joins the division with its parents.
@@ -113,7 +124,7 @@ func (t *Tree) join(d *division, accounts map[int]*member, at int) *member {
 		a := t.accounts[at]
 		m = &member{name: "\x00" + a.name, shares: a.shares, index: -1}
 		accounts[at] = m
-		up := t.join(d, accounts, a.parent)
+		up := t.join(d, accounts, t.above(a.parent))
 		up.members = append(up.members, m)
 	}
 	return m

@@ -81,6 +81,7 @@ type Users struct {
 type Cluster struct {
 	Seen         seen
 	Site         eligible.Site
+	Shares       Shares
 	Health       elastic.Health
 	Kept         elastic.Health // Health as it is in the journal
 	Lost         lostNodes

@@ -38,15 +38,15 @@ func (c Claims) Contended() bool {
 }
 
 // Of divides the GPUs of the snapshot by the shares. credit is what the ledger says of a user; nil =
-// nothing. rigid says that running jobs are never resized.
-func Of(t *share.Tree, s *elastic.Snapshot, credit *share.Ledger, rigid bool) (Claims, error) {
+// nothing. rigid says of which partitions running jobs are never resized; nil = of none.
+func Of(t *share.Tree, s *elastic.Snapshot, credit *share.Ledger, rigid func(partitions string) bool) (Claims, error) {
 	out := Claims{Capacity: s.Capacity()}
 	accounts := make([]string, 0, len(s.Jobs))
 	for i := range s.Jobs {
 		accounts = append(accounts, s.Jobs[i].Account)
 	}
 	t, out.Unknown = t.With(accounts...)
-	out.Each = gather(s, rigid)
+	out.Each = gather(t, s, rigid)
 	wants := make([]share.Want, len(out.Each))
 	for i := range out.Each {
 		c := &out.Each[i]
@@ -67,16 +67,16 @@ func Of(t *share.Tree, s *elastic.Snapshot, credit *share.Ledger, rigid bool) (C
 }
 
 // gather returns the users that have jobs, in order of account and user.
-func gather(s *elastic.Snapshot, rigid bool) []Claim {
+func gather(t *share.Tree, s *elastic.Snapshot, rigid func(partitions string) bool) []Claim {
 	type key struct{ account, user string }
 	at := map[key]*Claim{}
 	parts := map[key]map[string]int{} // wanted, by list of partitions
 	w := newWants(s, rigid)
 	for i := range s.Jobs {
 		j := &s.Jobs[i]
-		k := key{j.Account, j.User}
+		k := key{j.Account, t.UserIn(j.Account, j.User)}
 		if at[k] == nil {
-			at[k], parts[k] = &Claim{Want: share.Want{Account: j.Account, User: j.User}}, map[string]int{}
+			at[k], parts[k] = &Claim{Want: share.Want{Account: k.account, User: k.user}}, map[string]int{}
 		}
 		want, least, has := w.of(j)
 		c := at[k]
@@ -115,14 +115,14 @@ func (c Claims) Caps() []elastic.Cap {
 // wants says what jobs could use.
 type wants struct {
 	s      *elastic.Snapshot
-	bound  map[elastic.JobID]int // GPUs of the targets of open moves
-	rigid  bool
-	all    int            // GPUs of the cluster
-	node   int            // of its largest node
-	groups map[string]int // GPUs of lists of partitions
+	bound  map[elastic.JobID]int        // GPUs of the targets of open moves
+	rigid  func(partitions string) bool // of which jobs are never resized; nil = of none
+	all    int                          // GPUs of the cluster
+	node   int                          // of its largest node
+	groups map[string]int               // GPUs of lists of partitions
 }
 
-func newWants(s *elastic.Snapshot, rigid bool) *wants {
+func newWants(s *elastic.Snapshot, rigid func(partitions string) bool) *wants {
 	w := &wants{s: s, bound: map[elastic.JobID]int{}, rigid: rigid, groups: map[string]int{}}
 	for id, place := range s.Bound() {
 		w.bound[id] = place.GPUs()
@@ -157,7 +157,7 @@ func (w *wants) of(j *elastic.Job) (want, least, has int) {
 		return want, 0, 0
 	}
 	least = min(has, j.Spec.Min)
-	if w.rigid || w.s.Resting(j) {
+	if w.rigid != nil && w.rigid(j.Partition) || w.s.Resting(j) {
 		least = has
 	}
 	return max(want, least), least, has
