@@ -21,12 +21,10 @@ func TreeOf(list []slurm.Share) (*share.Tree, error) {
 		}
 	}
 	for i, a := range out {
-		if parent := accounts[a.Account]; attached(accounts, a.Account) {
-			out[i].Parent = parent
-		} else {
-			delete(accounts, a.Account) // so that its circle is opened once
-			accounts[a.Account] = ""
+		if !attached(accounts, a.Account) {
+			accounts[a.Account] = "" // so that its circle is opened once
 		}
+		out[i].Parent = accounts[a.Account]
 	}
 	type member struct{ account, user string }
 	at := map[member]int{}
@@ -58,12 +56,9 @@ func attached(accounts map[string]string, account string) bool {
 		if parent == "" || !known {
 			return true
 		}
-		if parent == account {
-			return false
-		}
 		parent = up
 	}
-	return false // a circle above it
+	return false // it is part of a circle, or below one
 }
 
 // sharesOf returns the shares of an association, within Slurm's bounds. The root has none, and no
