@@ -123,7 +123,12 @@ func (l sharings) count(r *Report) {
 			line := l.lines[name]
 			line.Deserved, line.Has, line.Wanted = line.Deserved+u.Deserved, line.Has+u.Has, line.Wanted+u.Wanted
 		}
-		l.users[c.Account] = append(l.users[c.Account], u)
+		of := l.users[c.Account]
+		if last := len(of) - 1; last >= 0 && of[last].User == u.User { // its jobs of another QOS
+			of[last].Deserved, of[last].Has, of[last].Wanted = of[last].Deserved+u.Deserved, of[last].Has+u.Has, of[last].Wanted+u.Wanted
+			continue
+		}
+		l.users[c.Account] = append(of, u)
 	}
 }
 

@@ -54,14 +54,14 @@ func (sh *Shares) TookShares(list []slurm.Share, err error, now time.Time) (fail
 	return false, before != ""
 }
 
-// divide divides the GPUs of a snapshot by shares, if these count. The division stays in Last for
-// the books and for readers.
-func (cl *Cluster) divide(s *elastic.Snapshot) (err error) {
+// divide divides the GPUs of a snapshot by shares, if these count, with the site's rules for QOS. The
+// division stays in Last for the books and for readers.
+func (cl *Cluster) divide(s *elastic.Snapshot, qos map[string]share.QOS) (err error) {
 	sh := &cl.Shares
 	if sh.Last = (claim.Claims{}); sh.Tree == nil || !cl.SharesWanted() {
 		return nil
 	}
-	sh.Last, err = eligible.Reclaim(s, sh.Tree, sh.credit, sh.Rigid)
+	sh.Last, err = eligible.Reclaim(s, sh.Tree, sh.credit, sh.Rigid, qos)
 	return err
 }
 
@@ -82,6 +82,9 @@ func (sh *Shares) book(halfLife time.Duration, now time.Time) {
 		return
 	}
 	for _, c := range sh.Last.Each {
+		if c.Scavenger { // nobody is kept from anything by it
+			continue
+		}
 		sh.credit.Book(c.Account, c.User, c.Deserved.Fair, float64(c.Has), min(since, bookMost))
 	}
 }

@@ -127,7 +127,7 @@ func TestDivide(t *testing.T) {
 		}
 		cl.Shares.Rigid = func(string) bool { return c.rigid }
 		s := snapshot()
-		if err := cl.divide(&s); err != nil {
+		if err := cl.divide(&s, nil); err != nil {
 			t.Fatal(err)
 		}
 		got := map[string]int{}

@@ -20,7 +20,7 @@ import (
 func (st *State) Snapshot(v observe.Look, now time.Time) elastic.Snapshot {
 	st.prepare(now)
 	s, doubted := st.build(v, now)
-	if err := st.divide(&s); err != nil {
+	if err := st.divide(&s, st.Rules.QOS); err != nil {
 		st.Tell(now, 0, "problem", "the GPUs cannot be divided by shares: "+err.Error(), event.Fields{Problem: event.ProblemShares})
 	}
 	note(st.ByID, &s, doubted)
@@ -177,7 +177,7 @@ const deafRest, deafMost = 10, 6
 func (st *State) JobOf(js *Job, now time.Time) elastic.Job {
 	r, sj := js.Rec, js.Shown.Slurm
 	j := elastic.Job{
-		ID: r.ID, Name: r.Name, User: r.User, UID: r.UID, Account: sj.Account, Partition: st.Site.OpenTo(sj, r.Partition).Partition, Spec: r.Tag.Spec,
+		ID: r.ID, Name: r.Name, User: r.User, UID: r.UID, Account: sj.Account, QOS: sj.QOS, Partition: st.Site.OpenTo(sj, r.Partition).Partition, Spec: r.Tag.Spec,
 		Directive: r.Tag.Directive, Incarnation: r.Tag.Incarnation,
 		Phase: PhaseOf(sj, now), State: string(sj.State), Reason: sj.Reason, Restarts: sj.Restarts, Eligible: sj.Eligible, PassAsked: js.Placing.PassAsked,
 		Submitted: r.Submitted, Begun: r.FirstRun, Started: sj.Start, TimeLeft: sj.TimeLeft, TimeLimit: sj.TimeLimit,

@@ -57,7 +57,7 @@ func (p *parting) divide(s *elastic.Snapshot, now time.Duration, rigid func(part
 	p.credit.Pass(now - p.at)
 	p.at = now
 	s.Caps = nil
-	if p.claims, err = claim.Of(p.tree, s, p.credit, rigid); err == nil {
+	if p.claims, err = claim.Of(p.tree, s, p.credit, rigid, nil); err == nil {
 		s.Caps = p.claims.Caps()
 	}
 	return err
