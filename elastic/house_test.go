@@ -84,7 +84,7 @@ var may = map[string][]string{
 	"elastic/control/wire":        {"elastic", "elastic/control/munge", "elastic/reason", "nodes"},
 	"elastic/control/client":      {"elastic", "elastic/control/munge", "elastic/control/wire"},
 	"elastic/control":             {"elastic", "elastic/control/munge", "elastic/control/wire", "elastic/engine", "elastic/policy", "elastic/learn/predict", "elastic/reason", "elastic/say", "elastic/learn/speed", "nodes", "slurm", "elastic/engine/journal", "elastic/engine/publish"},
-	"elastic/control/controltest": {"elastic", "elastic/control", "elastic/control/wire", "elastic/engine", "elastic/reason", "elastic/learn/speed", "nodes", "elastic/engine/journal", "elastic/engine/publish"},
+	"elastic/control/controltest": {"elastic", "elastic/control", "elastic/control/wire", "elastic/engine", "elastic/reason", "elastic/learn/speed", "elastic/share", "elastic/share/claim", "nodes", "slurm", "elastic/engine/journal", "elastic/engine/publish"},
 	"elastic/world":               {"elastic", "elastic/engine/event", "elastic/engine/observe", "nodes", "checkpoint", "slurm", "slurm/fake"},
 	"elastic/world/records":       {"elastic", "elastic/audit", "elastic/engine/event", "elastic/world", "slurm/fake"},
 	"elastic/world/story":         {"elastic", "elastic/engine", "elastic/policy", "elastic/reason", "elastic/learn/speed", "elastic/world", "elastic/world/records", "nodes", "checkpoint", "slurm", "slurm/fake", "elastic/engine/event", "elastic/engine/journal", "elastic/engine/observe", "elastic/engine/track"},
