@@ -30,6 +30,7 @@ type Job struct {
 	User      string
 	UID       uint32
 	Account   string // Slurm's account; "" = none, or not known
+	QOS       string // Slurm's; "" = none
 	Partition string
 	Spec      Spec
 	Directive Directive

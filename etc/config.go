@@ -18,6 +18,7 @@ type Config struct {
 	Slurm      Slurm
 	Policy     Policy
 	Partition  map[string]Partition // by name; nil = no partition has a section
+	QOS        map[string]QOS       // by name; nil = no QOS has a section
 	Welfare    Welfare
 	Resize     Resize
 	Checkpoint Checkpoint

@@ -126,6 +126,21 @@ func TestPartitions(t *testing.T) {
 	}
 }
 
+// Settings of single QOS are read back as written.
+func TestQOS(t *testing.T) {
+	c, err := Load(write(t, "[qos.low]\nscavenger = true\n[qos.urgent]\nguarantee = 8\nweight = 2\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.QOS["low"] != (QOS{Scavenger: true}) || c.QOS["urgent"] != (QOS{Guarantee: 8, Weight: 2}) {
+		t.Errorf("%+v", c.QOS)
+	}
+	again, err := Load(write(t, c.String()))
+	if err != nil || again.String() != c.String() {
+		t.Errorf("%v\n%s\nbecame\n%s", err, c, again)
+	}
+}
+
 func TestMistakes(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"syntax", "[cycle]\nperiod = \n", "FILE:2:10: "},
@@ -157,6 +172,12 @@ func TestMistakes(t *testing.T) {
 		{"no such partition policy", "[partition.lab]\npolicy = \"drf\"\n", `FILE:2:11: policy = "drf": want one of "", "lookahead",`},
 		{"partition without a name", "[partition]\npool = \"edge\"\n", "FILE:2:9: pool stands in no partition's section: write [partition.NAME] and pool below it"},
 		{"partition of a strange name", "[partition.\"a,b\"]\npool = \"edge\"\n", "[partition.a,b]: want the name of one partition"},
+		{"weight of nothing", "[qos.low]\nweight = 0\n", "FILE:2:10: weight = 0: want a number from 0.001 to 1000"},
+		{"weight that is no number", "[qos.low]\nweight = nan\n", "FILE:2:10: weight = NaN: want a number from 0.001 to 1000"},
+		{"scavenger", "[qos.low]\nscavenger = \"yes\"\n", `FILE:2:14: scavenger = "yes": want true or false`},
+		{"guarantee", "[qos.low]\nguarantee = 1.5\n", "FILE:2:13: guarantee = 1.5: want a whole number from 0 to 1000000"},
+		{"no such QOS key", "[qos.low]\nshares = 3\n", "FILE:2:10: unknown key shares in [qos.low]: there are weight, scavenger, guarantee"},
+		{"QOS without a name", "[qos]\nweight = 2\n", "FILE:2:10: weight stands in no QOS's section: write [qos.NAME] and weight below it"},
 		{"no partition", "partition = 3\n", "FILE:1:13: write [partition.NAME] and its keys below it"},
 		{"no port", "[remote]\naddress = \"login1\"\n", `FILE:2:12: address = "login1": want a host:port, or ""`},
 		{"port 0", "[remote]\naddress = \"login1:0\"\n", `want a host:port, or ""`},

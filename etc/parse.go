@@ -95,10 +95,13 @@ func join(wrong []*Mistake) error {
 
 // readSection sets every key of one [section].
 func readSection(c *Config, meta *toml.MetaData, file, section string, raw toml.Primitive) []*Mistake {
-	if section == partitionSection {
-		return readPartitions(c, meta, file, raw)
+	switch section {
+	case ofPartitions.kind:
+		return ofPartitions.read(c, meta, file, raw)
+	case ofQOS.kind:
+		return ofQOS.read(c, meta, file, raw)
 	}
-	known := append(sectionNames(), partitionSection+".NAME")
+	known := append(sectionNames(), ofPartitions.kind+".NAME", ofQOS.kind+".NAME")
 	var values map[string]toml.Primitive
 	switch isTable := isTable(meta, raw); {
 	case !slices.Contains(known, section) && !isTable:
@@ -213,7 +216,8 @@ func (c Config) String() string {
 		}
 		fmt.Fprintf(&b, "%s = %s\n", k.name, k.get(c))
 	}
-	writePartitions(&b, c.Partition)
+	ofPartitions.write(&b, &c)
+	ofQOS.write(&b, &c)
 	return b.String()
 }
 
@@ -221,7 +225,7 @@ func (c Config) String() string {
 func (c Config) clone() Config {
 	c.Slurm.Partitions = slices.Clone(c.Slurm.Partitions)
 	c.Users.Operators = slices.Clone(c.Users.Operators)
-	c.Partition = maps.Clone(c.Partition)
+	c.Partition, c.QOS = maps.Clone(c.Partition), maps.Clone(c.QOS)
 	c.Welfare.Types = slices.Clone(c.Welfare.Types)
 	return c
 }

@@ -27,6 +27,8 @@ type Limits struct {
 	Billing BillingRule
 	// Aging is the age factor of priorities; zero = there is none.
 	Aging Aging
+	// FairShare is what the shares of accounts and users count; zero = nothing.
+	FairShare FairShare
 	// Safe says that no job is started that could use up more minutes than its group has
 	// left (AccountingStorageEnforce=safe); else jobs are started while any are left.
 	Safe bool
@@ -53,6 +55,15 @@ func (a Aging) After(waited time.Duration) int64 {
 	}
 	return int64(float64(a.Weight) * min(1, waited.Seconds()/a.Full.Seconds()))
 }
+
+// FairShare is the factor of fair share of priority/multifactor. The tree of shares is a Sharer's.
+type FairShare struct {
+	Weight   int64         // PriorityWeightFairshare; 0 to 4294967295, 0 = the site's shares decide nothing
+	HalfLife time.Duration // of past usage (PriorityDecayHalfLife); 0 = it never decays
+}
+
+// DefaultHalfLife is Slurm's default of PriorityDecayHalfLife.
+const DefaultHalfLife = 7 * 24 * time.Hour
 
 // Memory is how much memory a job requests, in megabytes. If several are set Slurm does
 // not report which of them is meant.

@@ -58,6 +58,7 @@ var verbs = []struct {
 	{"logs", newLogsCommand},
 	{"plan", newPlanCommand},
 	{"nodes", newNodesCommand},
+	{"shares", newSharesCommand},
 	{"cancel", newCancelCommand},
 	{"hold", newHoldCommand},
 	{"release", newReleaseCommand},

@@ -74,6 +74,13 @@ func printDaemon(w io.Writer, where string, s wire.Status, r wire.Report, now ti
 	for _, said := range hangs(s) {
 		lines = append(lines, [2]string{"ERROR", said})
 	}
+	if s.NoShares != "" {
+		which := "the last one stands, of " + when(s.SharesRead)
+		if s.SharesRead.IsZero() {
+			which = "none is known, so GPUs are not divided by shares"
+		}
+		lines = append(lines, [2]string{"SHARES", fmt.Sprintf("the tree of shares cannot be read; %s: %s", which, s.NoShares)})
+	}
 	if s.SpeedsDropped > 0 {
 		lines = append(lines, [2]string{"SPEEDS", fmt.Sprintf("%d wait to be stored, %d were dropped: the disk of sluiced's database is slow", s.SpeedsWaiting, s.SpeedsDropped)})
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/engine/event"
 	"github.com/sluice-hpc/sluice/elastic/offcycle"
 	"github.com/sluice-hpc/sluice/elastic/policy"
+	"github.com/sluice-hpc/sluice/elastic/share"
 	"github.com/sluice-hpc/sluice/elastic/store"
 	"github.com/sluice-hpc/sluice/etc"
 	"github.com/sluice-hpc/sluice/slurm"
@@ -147,7 +148,7 @@ func (d *daemon) engineConfig(ctx context.Context, c etc.Config) (engine.Config,
 	}
 	cfg := engine.Config{
 		Seams: engine.Seams{
-			Slurm: client, Limiter: offcycle.NewLimiter(ctx, client, time.Now), Accountant: offcycle.NewAccountant(ctx, client, time.Now),
+			Slurm: client, Limiter: offcycle.NewLimiter(ctx, client, time.Now), Sharer: offcycle.NewSharer(ctx, client, time.Now), Accountant: offcycle.NewAccountant(ctx, client, time.Now),
 			Journal: fragile(d.store), Samples: d.speeds, Mailbox: offcycle.NewMailbox(mailbox, time.Now),
 		},
 		Events: d.logEvent,
@@ -167,6 +168,7 @@ func (d *daemon) tune(cfg *engine.Config, c etc.Config) error {
 			own[name] = p.Policy
 		}
 	}
+	cfg.QOS = qosOf(c.QOS)
 	p, err := policy.InPartitions(c.Policy.Name, own)
 	if err != nil {
 		return err
@@ -187,6 +189,15 @@ func (d *daemon) tune(cfg *engine.Config, c etc.Config) error {
 	cfg.ShareSpeeds = c.Users.ShareSpeeds
 	cfg.Mine = mine(d.options.user, uint32(os.Getuid()), c.Slurm.Partitions, c.Paths.Jobs)
 	return nil
+}
+
+// qosOf are the site's rules for QOS.
+func qosOf(sections map[string]etc.QOS) map[string]share.QOS {
+	out := make(map[string]share.QOS, len(sections))
+	for name, q := range sections {
+		out[name] = share.QOS{Weight: q.Weight, Scavenger: q.Scavenger, Guarantee: q.Guarantee}
+	}
+	return out
 }
 
 // costs are the parameters of the policy welfare.

@@ -103,6 +103,10 @@ var general = []ask{
 		r, err := c.Report(ctx)
 		return fmt.Sprintf(" %d jobs", len(r.Jobs)), err
 	}},
+	{"shares", func(c *client.Client) (string, error) {
+		s, err := c.Shares(ctx)
+		return fmt.Sprintf(" %d lines", len(s.Lines)), err
+	}},
 	{"plan", func(c *client.Client) (string, error) {
 		p, err := c.Plan(ctx)
 		return fmt.Sprintf(" %d jobs", len(p.Moves)+len(p.Later)+len(p.Stays)), err

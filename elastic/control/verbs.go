@@ -21,6 +21,7 @@ func (s *Server) routes() http.Handler {
 	m := http.NewServeMux()
 	m.Handle("GET /v1/status", s.general(verbStatus, false, s.status))
 	m.Handle("GET /v1/report", s.general(verbReport, false, s.report))
+	m.Handle("GET /v1/shares", s.general(verbShares, false, s.shares))
 	m.Handle("GET /v1/plan", s.general(verbPlan, true, s.plan))
 	m.Handle("GET /v1/speed", s.handle(verbSpeed, true, s.speed))
 	m.Handle("GET /v1/jobs/{job}/explain", s.onJob(verbExplain, false, s.explain))

@@ -242,6 +242,9 @@ func fillStatus(out *wire.Status, r *publish.Report, now time.Time) {
 	out.Promises = promises(r.Policy)
 	out.Policy, out.Cycled, out.Took, out.Next = r.Policy, r.At, r.Took.Seconds(), r.Next
 	out.Blind, out.BlindFor = r.Blind, r.BlindFor.Seconds()
+	if r.Shares.Count && r.Shares.Why != "" {
+		out.NoShares, out.SharesRead = r.Shares.Why, r.Shares.Read
+	}
 	if late := now.Sub(r.Next); !r.Next.IsZero() && r.Blind == "" && late > overdueAfter {
 		out.Overdue = late.Seconds()
 	}

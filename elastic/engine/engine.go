@@ -39,6 +39,10 @@ type Seams struct {
 	// Limiter returns the site's limits, which no plan exceeds; nil = there are none. It MUST
 	// NOT block for long: see observe.ErrAsking.
 	Limiter slurm.Limiter
+	// Sharer returns the tree of accounts and shares, by which GPUs are divided if the site's
+	// limits say that shares count; nil = it never is. It MUST NOT block for long: see
+	// observe.ErrAsking.
+	Sharer slurm.Sharer
 	// Accountant returns how jobs ended that Slurm has purged; nil = that stays unknown. It
 	// MUST NOT block for long: see observe.ErrAsking.
 	Accountant slurm.Accountant
@@ -78,8 +82,8 @@ func New(cfg Config) *Engine {
 func (e *Engine) wire() {
 	c := &e.cfg
 	e.Observer.Slurm, e.Observer.Mail, e.Observer.Journal = c.Slurm, c.Mailbox, c.Journal
-	e.Observer.Limiter, e.Observer.Accountant, e.Observer.Between = c.Limiter, c.Accountant, c.Between
-	e.State.HasLimiter = c.Limiter != nil
+	e.Observer.Limiter, e.Observer.Sharer, e.Observer.Accountant, e.Observer.Between = c.Limiter, c.Sharer, c.Accountant, c.Between
+	e.State.HasLimiter, e.Shares.Rigid = c.Limiter != nil, c.Policy.RigidIn
 	e.Executor = execute.Executor{State: e.State, Slurm: c.Slurm, Journal: c.Journal, Samples: c.Samples, Mail: c.Mailbox, Between: c.Between}
 	e.report.State, e.report.Policy = e.State, c.Policy
 }

@@ -15,9 +15,9 @@ import (
 // share, the limit is divided among them and the policy is asked again. Each round reduces what
 // some jobs may have, so the iteration ends.
 
-// capped makes decide answer within the site's limits and shares. rigid says that it never
-// resizes a job.
-func capped(s elastic.Snapshot, rigid bool, decide func(elastic.Snapshot) elastic.Allocation) elastic.Allocation {
+// capped makes decide answer within the site's limits and shares. rigid says of which partitions it
+// never resizes a job.
+func capped(s elastic.Snapshot, rigid func(partitions string) bool, decide func(elastic.Snapshot) elastic.Allocation) elastic.Allocation {
 	if len(s.Caps) == 0 {
 		return decide(s)
 	}
@@ -26,9 +26,12 @@ func capped(s elastic.Snapshot, rigid bool, decide func(elastic.Snapshot) elasti
 }
 
 // bounded returns an answer within the limits, and what these allow each job.
-func bounded(s elastic.Snapshot, rigid bool, decide func(elastic.Snapshot) elastic.Allocation) (*bounds, elastic.Allocation) {
+func bounded(s elastic.Snapshot, rigid func(partitions string) bool, decide func(elastic.Snapshot) elastic.Allocation) (*bounds, elastic.Allocation) {
 	b := newBounds(s)
 	b.rigid = rigid
+	for i := range b.jobs {
+		b.jobs[i].rigid = rigid(b.jobs[i].Partition)
+	}
 	for {
 		a := decide(b.snapshot())
 		if !b.tighten(a) {
@@ -43,7 +46,7 @@ type bounds struct {
 	snap  elastic.Snapshot
 	jobs  []bound // in order of the snapshot
 	gpus  int     // GPUs of the largest node
-	rigid bool    // the policy never resizes a job
+	rigid func(partitions string) bool
 	said  map[*elastic.Cap]reason.Reason
 }
 
@@ -58,6 +61,7 @@ type bound struct {
 	pin    int
 	out    bool          // not decided about: it keeps what it has
 	why    reason.Reason // the limit because of which it waits or has no more; nil if none applies
+	rigid  bool          // its policy never resizes it
 	gives  bool          // it is to give GPUs back, to the size pin
 	beyond bool          // gives: because it has GPUs beyond a share
 	missed bool          // beyond: the policy had no place for it at the size pin

@@ -109,7 +109,7 @@ func (b *bounds) lent(c *elastic.Cap, a elastic.Allocation, idle int) (given, mo
 				continue
 			}
 			for _, n := range j.Spec.Options(min(j.asked, has+idle-more)) {
-				if n > has && (j.now == 0 || !b.rigid) {
+				if n > has && (j.now == 0 || !j.rigid) {
 					more, to[j.ID] = more+n-to[j.ID], n
 					if waiting {
 						break

@@ -65,7 +65,7 @@ var BySpeeds = Policy{
 // measured whose users asked for it (profile), and jobs leave edge nodes that others need
 // (vacate), drained nodes and maintenance (depart), and unfit GPUs (leave).
 func (p Policy) Decide(s elastic.Snapshot) elastic.Allocation {
-	return startable(s, func(s elastic.Snapshot) elastic.Allocation { return capped(s, p.Rigid, p.decide) })
+	return startable(s, func(s elastic.Snapshot) elastic.Allocation { return capped(s, p.RigidIn, p.decide) })
 }
 
 func (p Policy) decide(s elastic.Snapshot) elastic.Allocation {
@@ -94,6 +94,10 @@ func (p Policy) Of(partitions string) Policy {
 	}
 	return p.parts.policyOf(partitions)
 }
+
+// RigidIn reports whether the policy that decides about the jobs of a list of partitions never
+// resizes one.
+func (p Policy) RigidIn(partitions string) bool { return p.Of(partitions).Rigid }
 
 // Measures reports whether some job of the snapshot is being measured, so that the next
 // decision should come soon.

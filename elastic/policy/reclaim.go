@@ -88,7 +88,7 @@ func (b *bounds) offer(h *losses, s share, most []int, i int) {
 		}
 	}
 	at, _ := slices.BinarySearch(sizes, most[i])
-	if at == 0 || j.now > 0 && sizes[at-1] < j.now && (b.rigid || b.snap.Resting(&j.Job)) {
+	if at == 0 || j.now > 0 && sizes[at-1] < j.now && (j.rigid || b.snap.Resting(&j.Job)) {
 		return
 	}
 	cost := b.saved(j, sizes[at-1], most[i]) / float64(most[i]-sizes[at-1])

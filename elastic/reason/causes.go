@@ -357,11 +357,14 @@ type (
 		value
 		Limit Reason
 	}
-	// Deserved: by its shares a user of an account may have this many while others want theirs.
+	// Deserved: by its shares a user of an account may have this many while others want theirs. User
+	// "": all users of the account together. QOS, if not "", is that of the jobs meant; if it is a
+	// Scavenger, this many is what others leave.
 	Deserved struct {
 		value
-		Account, User string
-		GPUs          int
+		Account, User, QOS string
+		Scavenger          bool
+		GPUs               int
 	}
 	// RestartBeyond: if it were started again, it would exceed the limit.
 	RestartBeyond struct {

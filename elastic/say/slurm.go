@@ -20,7 +20,7 @@ func (s speaker) limit(r reason.Reason) string {
 	case reason.Reclaimed:
 		return "others want their share; the job is beyond " + s.say(r.Limit)
 	case reason.Deserved:
-		return fmt.Sprintf("the %s that user %s of account %s deserves now", gpus(r.GPUs), r.User, r.Account)
+		return deserved(r)
 	case reason.RestartBeyond:
 		return "started again, it would not be within " + s.say(r.Limit)
 	case reason.FewerThan:
@@ -37,6 +37,25 @@ func (s speaker) limit(r reason.Reason) string {
 		return "what Slurm accepts: " + s.say(r.Refusal)
 	}
 	return ""
+}
+
+// deserved returns what shares give.
+func deserved(r reason.Deserved) string {
+	switch {
+	case r.Scavenger:
+		return fmt.Sprintf("the %s that others leave to jobs of QOS %s of %s", gpus(r.GPUs), r.QOS, member(r))
+	case r.QOS != "":
+		return fmt.Sprintf("the %s that %s deserves now for jobs of QOS %s", gpus(r.GPUs), member(r), r.QOS)
+	}
+	return fmt.Sprintf("the %s that %s deserves now", gpus(r.GPUs), member(r))
+}
+
+// member names the user of an account; without a user it is the account.
+func member(r reason.Deserved) string {
+	if r.User == "" {
+		return "account " + r.Account
+	}
+	return fmt.Sprintf("user %s of account %s", r.User, r.Account)
 }
 
 // site returns a limit and its usage.

@@ -9,13 +9,18 @@ import (
 // Want is what the jobs of one user in one account could use now.
 type Want struct {
 	Account, User string
-	GPUs          int // the most that they can use, at least Least
+	// Class, if not "", is the QOS of the jobs. A user may want something in several.
+	Class  string
+	Weight float64 // of the class among those of the user; 0 = 1
+	GPUs   int     // the most that they can use, at least Least
 	// Least is what cannot be taken back: the minimums of started jobs, and all that jobs have
 	// that cannot be moved. At least 0.
 	Least int
 	Has   int // what they have
+	// Promised is what they deserve before shares count (QOS.Guarantee), 0 to GPUs.
+	Promised int
 	// Credit is by how many GPU-seconds they had less than they deserved lately, see Ledger;
-	// negative = more.
+	// negative = more. Those of all classes of a user add up.
 	Credit float64
 }
 
@@ -36,6 +41,9 @@ func (t *Tree) Deserved(capacity int, wants []Want) ([]Part, error) {
 	}
 	return t.Bounds(capacity, free)
 }
+
+// keeps returns what the want has whatever the shares are.
+func (w Want) keeps() int { return max(w.Least, w.Promised) }
 
 // Bounds is Deserved where each keeps at least what cannot be taken back (Want.Least): the most
 // that each should have now. Their sum exceeds the capacity only if the sum of Least does.
@@ -59,7 +67,7 @@ type member struct {
 	name    string // sorts accounts before users of the same name
 	shares  float64
 	members []*member
-	index   int // of the want, for a user
+	index   int // of the want; -1 = it has members
 	want    int
 	least   int
 	has     int
@@ -74,33 +82,49 @@ func (t *Tree) division(capacity int, wants []Want) (*division, error) {
 	}
 	d := &division{root: &member{}, parts: make([]Part, len(wants))}
 	accounts := make(map[int]*member)
-	seen := make(map[userOf]bool, len(wants))
+	users := make(map[userOf]*member, len(wants))
 	for i, w := range wants {
 		at, known := t.at[w.Account]
 		key := userOf{w.Account, w.User}
+		user := users[key]
 		switch {
 		case !known:
 			return nil, UnknownAccount{w.Account}
-		case seen[key]:
+		case user != nil && user.wants(w.Class):
 			return nil, fmt.Errorf("shares: user %s of account %s wants twice", w.User, w.Account)
-		case w.Least < 0 || w.GPUs < w.Least || w.Has < 0:
-			return nil, fmt.Errorf("shares: user %s of account %s wants %d GPUs, keeps %d and has %d", w.User, w.Account, w.GPUs, w.Least, w.Has)
+		case w.Least < 0 || w.GPUs < w.keeps() || w.Promised < 0 || w.Has < 0:
+			return nil, fmt.Errorf("shares: user %s of account %s wants %d GPUs, keeps %d, is promised %d and has %d", w.User, w.Account, w.GPUs, w.Least, w.Promised, w.Has)
 		}
-		seen[key] = true
-		shares, own := t.users[key]
-		if !own {
-			shares = UserShares
+		at = t.above(at)
+		if user == nil {
+			user = &member{name: w.User, shares: t.sharesOf(key), index: -1}
+			if at < 0 || t.accounts[at].name != w.Account {
+				user.name += "\x00" + w.Account // others of that name may be beside it
+			}
+			account := t.join(d, accounts, at)
+			account.members = append(account.members, user)
+			users[key] = user
 		}
-		user := &member{name: w.User, shares: shares, index: i}
-		account := t.join(d, accounts, at)
-		account.members = append(account.members, user)
+		user.class(w, i)
 		user.add(w)
-		for ; at >= 0; at = t.accounts[at].parent {
+		for ; at >= 0; at = t.above(t.accounts[at].parent) {
 			accounts[at].add(w)
 		}
 		d.root.add(w)
 	}
 	return d, nil
+}
+
+// sharesOf returns the shares of a user of an account.
+func (t *Tree) sharesOf(key userOf) float64 {
+	shares, own := t.users[key]
+	if all, crowd := t.crowds[key.account]; key.user == "" && crowd {
+		shares, own = all, true
+	}
+	if !own {
+		shares = UserShares
+	}
+	return shares
 }
 
 // join returns the member of an account, which joins the division with its parents.
@@ -113,14 +137,27 @@ func (t *Tree) join(d *division, accounts map[int]*member, at int) *member {
 		a := t.accounts[at]
 		m = &member{name: "\x00" + a.name, shares: a.shares, index: -1}
 		accounts[at] = m
-		up := t.join(d, accounts, a.parent)
+		up := t.join(d, accounts, t.above(a.parent))
 		up.members = append(up.members, m)
 	}
 	return m
 }
 
 func (m *member) add(w Want) {
-	m.want, m.least, m.has, m.credit = m.want+w.GPUs, m.least+w.Least, m.has+w.Has, m.credit+w.Credit
+	m.want, m.least, m.has, m.credit = m.want+w.GPUs, m.least+w.keeps(), m.has+w.Has, m.credit+w.Credit
+}
+
+// class adds what a user wants in a class. Each class is a member below the user.
+func (m *member) class(w Want, index int) {
+	c := &member{name: w.Class, shares: QOS{Weight: w.Weight}.weight(), index: index}
+	c.add(w)
+	c.credit = 0 // that of the user counts
+	m.members = append(m.members, c)
+}
+
+// wants reports whether the user wants something in the class already.
+func (m *member) wants(class string) bool {
+	return slices.ContainsFunc(m.members, func(c *member) bool { return c.name == class })
 }
 
 // UnknownAccount is the error for an account that is not in the tree.

@@ -1,8 +1,7 @@
 // Package share divides the GPUs of a cluster between accounts and their users by shares.
 //
 // The tree is Slurm's association tree: accounts, their sub-accounts, and users, each with
-// shares that count among its siblings. Slurm's Fairshare=parent (siblings of the parent
-// instead of the account) is not supported: write such users directly below the parent.
+// shares that count among its siblings. Slurm's Fairshare=parent is Association.Inherits.
 //
 // Deserved is hierarchical weighted max-min fairness over those that want GPUs now (water
 // filling; Bertsekas and Gallager, Data Networks, section 6.5.2; for the tree Bhattacharya et

@@ -1,7 +1,9 @@
 package share
 
 import (
+	"cmp"
 	"math"
+	"slices"
 	"time"
 )
 
@@ -46,3 +48,29 @@ func (l *Ledger) Book(account, user string, deserved, had float64, d time.Durati
 
 // Credit returns by how many GPU-seconds the user had less than it deserved; negative = more.
 func (l *Ledger) Credit(account, user string) float64 { return l.credit[userOf{account, user}] }
+
+// Decay changes the half life for the time that passes from now on.
+func (l *Ledger) Decay(halfLife time.Duration) { l.halfLife = halfLife }
+
+// Entry is what the ledger says of one user.
+type Entry struct {
+	Account, User string
+	Credit        float64 // GPU-seconds
+}
+
+// Entries returns all that is not 0, in order of account and user.
+func (l *Ledger) Entries() []Entry {
+	out := make([]Entry, 0, len(l.credit))
+	for key, credit := range l.credit {
+		if credit != 0 {
+			out = append(out, Entry{key.account, key.user, credit})
+		}
+	}
+	slices.SortFunc(out, func(a, b Entry) int { return cmp.Or(cmp.Compare(a.Account, b.Account), cmp.Compare(a.User, b.User)) })
+	return out
+}
+
+// Put replaces what the ledger says of a user.
+func (l *Ledger) Put(account, user string, credit float64) {
+	l.credit[userOf{account, user}] = credit
+}

@@ -145,7 +145,7 @@ func TestTreesThatAreRefused(t *testing.T) {
 
 func TestParse(t *testing.T) {
 	tr := tree(t, " phys=60, bio=40,ann@phys=2,phys/theory=1,phys/theory/qcd=3,eve@qcd=0 ")
-	if got := fmt.Sprint(tr.Accounts()); got != "[{phys  60 0.6 true} {bio  40 0.4 false} {theory phys 1 0.6 true} {qcd theory 3 0.6 false}]" {
+	if got := fmt.Sprint(tr.Accounts()); got != "[{phys  60 0.6 false true} {bio  40 0.4 false false} {theory phys 1 0.6 false true} {qcd theory 3 0.6 false false}]" {
 		t.Error(got)
 	}
 	if !tr.Within("qcd", "phys") || tr.Within("qcd", "bio") || tr.Within("none", "phys") || !tr.Within("bio", "bio") {

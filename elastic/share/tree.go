@@ -16,6 +16,10 @@ type Association struct {
 	// Shares count relative to those of the siblings, at least 0. With 0 it gets only what no
 	// sibling with shares wants.
 	Shares float64
+	// Inherits says that it has no shares of its own (Slurm's Fairshare=parent). What is below
+	// such an account counts among the siblings of the account. Such users of one account are
+	// not told apart: together they are one user without a name.
+	Inherits bool
 }
 
 // Bounds of shares that are not 0. Slurm's are whole numbers below 2^31.
@@ -32,6 +36,8 @@ type Tree struct {
 	accounts []account      // parents first, in order of the list otherwise
 	at       map[string]int // account by name
 	users    map[userOf]float64
+	crowds   map[string]float64 // by account: the shares of its users that are not told apart
+	crowd    map[userOf]bool
 }
 
 // account is an account of the tree.
@@ -40,6 +46,7 @@ type account struct {
 	parent int // index; -1 = directly below the root
 	shares float64
 	inner  bool // it has sub-accounts
+	passes bool // what is below it counts as below its parent
 }
 
 type userOf struct{ account, user string }
@@ -47,7 +54,7 @@ type userOf struct{ account, user string }
 // New returns the tree of the associations, in any order. The error names the association that
 // is wrong.
 func New(list []Association) (*Tree, error) {
-	t := &Tree{at: map[string]int{}, users: map[userOf]float64{}}
+	t := &Tree{at: map[string]int{}, users: map[userOf]float64{}, crowds: map[string]float64{}, crowd: map[userOf]bool{}}
 	parents := map[string]string{}
 	for _, a := range list {
 		switch {
@@ -61,7 +68,7 @@ func New(list []Association) (*Tree, error) {
 			if _, twice := t.users[userOf{a.Account, a.User}]; twice {
 				return nil, fmt.Errorf("shares of %s are given twice", a)
 			}
-			t.users[userOf{a.Account, a.User}] = a.Shares
+			t.user(a)
 			continue
 		}
 		if _, twice := parents[a.Account]; twice {
@@ -80,6 +87,24 @@ func New(list []Association) (*Tree, error) {
 	return t, t.order(list, parents)
 }
 
+// user adds the association of a user.
+func (t *Tree) user(a Association) {
+	key := userOf{a.Account, a.User}
+	if t.users[key] = a.Shares; a.Inherits {
+		t.users[key], t.crowd[key] = UserShares, true
+		t.crowds[a.Account] += UserShares
+	}
+}
+
+// UserIn returns the name by which a user of an account takes part in a division; "" = as one of
+// those that are not told apart.
+func (t *Tree) UserIn(account, user string) string {
+	if t.crowd[userOf{account, user}] {
+		return ""
+	}
+	return user
+}
+
 // order lists the accounts, each after its parent.
 func (t *Tree) order(list []Association, parents map[string]string) error {
 	below := map[string][]Association{}
@@ -96,7 +121,7 @@ func (t *Tree) order(list []Association, parents map[string]string) error {
 				t.accounts[parent].inner = true
 			}
 			t.at[a.Account] = len(t.accounts)
-			t.accounts = append(t.accounts, account{name: a.Account, parent: parent, shares: a.Shares})
+			t.accounts = append(t.accounts, account{name: a.Account, parent: parent, shares: a.Shares, passes: a.Inherits})
 			next = append(next, a.Account)
 		}
 	}
@@ -141,6 +166,8 @@ type Account struct {
 	// wants: its shares over those of all sub-accounts of the same parent, times the parent's.
 	// Users directly in an account that has sub-accounts are left out of the sum.
 	Own float64
+	// Passes: it has no shares of its own (Association, Inherits), and Own is 0.
+	Passes bool
 	// Inner: it has sub-accounts.
 	Inner bool
 }
@@ -149,20 +176,33 @@ type Account struct {
 func (t *Tree) Accounts() []Account {
 	sums := make(map[int]float64)
 	for _, a := range t.accounts {
-		sums[a.parent] += a.shares
+		if !a.passes {
+			sums[t.above(a.parent)] += a.shares
+		}
 	}
 	out := make([]Account, len(t.accounts))
 	for i, a := range t.accounts {
-		of := 1.0
-		out[i] = Account{Name: a.name, Shares: a.shares, Inner: a.inner}
+		out[i] = Account{Name: a.name, Shares: a.shares, Inner: a.inner, Passes: a.passes}
 		if a.parent >= 0 {
-			out[i].Parent, of = t.accounts[a.parent].name, out[a.parent].Own
+			out[i].Parent = t.accounts[a.parent].name
 		}
-		if sums[a.parent] > 0 {
-			out[i].Own = of * a.shares / sums[a.parent]
+		up, of := t.above(a.parent), 1.0
+		if up >= 0 {
+			of = out[up].Own
+		}
+		if sums[up] > 0 && !a.passes {
+			out[i].Own = of * a.shares / sums[up]
 		}
 	}
 	return out
+}
+
+// above returns the account, or the first one above it, that has shares of its own; -1 = the root.
+func (t *Tree) above(at int) int {
+	for at >= 0 && t.accounts[at].passes {
+		at = t.accounts[at].parent
+	}
+	return at
 }
 
 // With returns the tree with the accounts that it lacks added below the root, without shares: for
@@ -178,7 +218,7 @@ func (t *Tree) With(accounts ...string) (*Tree, []string) {
 		return t, nil
 	}
 	slices.Sort(more)
-	out := &Tree{accounts: slices.Clone(t.accounts), at: make(map[string]int, len(t.at)+len(more)), users: t.users}
+	out := &Tree{accounts: slices.Clone(t.accounts), at: make(map[string]int, len(t.at)+len(more)), users: t.users, crowds: t.crowds, crowd: t.crowd}
 	for name, i := range t.at {
 		out.at[name] = i
 	}

@@ -41,7 +41,7 @@ func (c *Client) Limits(ctx context.Context) (slurm.Limits, error) {
 	if err := c.access(ctx, site, &l); err != nil {
 		return slurm.Limits{}, err
 	}
-	l.Safe, l.Billing, l.Aging = site.safe, site.billing, site.aging
+	l.Safe, l.Billing, l.Aging, l.FairShare = site.safe, site.billing, site.aging, site.fair
 	site.tracks(l.Partitions)
 	if !site.memory {
 		forgetMemory(&l)
@@ -116,6 +116,7 @@ type accounting struct {
 	tracked        []string
 	billing        slurm.BillingRule
 	aging          slurm.Aging
+	fair           slurm.FairShare
 }
 
 // parseAccounting reads what "scontrol show config" printed.
@@ -128,7 +129,7 @@ func parseAccounting(out string) (a accounting, err error) {
 		a.associations = a.associations || word != "" && word != "none"
 	}
 	a.tracked, a.billing = strings.Split(strings.ToLower(s["AccountingStorageTRES"]), ","), billingRule(s["PriorityFlags"])
-	a.aging = aging(s)
+	a.aging, a.fair = aging(s), fairShare(s)
 	a.memory = strings.Contains(strings.ToUpper(s["SelectTypeParameters"]), "MEMORY")
 	if a.cluster == "" {
 		return a, fmt.Errorf("no ClusterName")

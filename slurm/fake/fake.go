@@ -123,6 +123,7 @@ type Fake struct {
 	lastJobs  []slurm.Job     // the answer of the Jobs call before
 	lastNodes []slurm.Node    // the answer of the Nodes call before
 	limits    slurm.Limits
+	shares    []slurm.Share     // set by SetShares; nil = see Shares
 	states    map[string]string // of partitions, if one was set
 }
 

@@ -119,7 +119,7 @@ func (s *Session) due(op string) []Fault {
 
 // note logs a call that changes something, or would have.
 func (f *Fake) note(s *Session, op string, id slurm.JobID, a *failure) {
-	if op == opJobs || op == opNodes || op == opJob || op == opLimits || op == opPast {
+	if op == opJobs || op == opNodes || op == opJob || op == opLimits || op == opShares || op == opPast {
 		return
 	}
 	line := fmt.Sprintf("%s %s", s.name, op)
@@ -157,6 +157,7 @@ const (
 	opRelease          = "scontrol release"
 	opCancel           = "scancel"
 	opLimits           = "sacctmgr show"
+	opShares           = "sshare"
 	opPast             = "sacct"
 )
 

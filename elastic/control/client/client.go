@@ -73,6 +73,13 @@ func (c *Client) Present(ctx context.Context) (wire.Report, error) {
 	return out, err
 }
 
+// Shares returns how the GPUs were divided by shares in the last cycle.
+func (c *Client) Shares(ctx context.Context) (wire.Shares, error) {
+	var out wire.Shares
+	err := c.call(ctx, quick, get, "/v1/shares", nil, &out)
+	return out, err
+}
+
 // Explain returns one job and the sizes that it could have.
 func (c *Client) Explain(ctx context.Context, job elastic.JobID) (wire.Explanation, error) {
 	var out wire.Explanation

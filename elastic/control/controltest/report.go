@@ -11,7 +11,10 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/engine/publish"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 	"github.com/sluice-hpc/sluice/elastic/reason"
+	"github.com/sluice-hpc/sluice/elastic/share"
+	"github.com/sluice-hpc/sluice/elastic/share/claim"
 	"github.com/sluice-hpc/sluice/nodes"
+	"github.com/sluice-hpc/sluice/slurm"
 )
 
 // Now is when the canned report was made.
@@ -45,7 +48,26 @@ func Report() *publish.Report {
 		},
 		Jobs:    []publish.JobReport{growing(), steady(), waiting(), onHold(), deaf(), finished(), failed()},
 		Demands: []elastic.Demand{{ID: 90, Partition: "gpu", Nodes: 1, GPUs: 2}},
+		Shares:  shares(),
 	}
+}
+
+// shares returns a division of 8 GPUs: bio has more than its part, of what phys lends.
+func shares() publish.Shares {
+	list := []slurm.Share{
+		{Account: "root"}, {Account: "bio", Parent: "root", Shares: 40}, {Account: "bio", User: "bob", Parent: "bio", Shares: 1, Fair: 0.25},
+		{Account: "phys", Parent: "root", Shares: 60}, {Account: "theory", Parent: "phys", Shares: 3},
+		{Account: "theory", User: "ann", Parent: "theory", Shares: 2, Fair: 0.875}, {Account: "theory", User: "eve", Parent: "theory", Shares: 1, Fair: 0.5},
+	}
+	tree, err := share.New([]share.Association{{Account: "root", Shares: 1}, {Account: "bio", Parent: "root", Shares: 40}, {Account: "phys", Parent: "root", Shares: 60}, {Account: "theory", Parent: "phys", Shares: 3}})
+	if err != nil {
+		panic(err)
+	}
+	of := func(account, user string, deserved, wanted int, jobs ...elastic.JobID) claim.Claim {
+		return claim.Claim{Want: share.Want{Account: account, User: user, GPUs: wanted}, Deserved: share.Part{Fair: float64(deserved), GPUs: deserved}, Jobs: jobs}
+	}
+	return publish.Shares{Count: true, Read: Now.Add(-20 * time.Second), List: list, Tree: tree, Claims: claim.Claims{Capacity: 8, Each: []claim.Claim{
+		of("bio", "bob", 3, 8, Steady, Deaf), of("old", "", 0, 0), of("theory", "ann", 5, 5, Growing, Waiting, OnHold)}, Unknown: []string{"old"}}}
 }
 
 func node(name string, gpus, used int, usable bool, state string) nodes.Node {

@@ -46,6 +46,10 @@ type Status struct {
 	// Learned speeds that wait to be stored, and those dropped because too many waited.
 	SpeedsWaiting int    `json:"speeds_waiting,omitempty"`
 	SpeedsDropped uint64 `json:"speeds_dropped,omitempty"`
+	// NoShares is why the tree of shares cannot be read now, and SharesRead when it was read last;
+	// absent = never.
+	NoShares   string    `json:"no_shares,omitempty"`
+	SharesRead time.Time `json:"shares_read,omitzero"`
 	// Troubles are what keeps the daemon from working until a person repairs it.
 	Troubles []Trouble `json:"troubles,omitempty"`
 }

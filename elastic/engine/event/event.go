@@ -76,6 +76,7 @@ func fieldName(f reflect.StructField) string {
 // The values of Fields.Problem.
 const (
 	ProblemUntagged   = "untagged"   // the job's user removed sluice's comment
+	ProblemShares     = "shares"     // the tree of shares cannot be read; the last one stands
 	ProblemUnreadable = "unreadable" // of a job that is not managed: its comment cannot be parsed
 )
 
@@ -99,6 +100,7 @@ var Kinds = []Kind{
 	{"problem", "`problem`", "an error or a warning; `untagged`: the job's comment was removed; `unreadable`: the comment of a job that is not managed cannot be parsed"},
 	{"blind", "", "Slurm does not answer, or not plausibly; nothing is changed meanwhile"},
 	{"sighted", "", "Slurm answers again"},
+	{"shares", "", "the tree of accounts and shares is read again, after a `problem` of the name `shares`"},
 	{"health", "", "a node has unfit GPUs, or is used again"},
 	{"starts", "`uid`, `user`, `config`, `policy`", "sluiced starts, under this account; `user`: for one user"},
 	{"stops", "`error`", "sluiced stops"},

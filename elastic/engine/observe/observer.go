@@ -22,10 +22,12 @@ type Observer struct {
 	Mail       Reader
 	Journal    Records
 	Limiter    slurm.Limiter    // nil = the site has no limits
+	Sharer     slurm.Sharer     // nil = the site has no shares
 	Accountant slurm.Accountant // nil = how jobs ended that Slurm has forgotten stays unknown
 	Between    func()           // called between two queries; nil = not called
 
 	limits limitsAsked
+	shares sharesAsked
 }
 
 // Queries are the queries to Slurm. See slurm.Client.

@@ -81,7 +81,7 @@ func (l *limitsAsked) due(most, again time.Duration, now time.Time) bool {
 
 // Rewind lowers remembered times that lie after now, because the clock was set back.
 func (o *Observer) Rewind(now time.Time) {
-	for _, t := range []*time.Time{&o.limits.asked, &o.limits.late} {
+	for _, t := range []*time.Time{&o.limits.asked, &o.limits.late, &o.shares.asked, &o.shares.late} {
 		if t.After(now) {
 			*t = now
 		}

@@ -23,6 +23,7 @@ type Report struct {
 	// Health has the complaints about nodes' GPUs, and which nodes are excluded.
 	Health []elastic.Finding
 	Next   time.Time // when the next cycle is due
+	Shares Shares
 }
 
 // noJob is shared by the reports of all ended jobs. Most jobs of a report have ended, and an empty

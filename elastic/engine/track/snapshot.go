@@ -9,6 +9,7 @@ import (
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine/eligible"
+	"github.com/sluice-hpc/sluice/elastic/engine/event"
 	"github.com/sluice-hpc/sluice/elastic/engine/observe"
 	"github.com/sluice-hpc/sluice/elastic/say"
 	"github.com/sluice-hpc/sluice/slurm"
@@ -19,6 +20,9 @@ import (
 func (st *State) Snapshot(v observe.Look, now time.Time) elastic.Snapshot {
 	st.prepare(now)
 	s, doubted := st.build(v, now)
+	if err := st.divide(&s, st.Rules.QOS); err != nil {
+		st.Tell(now, 0, "problem", "the GPUs cannot be divided by shares: "+err.Error(), event.Fields{Problem: event.ProblemShares})
+	}
 	note(st.ByID, &s, doubted)
 	return s
 }
@@ -27,6 +31,7 @@ func (st *State) Snapshot(v observe.Look, now time.Time) elastic.Snapshot {
 // between two effects may have added a job.
 func (st *State) prepare(now time.Time) {
 	closeArrays(st.ByID)
+	st.Shares.book(st.Site.FairShare.HalfLife, now)
 	for _, js := range st.Ordered() {
 		if !js.lives() {
 			continue
@@ -173,7 +178,7 @@ const deafRest, deafMost = 10, 6
 func (st *State) JobOf(js *Job, now time.Time) elastic.Job {
 	r, sj := js.Rec, js.Shown.Slurm
 	j := elastic.Job{
-		ID: r.ID, Name: r.Name, User: r.User, UID: r.UID, Partition: st.Site.OpenTo(sj, r.Partition).Partition, Spec: r.Tag.Spec,
+		ID: r.ID, Name: r.Name, User: r.User, UID: r.UID, Account: sj.Account, QOS: sj.QOS, Partition: st.Site.OpenTo(sj, r.Partition).Partition, Spec: r.Tag.Spec,
 		Directive: r.Tag.Directive, Incarnation: r.Tag.Incarnation,
 		Phase: PhaseOf(sj, now), State: string(sj.State), Reason: sj.Reason, Restarts: sj.Restarts, Eligible: sj.Eligible, PassAsked: js.Placing.PassAsked,
 		Submitted: r.Submitted, Begun: r.FirstRun, Started: sj.Start, TimeLeft: sj.TimeLeft, TimeLimit: sj.TimeLimit,

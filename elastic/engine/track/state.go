@@ -8,6 +8,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/engine/event"
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/engine/learn"
+	"github.com/sluice-hpc/sluice/elastic/share"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
@@ -34,6 +35,8 @@ type Rules struct {
 	Mine func(slurm.Job) bool
 	// Edge names the partitions that are edge pools.
 	Edge map[string]bool
+	// QOS are rules for QOS, by name, where GPUs are divided by shares.
+	QOS map[string]share.QOS
 	// By is this daemon's name in its requests, unique among daemons: up to 32 letters and
 	// digits; "" = none.
 	By string
@@ -81,6 +84,7 @@ type Users struct {
 type Cluster struct {
 	Seen         seen
 	Site         eligible.Site
+	Shares       Shares
 	Health       elastic.Health
 	Kept         elastic.Health // Health as it is in the journal
 	Lost         lostNodes

@@ -26,6 +26,7 @@ func (w *Watch) Observe(ctx context.Context, now time.Time) (seen observe.Look, 
 	w.Lost.Note(seen.Nodes, now)
 	w.Match(seen.Jobs, w.Observer.Owners(w.Claims(seen.Jobs)), now)
 	w.AskLimits(ctx, w.LimitsOld(seen.Jobs), now)
+	w.askShares(ctx, now)
 	if err := w.lookForMissing(ctx, now); err != nil {
 		return observe.Look{}, err
 	}

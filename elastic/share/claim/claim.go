@@ -2,6 +2,7 @@ package claim
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/sluice-hpc/sluice/elastic"
@@ -10,10 +11,12 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/share"
 )
 
-// Claim is one user of one account with its jobs.
+// Claim is one user of one account with its jobs, those of each QOS that the site has rules for by
+// themselves.
 type Claim struct {
 	share.Want
-	Jobs []elastic.JobID
+	Scavenger bool // it deserves nothing, and may have what no other wants
+	Jobs      []elastic.JobID
 	// Deserved is its part by shares, Bound the most that it should have now: more if the
 	// GPUs cannot be taken back from started jobs, less if others' cannot.
 	Deserved share.Part
@@ -32,51 +35,119 @@ type Claims struct {
 func (c Claims) Contended() bool {
 	want := 0
 	for _, each := range c.Each {
-		want += each.GPUs
+		if !each.Scavenger {
+			want += each.GPUs
+		}
 	}
 	return want > c.Capacity
 }
 
 // Of divides the GPUs of the snapshot by the shares. credit is what the ledger says of a user; nil =
-// nothing. rigid says that running jobs are never resized.
-func Of(t *share.Tree, s *elastic.Snapshot, credit *share.Ledger, rigid bool) (Claims, error) {
+// nothing. rigid says of which partitions running jobs are never resized; nil = of none. qos are the
+// site's rules for QOS, by name.
+func Of(t *share.Tree, s *elastic.Snapshot, credit *share.Ledger, rigid func(partitions string) bool, qos map[string]share.QOS) (Claims, error) {
 	out := Claims{Capacity: s.Capacity()}
 	accounts := make([]string, 0, len(s.Jobs))
 	for i := range s.Jobs {
 		accounts = append(accounts, s.Jobs[i].Account)
 	}
 	t, out.Unknown = t.With(accounts...)
-	out.Each = gather(s, rigid)
-	wants := make([]share.Want, len(out.Each))
-	for i := range out.Each {
-		c := &out.Each[i]
-		if credit != nil {
-			c.Credit = credit.Credit(c.Account, c.User)
+	out.Each = gather(t, s, rigid, qos)
+	if credit != nil {
+		for i := range out.Each { // once for all classes of a user
+			if c := &out.Each[i]; i == 0 || c.Account != out.Each[i-1].Account || c.User != out.Each[i-1].User {
+				c.Credit = credit.Credit(c.Account, c.User)
+			}
 		}
-		wants[i] = c.Want
 	}
-	deserved, err := t.Deserved(out.Capacity, wants)
-	if err != nil {
-		return out, err
-	}
-	bounds, err := t.Bounds(out.Capacity, wants)
-	for i := range bounds {
-		out.Each[i].Deserved, out.Each[i].Bound = deserved[i], bounds[i].GPUs
-	}
-	return out, err
+	return out, out.divide(t, qos)
 }
 
-// gather returns the users that have jobs, in order of account and user.
-func gather(s *elastic.Snapshot, rigid bool) []Claim {
-	type key struct{ account, user string }
+// divide divides the GPUs: what scavengers cannot give back is set aside, the others divide the rest,
+// and scavengers what is left of it.
+func (c *Claims) divide(t *share.Tree, qos map[string]share.QOS) error {
+	var most, last []*Claim
+	set := 0
+	for i := range c.Each {
+		if each := &c.Each[i]; each.Scavenger {
+			last, set = append(last, each), set+each.Least
+		} else {
+			most = append(most, each)
+		}
+	}
+	if err := promise(t, most, c.Capacity, qos); err != nil {
+		return err
+	}
+	deserved, err := t.Deserved(c.Capacity, wantsOf(most))
+	if err != nil {
+		return err
+	}
+	bounds, err := t.Bounds(max(0, c.Capacity-set), wantsOf(most))
+	left := c.Capacity
+	for i := range bounds {
+		most[i].Deserved, most[i].Bound = deserved[i], bounds[i].GPUs
+		left -= bounds[i].GPUs
+	}
+	if err != nil || len(last) == 0 {
+		return err
+	}
+	lent, err := t.Bounds(max(0, left), wantsOf(last))
+	for i := range lent {
+		last[i].Bound = lent[i].GPUs
+	}
+	return err
+}
+
+// promise sets what the claims of QOS with a guarantee are promised, as far as there is so much. Those of
+// one QOS divide it by their shares; QOS come by name.
+func promise(t *share.Tree, claims []*Claim, capacity int, qos map[string]share.QOS) error {
+	for _, name := range slices.Sorted(maps.Keys(qos)) {
+		most := min(capacity, qos[name].Guarantee)
+		if most <= 0 {
+			continue
+		}
+		var of []*Claim
+		for _, c := range claims {
+			if c.Class == name {
+				of = append(of, c)
+			}
+		}
+		parts, err := t.Deserved(most, wantsOf(of))
+		if err != nil {
+			return err
+		}
+		for i, part := range parts {
+			of[i].Promised = part.GPUs
+			capacity -= part.GPUs
+		}
+	}
+	return nil
+}
+
+func wantsOf(claims []*Claim) []share.Want {
+	out := make([]share.Want, len(claims))
+	for i, c := range claims {
+		out[i] = c.Want
+	}
+	return out
+}
+
+// gather returns the users that have jobs, in order of account, user and QOS.
+func gather(t *share.Tree, s *elastic.Snapshot, rigid func(partitions string) bool, qos map[string]share.QOS) []Claim {
+	type key struct{ account, user, class string }
 	at := map[key]*Claim{}
 	parts := map[key]map[string]int{} // wanted, by list of partitions
 	w := newWants(s, rigid)
 	for i := range s.Jobs {
 		j := &s.Jobs[i]
-		k := key{j.Account, j.User}
+		rule, ruled := qos[j.QOS]
+		k := key{account: j.Account, user: t.UserIn(j.Account, j.User)}
+		if ruled {
+			k.class = j.QOS
+		}
 		if at[k] == nil {
-			at[k], parts[k] = &Claim{Want: share.Want{Account: j.Account, User: j.User}}, map[string]int{}
+			parts[k] = map[string]int{}
+			at[k] = &Claim{Want: share.Want{Account: k.account, User: k.user, Class: k.class, Weight: rule.Weight}, Scavenger: rule.Scavenger}
 		}
 		want, least, has := w.of(j)
 		c := at[k]
@@ -91,7 +162,9 @@ func gather(s *elastic.Snapshot, rigid bool) []Claim {
 		c.GPUs = max(c.GPUs, c.Least)
 		out = append(out, *c)
 	}
-	slices.SortFunc(out, func(a, b Claim) int { return cmp.Or(cmp.Compare(a.Account, b.Account), cmp.Compare(a.User, b.User)) })
+	slices.SortFunc(out, func(a, b Claim) int {
+		return cmp.Or(cmp.Compare(a.Account, b.Account), cmp.Compare(a.User, b.User), cmp.Compare(a.Class, b.Class))
+	})
 	return out
 }
 
@@ -103,7 +176,7 @@ func (c Claims) Caps() []elastic.Cap {
 	slices.SortStableFunc(bind, func(a, b Claim) int { return cmp.Compare(b.Credit, a.Credit) })
 	out := make([]elastic.Cap, len(bind))
 	for i, each := range bind {
-		why := reason.Deserved{Account: each.Account, User: each.User, GPUs: each.Bound}
+		why := reason.Deserved{Account: each.Account, User: each.User, QOS: each.Class, Scavenger: each.Scavenger, GPUs: each.Bound}
 		out[i] = elastic.Cap{Name: "share", Why: why, Of: elastic.GPUs, Most: each.Bound, Reclaims: true, Jobs: map[elastic.JobID]bool{}}
 		for _, id := range each.Jobs {
 			out[i].Jobs[id] = true
@@ -115,14 +188,14 @@ func (c Claims) Caps() []elastic.Cap {
 // wants says what jobs could use.
 type wants struct {
 	s      *elastic.Snapshot
-	bound  map[elastic.JobID]int // GPUs of the targets of open moves
-	rigid  bool
-	all    int            // GPUs of the cluster
-	node   int            // of its largest node
-	groups map[string]int // GPUs of lists of partitions
+	bound  map[elastic.JobID]int        // GPUs of the targets of open moves
+	rigid  func(partitions string) bool // of which jobs are never resized; nil = of none
+	all    int                          // GPUs of the cluster
+	node   int                          // of its largest node
+	groups map[string]int               // GPUs of lists of partitions
 }
 
-func newWants(s *elastic.Snapshot, rigid bool) *wants {
+func newWants(s *elastic.Snapshot, rigid func(partitions string) bool) *wants {
 	w := &wants{s: s, bound: map[elastic.JobID]int{}, rigid: rigid, groups: map[string]int{}}
 	for id, place := range s.Bound() {
 		w.bound[id] = place.GPUs()
@@ -157,7 +230,7 @@ func (w *wants) of(j *elastic.Job) (want, least, has int) {
 		return want, 0, 0
 	}
 	least = min(has, j.Spec.Min)
-	if w.rigid || w.s.Resting(j) {
+	if w.rigid != nil && w.rigid(j.Partition) || w.s.Resting(j) {
 		least = has
 	}
 	return max(want, least), least, has

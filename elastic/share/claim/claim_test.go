@@ -80,7 +80,7 @@ func TestClaims(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := Of(tree, c.s, nil, false)
+			got, err := Of(tree, c.s, nil, nil, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -100,7 +100,7 @@ func TestUnknownAccountsAreNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := Of(tree, site(0, waits("ann@phys", 1, 1), waits("eve@old", 1, 1), waits("bob@", 1, 1)), nil, false)
+	got, err := Of(tree, site(0, waits("ann@phys", 1, 1), waits("eve@old", 1, 1), waits("bob@", 1, 1)), nil, nil, nil)
 	if err != nil || fmt.Sprintf("%q", got.Unknown) != `["" "old"]` {
 		t.Errorf("%q, %v", got.Unknown, err)
 	}
@@ -111,7 +111,7 @@ func TestRigidJobsKeepAll(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := Of(tree, site(0, runs("ann@phys", 1, 9, 5)), nil, true)
+	got, err := Of(tree, site(0, runs("ann@phys", 1, 9, 5)), nil, func(string) bool { return true }, nil)
 	if err != nil || got.Each[0].Least != 5 {
 		t.Errorf("%+v, %v", got.Each, err)
 	}
@@ -126,7 +126,7 @@ func TestCapsOnlyWhereTheyBind(t *testing.T) {
 	s := site(0, waits("ann@phys", 1, 16), waits("ann@phys", 1, 16), waits("bob@bio", 1, 16), waits("eve@chem", 1, 2))
 	credit := share.NewLedger(0)
 	credit.Book("phys", "ann", 2, 1, time.Hour)
-	c, err := Of(tree, s, credit, false)
+	c, err := Of(tree, s, credit, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +138,7 @@ func TestCapsOnlyWhereTheyBind(t *testing.T) {
 		t.Error(got)
 	}
 	s.Jobs = s.Jobs[3:]
-	if c, err = Of(tree, s, credit, false); err != nil || c.Contended() || len(c.Caps()) > 0 {
+	if c, err = Of(tree, s, credit, nil, nil); err != nil || c.Contended() || len(c.Caps()) > 0 {
 		t.Errorf("%+v, %v", c, err)
 	}
 }

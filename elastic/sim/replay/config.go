@@ -42,7 +42,7 @@ type Config struct {
 	Beside func(elastic.Snapshot) (started elastic.Allocation, rest elastic.Snapshot)
 	// Shares, when set, are the shares of the accounts of all jobs. Every decision is made within
 	// them, with what each user had more or less than it deserved; that decays by HalfLife
-	// (0 = share.DefaultHalfLife). Ordinary jobs have none. The daemon reads no shares yet.
+	// (0 = share.DefaultHalfLife). Ordinary jobs have none.
 	Shares   *share.Tree
 	HalfLife time.Duration
 	// Interval is the time between two decisions.

@@ -27,7 +27,7 @@ func (r *round) decide() error {
 	r.out.Rounds++
 	started := r.clock()
 	if r.part != nil {
-		if err := r.part.divide(&r.snap, r.now, r.cfg.Policy.Rigid); err != nil {
+		if err := r.part.divide(&r.snap, r.now, r.cfg.Policy.RigidIn); err != nil {
 			return err
 		}
 	}

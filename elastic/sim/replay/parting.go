@@ -53,11 +53,11 @@ func newParting(cfg Config) *parting {
 }
 
 // divide makes the shares the caps of the next decision.
-func (p *parting) divide(s *elastic.Snapshot, now time.Duration, rigid bool) (err error) {
+func (p *parting) divide(s *elastic.Snapshot, now time.Duration, rigid func(partitions string) bool) (err error) {
 	p.credit.Pass(now - p.at)
 	p.at = now
 	s.Caps = nil
-	if p.claims, err = claim.Of(p.tree, s, p.credit, rigid); err == nil {
+	if p.claims, err = claim.Of(p.tree, s, p.credit, rigid, nil); err == nil {
 		s.Caps = p.claims.Caps()
 	}
 	return err
@@ -91,23 +91,10 @@ func (p *parting) book(s *elastic.Snapshot, d time.Duration) {
 
 // lend books what accounts have beyond their own part, and whose parts that is.
 func (p *parting) lend(had []float64, d time.Duration) {
-	type sums struct{ above, below float64 }
-	of := map[int]sums{} // by parent
-	capacity := float64(p.claims.Capacity)
+	borrowed, lent := share.Lend(p.tree.Accounts(), float64(p.claims.Capacity), had)
 	for i := range p.accounts {
-		s, over := of[p.up[i]], had[i]-p.accounts[i].Own*capacity
-		s.above, s.below = s.above+max(0, over), s.below+max(0, -over)
-		of[p.up[i]] = s
-	}
-	for i := range p.accounts {
-		a := &p.accounts[i]
-		switch over := had[i] - a.Own*capacity; {
-		case over > 0:
-			a.Borrowed += over * d.Seconds()
-		case over < 0:
-			s := of[p.up[i]]
-			a.Lent -= over * min(1, s.above/s.below) * d.Seconds()
-		}
+		p.accounts[i].Borrowed += borrowed[i] * d.Seconds()
+		p.accounts[i].Lent += lent[i] * d.Seconds()
 	}
 }
 
