@@ -16,6 +16,7 @@ const (
 	verbEvent   verb = "event"
 	verbTrust   verb = "trust"
 	verbSpeed   verb = "speed"
+	verbUsage   verb = "usage"
 )
 
 // role is the caller's relation to a job. For requests without a job, no caller is an owner.
@@ -40,7 +41,7 @@ const (
 )
 
 // rights is the single table of permissions. Report and plan show a job's row to the callers
-// that may explain the job. A role's rights MUST include those of every later role, since a
+// that may explain the job; usage adds up the jobs that the caller may explain. A role's rights MUST include those of every later role, since a
 // caller has only its first one: an operator's own jobs are judged by the operator's rights.
 var rights = map[verb][4]answer{
 	//           root    operator owner   other
@@ -52,6 +53,7 @@ var rights = map[verb][4]answer{
 	verbDirect:  {always, always, always, never},
 	verbEvent:   {always, always, always, always},
 	verbTrust:   {always, always, never, never},
+	verbUsage:   {always, always, always, always},
 	verbSpeed:   {always, always, always, public}, // the owner is the user that the samples are of
 }
 
