@@ -14,13 +14,16 @@ import (
 // Bounds on one report of usage. The store is read in short calls between which the daemon writes,
 // one report at a time, and users take turns.
 const (
-	usageRange  = 366 * 24 * time.Hour
-	usageRows   = 1000
-	usageWithin = 40 * time.Second // waiting for its turn included; MUST be shorter than the client's own deadline
+	usageRange = 366 * 24 * time.Hour
+	usageRows  = 1000
 )
 
-// usageJobs is how many jobs one report reads.
-var usageJobs = 200_000
+// Variables for tests: how many jobs one report reads, and how long it may take, waiting for its
+// turn included. That MUST be shorter than the client's own deadline.
+var (
+	usageJobs   = 200_000
+	usageWithin = 40 * time.Second
+)
 
 // usage answers with what the jobs that the caller may see used in a time range.
 func (s *Server) usage(q request) (any, error) {
@@ -40,6 +43,9 @@ func (s *Server) usage(q request) (any, error) {
 	ctx, cancel := context.WithTimeout(q.Context(), usageWithin)
 	defer cancel()
 	if err := s.reports.take(ctx, strconv.FormatUint(uint64(q.caller.UID), 10)); err != nil {
+		if ctx.Err() != nil {
+			return nil, wire.Fail(wire.Unavailable, "try again in a minute", "other reports are being made")
+		}
 		return nil, err
 	}
 	defer s.reports.give()
@@ -52,6 +58,9 @@ func (s *Server) usage(q request) (any, error) {
 		book.Add(j, runs)
 		return nil
 	})
+	if ctx.Err() != nil {
+		return nil, wire.Fail(wire.Unavailable, "ask for less with --since and --until", "the report was not ready within %v", usageWithin)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -125,7 +126,8 @@ func (g *gated) Past(ctx context.Context, since time.Time, wanted func(journal.J
 func TestOneUsageAtATime(t *testing.T) {
 	const reports = 4
 	g := &gated{Service: controltest.New(), in: make(chan struct{}, reports), release: make(chan struct{})}
-	c := client.Dial(serve(t, options(), g))
+	path := filepath.Join(t.TempDir(), "s", "sluiced.sock")
+	server, c := open(t, path, options(), g), client.Dial(path)
 	errs := make(chan error, reports)
 	for range reports {
 		go func() {
@@ -137,6 +139,14 @@ func TestOneUsageAtATime(t *testing.T) {
 	if _, err := c.Explain(ctx, elastic.JobID(controltest.Growing)); err != nil {
 		t.Errorf("another request: %v", err)
 	}
+	reading := func() int {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		return g.now
+	}
+	for server.ReportsWaiting()+reading() < reports { // ends with the test's deadline
+		time.Sleep(time.Millisecond)
+	}
 	close(g.release)
 	for range reports {
 		if err := <-errs; err != nil {
@@ -145,5 +155,30 @@ func TestOneUsageAtATime(t *testing.T) {
 	}
 	if g.most != 1 {
 		t.Errorf("%d reports were read at a time", g.most)
+	}
+}
+
+// A report that takes too long ends with what to type, and so does one that waited for it.
+func TestUsageThatTakesTooLong(t *testing.T) {
+	defer control.HurryUsage(50 * time.Millisecond)()
+	g := &gated{Service: controltest.New(), in: make(chan struct{}, 2), release: make(chan struct{})}
+	path := filepath.Join(t.TempDir(), "s", "sluiced.sock")
+	server, c := open(t, path, options(), g), client.Dial(path)
+	errs := make(chan error, 1)
+	ask := func() error {
+		_, err := c.Usage(ctx, "user", controltest.Now.Add(-24*time.Hour), time.Time{})
+		return err
+	}
+	go func() { errs <- ask() }()
+	<-g.in
+	if err := ask(); !errors.Is(err, wire.ErrUnavailable) || !strings.Contains(err.Error(), "other reports are being made (try again in a minute)") {
+		t.Errorf("it waited: %v", err)
+	}
+	close(g.release)
+	if err := <-errs; !errors.Is(err, wire.ErrUnavailable) || !strings.Contains(err.Error(), "(ask for less with --since and --until)") {
+		t.Errorf("it took too long: %v", err)
+	}
+	if server.ReportsWaiting() != 0 {
+		t.Error("a report waits still")
 	}
 }
