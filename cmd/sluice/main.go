@@ -55,6 +55,7 @@ var verbs = []struct {
 	{"show", newShowCommand},
 	{"explain", newExplainCommand},
 	{"history", newHistoryCommand},
+	{"report", newReportCommand},
 	{"logs", newLogsCommand},
 	{"plan", newPlanCommand},
 	{"nodes", newNodesCommand},

@@ -78,6 +78,11 @@ func (d *daemon) Segments(ctx context.Context, token string) ([]journal.Segment,
 	return d.store.Segments(ctx, token)
 }
 
+// Past reads jobs and their runs from the store, beside the cycle.
+func (d *daemon) Past(ctx context.Context, since time.Time, wanted func(journal.JobRecord) bool, each func(journal.JobRecord, []journal.Segment) error) error {
+	return d.store.Past(ctx, since, wanted, each)
+}
+
 // Speeds returns what is known of a user's jobs of a model. If no cycle chose the
 // predictor it is chosen here, outside the loop, for one caller at a time, and cached.
 func (d *daemon) Speeds(ctx context.Context, uid uint32, model string) (engine.Speeds, error) {
@@ -145,7 +150,7 @@ func (d *daemon) Wake() { d.loop.wake() }
 func (d *daemon) serverOptions(c etc.Config) control.Options {
 	return control.Options{
 		Operators: c.Users.Operators, Private: c.Users.Private, UserMode: d.options.user, UID: uint32(os.Geteuid()),
-		Now: time.Now, Version: version, Started: d.started,
+		Now: time.Now, Keeps: historyFor, Version: version, Started: d.started,
 		Self:   func() (int, uint64, uint64) { return runtime.NumGoroutine(), d.loop.begun.Load(), live() },
 		Log:    func(err error) { d.log.Warn().Str("event", "api").Err(err).Msg("api") },
 		Denied: d.logDenial, Troubles: d.troubles.list, Speeds: d.speeds.Backlog,

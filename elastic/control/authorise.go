@@ -17,6 +17,7 @@ const (
 	verbTrust   verb = "trust"
 	verbSpeed   verb = "speed"
 	verbShares  verb = "shares"
+	verbUsage   verb = "usage"
 )
 
 // role is the caller's relation to a job. For requests without a job, no caller is an owner.
@@ -41,8 +42,9 @@ const (
 )
 
 // rights is the single table of permissions. Report and plan show a job's row to the callers
-// that may explain the job, shares a user to those that may explain that user's jobs. A role's rights MUST include those of every later role, since a
-// caller has only its first one: an operator's own jobs are judged by the operator's rights.
+// that may explain the job, shares a user to those that may explain that user's jobs; usage adds up
+// the jobs that the caller may explain. A role's rights MUST include those of every later role, since
+// a caller has only its first one: an operator's own jobs are judged by the operator's rights.
 var rights = map[verb][4]answer{
 	//           root    operator owner   other
 	verbStatus:  {always, always, always, always},
@@ -54,6 +56,7 @@ var rights = map[verb][4]answer{
 	verbEvent:   {always, always, always, always},
 	verbTrust:   {always, always, never, never},
 	verbShares:  {always, always, always, always},
+	verbUsage:   {always, always, always, always},
 	verbSpeed:   {always, always, always, public}, // the owner is the user that the samples are of
 }
 

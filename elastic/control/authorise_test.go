@@ -25,6 +25,7 @@ report   yes yes yes yes | yes yes yes yes
 speed    yes yes yes yes | yes yes yes no
 status   yes yes yes yes | yes yes yes yes
 trust    yes yes no no | yes yes no no
+usage    yes yes yes yes | yes yes yes yes
 `
 
 func TestRights(t *testing.T) {

@@ -24,7 +24,10 @@ func (o *one) Report() *publish.Report {
 	rec := journal.JobRecord{Identity: journal.Identity{ID: 41, UID: 7, User: "ann"}, Tag: elastic.Tag{Spec: elastic.Spec{Min: 1}}}
 	return &publish.Report{At: time.Unix(int64(o.woken), 0), Jobs: []publish.JobReport{{Record: rec, Job: &elastic.Job{}}}, Nodes: []nodes.Node{{Name: "gpu1"}}}
 }
-func (o *one) Plan(context.Context) (engine.Forecast, error)               { return engine.Forecast{}, nil }
+func (o *one) Plan(context.Context) (engine.Forecast, error) { return engine.Forecast{}, nil }
+func (o *one) Past(context.Context, time.Time, func(journal.JobRecord) bool, func(journal.JobRecord, []journal.Segment) error) error {
+	return nil
+}
 func (o *one) Segments(context.Context, string) ([]journal.Segment, error) { return nil, nil }
 func (o *one) Speeds(_ context.Context, uid uint32, _ string) (engine.Speeds, error) {
 	if uid != 8 {
@@ -53,6 +56,7 @@ func FuzzRequest(f *testing.F) {
 	f.Add("POST", "/v1/jobs/41/direct", `{"order":"pin","gpus":2}`)
 	f.Add("POST", "/v1/nodes/gpu1/trust", "")
 	f.Add("GET", "/v1/speed?model=resnet50&uid=8", "")
+	f.Add("GET", "/v1/usage?by=user&since=2026-03-01T00:00:00Z&until=2026-03-02T00:00:00Z", "")
 	f.Add("POST", "/v1/event", `{"kind":"end","job_id":41}`)
 	f.Add("GET", "/v1/jobs/-1/explain", "{")
 	service := &one{}

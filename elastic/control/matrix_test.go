@@ -111,6 +111,11 @@ var general = []ask{
 		p, err := c.Plan(ctx)
 		return fmt.Sprintf(" %d jobs", len(p.Moves)+len(p.Later)+len(p.Stays)), err
 	}},
+	{"usage", func(c *client.Client) (string, error) {
+		u, err := c.Usage(ctx, "user", controltest.Now.Add(-24*time.Hour), time.Time{})
+		t := u.Total
+		return fmt.Sprintf(" %d jobs", t.Ended+t.Running+t.Waiting), err
+	}},
 	{"speed", func(c *client.Client) (string, error) {
 		_, err := c.Speeds(ctx, controltest.Model, nil) // of the caller's own jobs
 		return "", err

@@ -32,6 +32,7 @@ type Options struct {
 	UserMode  bool     // only UID and root may connect
 	UID       uint32   // the daemon's own account, which is an operator
 	Now       func() time.Time
+	Keeps     time.Duration // how long ended jobs are stored; 0 = not known
 	// Account returns the name of an account, "" if it does not exist; nil asks the system. It
 	// may be slow: for each account it is called at most once a minute.
 	Account func(uid uint32) string
@@ -60,7 +61,8 @@ type Server struct {
 	options atomic.Pointer[Options]
 	remote  *remote // nil: not over TCP
 	names   names
-	seen    seen // the last report, encoded
+	seen    seen   // the last report, encoded
+	reports *turns // reports of usage: one at a time, and users take turns
 
 	orders  buckets[uint32] // expensive requests: orders, plans, speeds, searches for unknown jobs
 	reads   buckets[uint32] // all others
@@ -72,7 +74,7 @@ type Server struct {
 
 func newServer(service Service) *Server {
 	few := func() buckets[uint32] { return buckets[uint32]{burst: 20, every: 500 * time.Millisecond} }
-	return &Server{service: service, orders: few(), wakes: few(),
+	return &Server{service: service, reports: newTurns(1), orders: few(), wakes: few(),
 		reads:   buckets[uint32]{burst: 200, every: 20 * time.Millisecond},
 		unknown: buckets[string]{burst: 20, every: 500 * time.Millisecond}}
 }

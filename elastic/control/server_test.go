@@ -121,6 +121,9 @@ func TestWire(t *testing.T) {
 			uid := uint32(controltest.AnnUID)
 			return client.Speeds(ctx, controltest.Model, &uid)
 		},
+		"usage": func() (any, error) {
+			return client.Usage(ctx, "account", controltest.Now.Add(-24*time.Hour), time.Time{})
+		},
 		"status": func() (any, error) {
 			s, err := client.Status(ctx)
 			s.PID, s.User = 1, "sluice"
@@ -322,7 +325,7 @@ func TestPrivate(t *testing.T) {
 	o.Private = true
 	path := serve(t, o, controltest.New())
 	reachable(t, path)
-	for _, url := range []string{"/v1/report", "/v1/plan"} {
+	for _, url := range []string{"/v1/report", "/v1/plan", "/v1/usage?by=user&since=2026-03-01T00:00:00Z"} {
 		status, body := as(t, controltest.AnnUID, path, "GET", url, "")
 		if status != 200 || strings.Contains(body, "bob") || strings.Contains(body, "llama") || !strings.Contains(body, `"ann"`) {
 			t.Errorf("%s: %d %s", url, status, body)

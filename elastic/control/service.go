@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
@@ -31,6 +32,10 @@ type Service interface {
 	// Speeds returns what is known of a user's jobs of a model, settled; empty when
 	// nothing is. The server has checked that the caller may see it.
 	Speeds(ctx context.Context, uid uint32, model string) (engine.Speeds, error)
+	// Past passes every job that has not ended, or ended at since or later, with its runs, oldest
+	// first; jobs for which wanted is false are left out. It stops at the first error of each and
+	// returns it. It MUST NOT keep a cycle waiting.
+	Past(ctx context.Context, since time.Time, wanted func(journal.JobRecord) bool, each func(journal.JobRecord, []journal.Segment) error) error
 	// Refresh adds to the report what running jobs have written since, if that can be done at
 	// once. It is called as often as clients ask.
 	Refresh(ctx context.Context)

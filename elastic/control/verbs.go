@@ -23,6 +23,7 @@ func (s *Server) routes() http.Handler {
 	m.Handle("GET /v1/report", s.general(verbReport, false, s.report))
 	m.Handle("GET /v1/shares", s.general(verbShares, false, s.shares))
 	m.Handle("GET /v1/plan", s.general(verbPlan, true, s.plan))
+	m.Handle("GET /v1/usage", s.general(verbUsage, true, s.usage))
 	m.Handle("GET /v1/speed", s.handle(verbSpeed, true, s.speed))
 	m.Handle("GET /v1/jobs/{job}/explain", s.onJob(verbExplain, false, s.explain))
 	m.Handle("GET /v1/jobs/{job}/history", s.onJob(verbHistory, false, s.history))
@@ -326,5 +327,5 @@ func lookup(r *publish.Report, id elastic.JobID) (publish.JobReport, bool) {
 
 // sees reports whether the caller may see the job.
 func (q request) sees(jr publish.JobReport) bool {
-	return may(verbExplain, q.options.role(q.caller, jr.Record.UID), q.options.Private)
+	return q.seesJobsOf(jr.Record.UID)
 }

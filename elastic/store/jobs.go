@@ -9,7 +9,7 @@ import (
 
 const (
 	replaceJob = `INSERT OR REPLACE INTO jobs (` + jobColumns + `)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 	selectJobSum = `SELECT sum FROM jobs WHERE token = ?`
 
@@ -39,11 +39,7 @@ func (s *Store) SaveJobs(ctx context.Context, records []journal.JobRecord) error
 func (s *Store) Jobs(ctx context.Context, since time.Time) ([]journal.JobRecord, error) {
 	var out []journal.JobRecord
 	err := s.rows(ctx, "read jobs", "jobs", selectJobs, func(row row) error {
-		var r journal.JobRecord
-		err := row.Scan(&r.Token, &r.ID, &r.Name, &r.User, &r.UID, &r.Partition, document{&r.Tag},
-			instant{&r.Submitted}, instant{&r.FirstRun}, instant{&r.Ended}, &r.State, document{&r.Place},
-			&r.Restarts, &r.Speaks, &r.Deaf, &r.Done, &r.Offset, instant{&r.Moved},
-			&r.Price.Save, &r.Price.Drain, &r.Price.Start, &r.Price.Load, &r.Price.Measured, &r.Promised, &r.Barred, document{&r.Ending})
+		r, err := jobOf(row)
 		out = append(out, r)
 		return err
 	}, nanos(since), nanos(since))
@@ -51,6 +47,14 @@ func (s *Store) Jobs(ctx context.Context, since time.Time) ([]journal.JobRecord,
 		return nil, err
 	}
 	return out, nil
+}
+
+func jobOf(row row) (r journal.JobRecord, err error) {
+	err = row.Scan(&r.Token, &r.ID, &r.Name, &r.User, &r.UID, &r.Partition, document{&r.Tag},
+		instant{&r.Submitted}, instant{&r.FirstRun}, instant{&r.Ended}, &r.State, document{&r.Place},
+		&r.Restarts, &r.Speaks, &r.Deaf, &r.Done, &r.Offset, instant{&r.Moved},
+		&r.Price.Save, &r.Price.Drain, &r.Price.Start, &r.Price.Load, &r.Price.Measured, &r.Promised, &r.Barred, document{&r.Ending}, named{&r.Account})
+	return r, err
 }
 
 func jobValues(r journal.JobRecord) ([]any, error) {
@@ -64,5 +68,5 @@ func jobValues(r journal.JobRecord) ([]any, error) {
 	}
 	return []any{r.Token, r.ID, r.Name, r.User, r.UID, r.Partition, tag, nanos(r.Submitted), nanos(r.FirstRun),
 		nanos(r.Ended), r.State, placed(r.Place), r.Restarts, r.Speaks, r.Deaf, r.Done, r.Offset, nanos(r.Moved),
-		r.Price.Save, r.Price.Drain, r.Price.Start, r.Price.Load, r.Price.Measured, r.Promised, r.Barred, ending}, nil
+		r.Price.Save, r.Price.Drain, r.Price.Start, r.Price.Load, r.Price.Measured, r.Promised, r.Barred, ending, accounted(r.Account)}, nil
 }

@@ -137,6 +137,8 @@ const (
 	answersKnown = 5
 	// endingsKnown is the first schema in which jobs have an ending.
 	endingsKnown = 6
+	// accountsKnown is the first schema in which jobs have an account.
+	accountsKnown = 7
 )
 
 // before returns the tables as an earlier schema with sums has them: an old row's sum is over
@@ -151,7 +153,9 @@ func before(schema int) []table {
 		case schema < kindsKnown:
 			out[i] = out[i].asBefore()
 		case schema < endingsKnown:
-			out[i] = out[i].asBeforeEndings()
+			out[i] = out[i].without("barred, ending, account")
+		case schema < accountsKnown:
+			out[i] = out[i].without("account")
 		}
 	}
 	return out
@@ -163,7 +167,7 @@ func resealed(schema int) []table {
 		return tables
 	}
 	return slices.DeleteFunc(slices.Clone(tables), func(t table) bool {
-		return t.name != "jobs" && (t.name != "samples" || schema >= kindsKnown) || schema >= endingsKnown
+		return t.name != "jobs" && (t.name != "samples" || schema >= kindsKnown) || schema >= accountsKnown
 	})
 }
 

@@ -15,7 +15,7 @@ const (
 		checkpoint, cause, fallbacks, opened, moved, asked_at, saved_at, requeued_at, pending_at, released_at,
 		outcome, why, closed_at, sum`
 	jobColumns = `token, id, name, user, uid, partition, tag, submitted, first_run, ended, state, place,
-		restarts, speaks, deaf, done, read_to, moved, save_ns, drain_ns, start_ns, load_ns, measured, promised, barred, ending, sum`
+		restarts, speaks, deaf, done, read_to, moved, save_ns, drain_ns, start_ns, load_ns, measured, promised, barred, ending, account, sum`
 	segmentColumns = `token, restarts, incarnation, place, started, ended, done_from, done_to, seconds, cause,
 		save_ns, drain_ns, start_ns, load_ns, measured, sum`
 	sampleColumns    = `id, model, gpus, nodes, seconds, units, at, kind, split, beside, sum`
@@ -92,9 +92,9 @@ func (t table) asBefore() table {
 	return t
 }
 
-// asBeforeEndings returns the table of jobs without their endings.
-func (t table) asBeforeEndings() table {
-	t.text = strings.Replace(t.text, "promised, barred, ending, sum", "promised, sum", 1)
+// without returns the table without these columns, which stand before the sum.
+func (t table) without(columns string) table {
+	t.text = strings.Replace(t.text, ", "+columns+", sum", ", sum", 1)
 	return t
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/nodes"
 )
@@ -65,5 +66,23 @@ func (b because) Scan(column any) error {
 		return err
 	}
 	*b.into = reason.Decode(text.String)
+	return nil
+}
+
+// accounted returns an account as the schema stores it: NULL if it is not known.
+func accounted(a journal.Account) sql.NullString {
+	return sql.NullString{String: a.Name, Valid: a.Known}
+}
+
+// named scans such an account into what it points to.
+type named struct{ into *journal.Account }
+
+// Scan takes a column's value.
+func (n named) Scan(column any) error {
+	var text sql.NullString
+	if err := text.Scan(column); err != nil {
+		return err
+	}
+	*n.into = journal.Account{Name: text.String, Known: text.Valid}
 	return nil
 }

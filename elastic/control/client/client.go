@@ -19,7 +19,7 @@ import (
 )
 
 // Deadlines of the client. Reads are answered from memory; requests about one job may wait for
-// a cycle that finds it; Plan and Direct wait for Slurm.
+// a cycle that finds it; Plan and Direct wait for Slurm, Usage for the store.
 const (
 	quick   = 2 * time.Second
 	patient = 5 * time.Second
@@ -48,7 +48,7 @@ func (c *Client) Where() string { return c.path }
 
 // Dial returns a client for the socket. It connects on the first call. Every call has its own
 // deadline: 2 s for reads and events, 5 s for requests about one job, 45 s where the daemon
-// asks Slurm first (Plan, Direct). All errors are *wire.Error.
+// asks Slurm first (Plan, Direct) or reads its history (Usage). All errors are *wire.Error.
 func Dial(path string) *Client { return &Client{path: path, carry: socket(path).exchange} }
 
 // Status returns the state of the daemon.
@@ -91,6 +91,18 @@ func (c *Client) Explain(ctx context.Context, job elastic.JobID) (wire.Explanati
 func (c *Client) History(ctx context.Context, job elastic.JobID) (wire.History, error) {
 	var out wire.History
 	err := c.call(ctx, patient, get, jobPath(job, "history"), nil, &out)
+	return out, err
+}
+
+// Usage returns what the jobs that the caller may see used in a time range, one row for each
+// account, user or model. A zero until is now.
+func (c *Client) Usage(ctx context.Context, by string, since, until time.Time) (wire.Usage, error) {
+	query := url.Values{"by": {by}, "since": {since.UTC().Format(time.RFC3339)}}
+	if !until.IsZero() {
+		query.Set("until", until.UTC().Format(time.RFC3339))
+	}
+	var out wire.Usage
+	err := c.call(ctx, slow, get, "/v1/usage?"+query.Encode(), nil, &out)
 	return out, err
 }
 

@@ -91,6 +91,9 @@ func curve(seconds float64) *speed.Curve {
 	return speed.Fit([]speed.Sample{sample(1, 1, seconds), sample(2, 1, seconds/1.9)}, Now)
 }
 
+// accounts are Slurm's accounts of the users.
+var accounts = map[string]journal.Account{"ann": {Name: "phys", Known: true}, "bob": {Known: true}}
+
 // job returns a live job's report; the callers set the rest.
 func job(id elastic.JobID, name, user string, uid uint32, phase elastic.Phase, place nodes.Placement) publish.JobReport {
 	token := strings.Repeat("0", 30) + string(rune('0'+id/10)) + string(rune('0'+id%10))
@@ -100,7 +103,7 @@ func job(id elastic.JobID, name, user string, uid uint32, phase elastic.Phase, p
 	submitted := Now.Add(-2*time.Hour + time.Duration(id)*time.Minute)
 	rec := journal.JobRecord{
 		Token:    token,
-		Identity: journal.Identity{ID: id, Name: name, User: user, UID: uid, Partition: "gpu"},
+		Identity: journal.Identity{ID: id, Name: name, User: user, UID: uid, Partition: "gpu", Account: accounts[user]},
 		Tag:      elastic.Tag{Spec: spec},
 		Life:     journal.Life{Submitted: submitted, State: state},
 		LastRun:  journal.LastRun{Place: place},
@@ -188,6 +191,7 @@ func finished() publish.JobReport {
 func failed() publish.JobReport {
 	jr := job(Failed, "oops", "bob", BobUID, elastic.Waiting, nodes.Placement{{Node: "gpu3", GPUs: 1}})
 	jr = ended(jr, "FAILED", 50*time.Minute, 0.25)
+	jr.Record.Account = journal.Account{} // as an older sluiced stored it
 	jr.Last = reason.MoveClosed{Kind: "start", Target: jr.Record.Place, Outcome: "ended", Because: reason.JobEnded{State: "FAILED"}}
 	return jr
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control"
@@ -96,6 +97,23 @@ func (s *Service) Segments(_ context.Context, token string) ([]journal.Segment, 
 		return all, s.fault()
 	}
 	return nil, s.fault()
+}
+
+// Past passes the jobs of Last, with the canned history of its job.
+func (s *Service) Past(ctx context.Context, since time.Time, wanted func(journal.JobRecord) bool, each func(journal.JobRecord, []journal.Segment) error) error {
+	for _, jr := range s.Report().Jobs {
+		if !jr.Record.Ended.IsZero() && jr.Record.Ended.Before(since) || !wanted(jr.Record) {
+			continue
+		}
+		runs, err := s.Segments(ctx, jr.Record.Token)
+		if err == nil {
+			err = each(jr.Record, runs)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return s.fault()
 }
 
 // Speeds returns the canned speeds of Model for ann, and none for others.

@@ -309,6 +309,9 @@ func NormalJob(r JobRecord) JobRecord {
 	}
 	r.Done, r.Tag.Spec.Total = finite(r.Done), finite(r.Tag.Spec.Total)
 	r.Ending.Declared, r.Ending.Had = finite(r.Ending.Declared), finite(r.Ending.Had)
+	if !r.Account.Known {
+		r.Account = Account{}
+	}
 	return r
 }
 

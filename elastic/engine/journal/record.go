@@ -34,6 +34,13 @@ type Identity struct {
 	User      string
 	UID       uint32
 	Partition string
+	Account   Account `json:",omitzero"` // as Slurm last showed it
+}
+
+// Account is the account in Slurm that a job counts for.
+type Account struct {
+	Name  string // "" = Slurm has none: it runs without slurmdbd
+	Known bool   // false in records of releases that did not store it
 }
 
 // Life is when the job was submitted, ran first and ended.

@@ -11,6 +11,7 @@ import (
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine/event"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/engine/observe"
 	"github.com/sluice-hpc/sluice/slurm"
 )
@@ -144,5 +145,37 @@ func TestTakenAwayWhileWaiting(t *testing.T) {
 	want := "after " + noon.Add(2*time.Hour).Format(time.RFC3339) + "; scontrol update JobId=7 StartTime=now"
 	if got := st.ByID[7].Tells.Problem["comment"]; !strings.Contains(got, want) {
 		t.Errorf("told %q, want it to say %q", got, want)
+	}
+}
+
+// TestItsAccount: the record has the account that Slurm last showed, also of a job that an older
+// sluice adopted; an answer without one does not delete it.
+func TestItsAccount(t *testing.T) {
+	known := func(name string) journal.Account { return journal.Account{Name: name, Known: true} }
+	for _, c := range []struct {
+		name   string
+		before journal.Account
+		shown  string
+		want   journal.Account
+		dirty  bool
+	}{
+		{"unchanged", known("phys"), "phys", known("phys"), false},
+		{"changed", known("phys"), "bio", known("bio"), true},
+		{"an older sluice stored none", journal.Account{}, "bio", known("bio"), true},
+		{"an older sluice, no slurmdbd", journal.Account{}, "", known(""), true},
+		{"shown without", known("phys"), "", known("phys"), false},
+	} {
+		st := New(Rules{}, nil, func(event.Event) {})
+		sj := tagged(7, "0", "1")
+		st.Match([]slurm.Job{sj}, nil, noon)
+		js := st.ByID[7]
+		if js.Rec.Account != known("") {
+			t.Errorf("%s: adopted with %+v", c.name, js.Rec.Account)
+		}
+		js.Rec.Account, js.Dirty, sj.Account = c.before, false, c.shown
+		st.Match([]slurm.Job{sj}, nil, noon)
+		if js.Rec.Account != c.want || js.Dirty != c.dirty {
+			t.Errorf("%s: %+v, to be saved: %v", c.name, js.Rec.Account, js.Dirty)
+		}
 	}
 }

@@ -22,7 +22,7 @@ func testValues(t *testing.T, s Subject) {
 	zone := time.FixedZone("east", 3*3600)
 	wild := journal.JobRecord{
 		Token:    "w",
-		Identity: journal.Identity{Name: "a\x00b\n\"'", User: "日本"},
+		Identity: journal.Identity{Name: "a\x00b\n\"'", User: "日本", Account: journal.Account{Name: "not known"}},
 		Life:     journal.Life{Submitted: day.In(zone), Ended: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)},
 		LastRun:  journal.LastRun{Place: nodes.Placement{}},
 		Signs:    journal.Signs{Done: math.NaN()},
@@ -112,6 +112,7 @@ func (p *pair) step() {
 			record.Ended = day.Add(time.Duration(rapid.Int64Range(0, 1e9).Draw(p.r, "end")))
 		}
 		record.Tag.Comment = rapid.String().Draw(p.r, "comment")
+		record.Account.Known = rapid.Bool().Draw(p.r, "account known")
 		p.same(p.model.SaveJobs(ctx, []journal.JobRecord{record}), p.subject.SaveJobs(ctx, []journal.JobRecord{record}))
 	}
 }

@@ -1,0 +1,79 @@
+package store
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+)
+
+// pastPage is how many jobs are read in one call. There is one connection, so the daemon's writes
+// wait for one call at most.
+const pastPage = 200
+
+const (
+	livePage  = `SELECT ` + jobColumns + ` FROM jobs WHERE ended IS NULL AND token > ? ORDER BY token LIMIT ?`
+	endedPage = `SELECT ` + jobColumns + ` FROM jobs WHERE (ended, token) > (?, ?) ORDER BY ended, token LIMIT ?`
+)
+
+// Past calls each with every job that has not ended, or ended at since or later, and with its runs
+// in order of restarts. The runs of jobs for which wanted is false are not read. It reads in short
+// calls, between which others write: a job that ends meanwhile is passed once, as it was before,
+// and one that is adopted meanwhile may be missing. It stops at the first error of each and
+// returns it unchanged.
+func (s *Store) Past(ctx context.Context, since time.Time, wanted func(journal.JobRecord) bool, each func(journal.JobRecord, []journal.Segment) error) error {
+	pass := func(r journal.JobRecord) error {
+		if !wanted(r) {
+			return nil
+		}
+		runs, err := s.Segments(ctx, r.Token)
+		if err != nil {
+			return err
+		}
+		return each(r, runs)
+	}
+	live := map[string]bool{}
+	err := s.pages(ctx, livePage, []any{""}, func(last journal.JobRecord) []any { return []any{last.Token} }, func(r journal.JobRecord) error {
+		live[r.Token] = true
+		return pass(r)
+	})
+	if err != nil {
+		return err
+	}
+	first := int64(math.MinInt64)
+	if !since.IsZero() {
+		first = since.UnixNano()
+	}
+	return s.pages(ctx, endedPage, []any{first, ""}, func(last journal.JobRecord) []any { return []any{last.Ended.UnixNano(), last.Token} }, func(r journal.JobRecord) error {
+		if live[r.Token] {
+			return nil
+		}
+		return pass(r)
+	})
+}
+
+// pages calls each with the jobs of a query, which it runs once a page. next returns the query's
+// arguments for the page after a job; the limit is added to them.
+func (s *Store) pages(ctx context.Context, query string, args []any, next func(journal.JobRecord) []any, each func(journal.JobRecord) error) error {
+	for {
+		var page []journal.JobRecord
+		err := s.rows(ctx, "read past jobs", "jobs", query, func(row row) error {
+			r, err := jobOf(row)
+			page = append(page, r)
+			return err
+		}, append(args, pastPage)...)
+		if err != nil {
+			return err
+		}
+		for _, r := range page {
+			if err := each(r); err != nil {
+				return err
+			}
+		}
+		if len(page) < pastPage {
+			return nil
+		}
+		args = next(page[len(page)-1])
+	}
+}
