@@ -14,24 +14,26 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// abandoned is a cluster with more jobs than GPUs.
-func abandoned(t *testing.T) (*world.World, *journal.Memory, *daemon, []*world.Trainer) {
+// abandoned is a cluster with more jobs than GPUs, each of so many minutes of work on one GPU.
+func abandoned(t *testing.T, minutes float64) (*world.World, *journal.Memory, *daemon, []*world.Trainer) {
 	t.Helper()
 	w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{Seed: 7, Nodes: fake.Grid(2, 4)}})
 	kept := new(journal.Memory)
 	d := boot(t, w, kept, "lookahead")
 	var jobs []*world.Trainer
 	for range 12 {
-		jobs = append(jobs, w.Submit(world.Job{User: "alice", Spec: elastic.Spec{Min: 2, Max: 4, Total: 200}, Model: world.Amdahl(60, 0.05)}))
+		jobs = append(jobs, w.Submit(world.Job{User: "alice", Spec: elastic.Spec{Min: 2, Max: 4, Total: minutes}, Model: world.Amdahl(60, 0.05)}))
 	}
 	return w, kept, d, jobs
 }
 
-// TestWaitingJobsAreKeptWaiting: while sluiced runs, no job starts by itself, however long it waits.
+// TestWaitingJobsAreKeptWaiting: while sluiced runs, no job starts by itself, however long it waits: here
+// for hours, several times as long as a begin time lasts. A job that Slurm starts by itself has no
+// incarnation.
 func TestWaitingJobsAreKeptWaiting(t *testing.T) {
-	w, _, d, jobs := abandoned(t)
-	finish(t, w, d, 24*time.Hour)
-	if strings.Contains(d.log.String(), "started by Slurm") {
+	w, _, d, jobs := abandoned(t, 900)
+	finish(t, w, d, 48*time.Hour)
+	if strings.Contains(d.log.String(), "of incarnation 0 began") {
 		t.Errorf("a job started by itself:\n%s", d.log.String())
 	}
 	for _, j := range jobs {
@@ -45,7 +47,7 @@ func TestWaitingJobsAreKeptWaiting(t *testing.T) {
 // all of them complete.
 func TestSluicedIsGoneForGood(t *testing.T) {
 	for _, after := range []time.Duration{10 * time.Second, 5*time.Minute + 1500*time.Millisecond, 40 * time.Minute} {
-		w, _, d, jobs := abandoned(t)
+		w, _, d, jobs := abandoned(t, 200)
 		finish(t, w, d, after)
 		w.Advance(48 * time.Hour)
 		for _, j := range jobs {
@@ -60,7 +62,7 @@ func TestSluicedIsGoneForGood(t *testing.T) {
 // when sluiced is gone; once it is released it waits for sluice, or starts if that is gone.
 func TestUsersHoldOutlivesSluiced(t *testing.T) {
 	for _, way := range []string{"scontrol hold", "sluice hold"} {
-		w, _, d, jobs := abandoned(t)
+		w, _, d, jobs := abandoned(t, 200)
 		last := jobs[len(jobs)-1]
 		finish(t, w, d, time.Minute)
 		var err error
