@@ -36,7 +36,8 @@ func TestGoneForGood(t *testing.T) {
 	}
 }
 
-// copies is how many jobs there are in each state, SLUICE_GONE of them. 4 makes 31 jobs.
+// copies is how many jobs there are in each state, SLUICE_GONE of them. 4 makes 31 jobs. All MUST end within
+// MinJobAge (5 min), after which Slurm knows nothing of a job.
 func copies() int {
 	n, _ := strconv.Atoi(os.Getenv("SLUICE_GONE"))
 	return max(1, n)
@@ -45,9 +46,9 @@ func copies() int {
 func goneForGood(t *testing.T, step int, release setting) {
 	s := play(t, withNodes(3, 4), withConfig(brief), release)
 	long := func(name string) *job {
-		return s.submit(name, "", 60*copies(), []string{"--min-gpus=4", "--max-gpus=4"}, "--seconds", "0.5")
+		return s.submit(name, "", 60*min(2, copies()), []string{"--min-gpus=4", "--max-gpus=4"}, "--seconds", "0.5")
 	}
-	moves := s.submit("moves", "", 100*copies(), []string{"--max-gpus=2"}, "--seconds", "0.4")
+	moves := s.submit("moves", "", 100, []string{"--max-gpus=2"}, "--seconds", "0.4")
 	moves.firstSize(2) // a job that grows might have to wait behind the waiting ones
 	runs := []*job{long("one"), long("two")}
 	for _, j := range runs {
