@@ -33,13 +33,16 @@ type Rules struct {
 	Proven bool
 	// Mine reports which jobs are managed; nil = every tagged job.
 	Mine func(slurm.Job) bool
-	// Edge names the partitions that are edge pools.
-	Edge map[string]bool
-	// QOS are rules for QOS, by name, where GPUs are divided by shares.
-	QOS map[string]share.QOS
+	Parts
 	// By is this daemon's name in its requests, unique among daemons: up to 32 letters and
 	// digits; "" = none.
 	By string
+}
+
+// Parts is what the site says of single partitions and QOS, by name.
+type Parts struct {
+	Edge map[string]bool      // the partitions that are edge pools
+	QOS  map[string]share.QOS // rules where GPUs are divided by shares
 }
 
 // State is all that is known between two cycles. Its methods do no I/O and change nothing outside
