@@ -120,7 +120,7 @@ func crowded() (*State, observe.Look, time.Time) { return crowdedAt(noon) }
 func crowdedAt(now time.Time) (*State, observe.Look, time.Time) {
 	store := new(journal.Memory)
 	e := New(Rules{
-		Period: 30 * time.Second, Edge: map[string]bool{"lab": true}, Limits: elastic.Limits{Grace: time.Minute, DeafAfter: 3},
+		Period: 30 * time.Second, Parts: Parts{Edge: map[string]bool{"lab": true}}, Limits: elastic.Limits{Grace: time.Minute, DeafAfter: 3},
 	}, store, func(event.Event) {})
 	e.HasLimiter = true
 	v := observe.Look{Nodes: []slurm.Node{

@@ -73,7 +73,7 @@ func (d *daemon) engine(j Journal, change func(*engine.Config)) *engine.Engine {
 			Limits: elastic.Limits{Cooldown: time.Minute, Payback: 1, Grace: time.Minute, Confirm: 2 * time.Minute, DeafAfter: 2},
 			Health: elastic.HealthRules{Exclude: 10 * time.Minute, PerUser: 1},
 			Price:  elastic.Price{Save: 2 * time.Second, Drain: time.Second, Start: 2 * time.Second, Load: 5 * time.Second},
-			Period: p.s.Period, Transition: p.s.Transition, Backoff: time.Minute, Edge: map[string]bool{edgePool: true},
+			Period: p.s.Period, Transition: p.s.Transition, Backoff: time.Minute, Parts: track.Parts{Edge: map[string]bool{edgePool: true}},
 		},
 		Events: p.event,
 	}
