@@ -103,7 +103,11 @@ func (s Spec) Allows(n, limit int) bool {
 // than the minimum.
 func (s Spec) Options(limit int) []int {
 	var out []int
-	for n := s.Min; n <= limit; n++ {
+	most := limit
+	if s.Max > 0 {
+		most = min(most, s.Max)
+	}
+	for n := s.Min; n <= most; n++ {
 		if s.Allows(n, limit) {
 			out = append(out, n)
 		}

@@ -64,3 +64,33 @@ func TestLimiterWaitsBriefly(t *testing.T) {
 		}
 	})
 }
+
+// tree returns its accounts after some time.
+type tree struct{ takes time.Duration }
+
+func (s tree) Shares(ctx context.Context) ([]slurm.Share, error) {
+	select {
+	case <-time.After(s.takes):
+		return []slurm.Share{{Account: "root"}}, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// An sshare that hangs delays one call by 2 s and none after it; its answer is returned once.
+func TestSharerWaitsBriefly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := offcycle.NewSharer(t.Context(), tree{time.Minute}, time.Now)
+		for i, want := range []time.Duration{2 * time.Second, 0, 0} {
+			began := time.Now()
+			if _, err := s.Shares(t.Context()); !errors.Is(err, observe.ErrAsking) || time.Since(began) != want {
+				t.Errorf("call %d: %v after %v, want it asking after %v", i, err, time.Since(began), want)
+			}
+			time.Sleep(5 * time.Second)
+		}
+		time.Sleep(time.Minute)
+		if got, err := s.Shares(t.Context()); err != nil || len(got) != 1 {
+			t.Errorf("%+v, %v", got, err)
+		}
+	})
+}

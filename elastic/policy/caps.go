@@ -32,19 +32,25 @@ func bounded(s elastic.Snapshot, rigid func(partitions string) bool, decide func
 	for i := range b.jobs {
 		b.jobs[i].rigid = rigid(b.jobs[i].Partition)
 	}
-	for {
+	for asked := 1; ; asked++ {
 		a := decide(b.snapshot())
-		if !b.tighten(a) {
+		if !b.tighten(a, asked == freely) {
 			return b, a
 		}
 	}
 }
+
+// freely is how often the policy is asked before each share is divided among its jobs, whether the
+// answer exceeds it or not: GPUs that one share frees let others exceed theirs, and with many shares
+// that would go on for long.
+const freely = 4
 
 // bounds is what the limits allow each job. Invariant: sizes only shrink, out and gives are never
 // reset; capped ends because of that.
 type bounds struct {
 	snap  elastic.Snapshot
 	jobs  []bound // in order of the snapshot
+	of    [][]int // the jobs of each limit, by index
 	gpus  int     // GPUs of the largest node
 	rigid func(partitions string) bool
 	said  map[*elastic.Cap]reason.Reason
@@ -76,6 +82,9 @@ func newBounds(s elastic.Snapshot) *bounds {
 	for _, n := range s.Nodes {
 		b.gpus, all = max(b.gpus, n.GPUs), all+n.GPUs
 	}
+	var limits [][]int // of each job
+	limits, b.of = members(s)
+	options := lists{}
 	for i, ej := range s.Jobs {
 		j := &b.jobs[i]
 		j.Job, j.now, j.pin = ej, s.Committed(ej).GPUs(), ej.Directive.Pin
@@ -83,13 +92,49 @@ func newBounds(s elastic.Snapshot) *bounds {
 		if j.role == roles.Fixed {
 			continue
 		}
-		j.sizes = ej.Spec.Options(all)
-		for k := range s.Caps {
+		j.sizes = options.of(ej.Spec, all)
+		for _, k := range limits[i] {
 			b.alone(j, &s.Caps[k])
 		}
 		b.settle(j)
 	}
 	return b
+}
+
+// lists are the sizes that specs accept. Equal specs share one, which MUST NOT be changed: on a large
+// cluster a job without a maximum has as many as there are GPUs.
+type lists map[[3]int][]int
+
+func (l lists) of(spec elastic.Spec, most int) []int {
+	if len(spec.Sizes) > 0 {
+		return spec.Options(most)
+	}
+	key := [3]int{spec.Min, spec.Max, spec.Step}
+	list, known := l[key]
+	if !known {
+		list = spec.Options(most)
+		l[key] = slices.Clip(list)
+	}
+	return list
+}
+
+// members returns the limits of each job, and the jobs of each limit, by index: there may be
+// thousands of shares.
+func members(s elastic.Snapshot) (limits, jobs [][]int) {
+	limits, jobs = make([][]int, len(s.Jobs)), make([][]int, len(s.Caps))
+	at := make(map[elastic.JobID]int, len(s.Jobs))
+	for i := range s.Jobs {
+		at[s.Jobs[i].ID] = i
+	}
+	for k := range s.Caps {
+		for id, in := range s.Caps[k].Jobs {
+			if i, there := at[id]; there && in {
+				limits[i], jobs[k] = append(limits[i], k), append(jobs[k], i)
+			}
+		}
+		slices.Sort(jobs[k])
+	}
+	return limits, jobs
 }
 
 // alone removes the sizes that the limit forbids the job whatever other jobs have. For a shared
@@ -174,9 +219,9 @@ func (j *bound) within() elastic.Spec {
 	return spec
 }
 
-// tighten reduces what jobs may have where the answer exceeds a limit that they share. It
-// returns false if there is no such limit.
-func (b *bounds) tighten(a elastic.Allocation) bool {
+// tighten reduces what jobs may have where the answer exceeds a limit that they share; with all it
+// divides each share. It returns false if no job may have less than before.
+func (b *bounds) tighten(a elastic.Allocation, all bool) bool {
 	changed := false
 	for k := range b.snap.Caps {
 		c := &b.snap.Caps[k]
@@ -187,7 +232,10 @@ func (b *bounds) tighten(a elastic.Allocation) bool {
 		if c.Reclaims {
 			divide = b.reclaim
 		}
-		if s := b.share(c, a); s.want > s.room() && divide(s) {
+		s := b.share(k, a)
+		if c.Reclaims && all {
+			changed = b.settleShare(s) || changed
+		} else if s.want > s.room() && divide(s) {
 			changed = true
 		}
 	}
@@ -207,13 +255,11 @@ func (s share) room() int { return s.Most - s.Others }
 // share returns the usage of a limit under the policy's answer. A job that shrinks counts with
 // its present size: until its GPUs are given back they count in Slurm too. Only of a share, which
 // is sluice's own, they do not.
-func (b *bounds) share(c *elastic.Cap, a elastic.Allocation) share {
+func (b *bounds) share(limit int, a elastic.Allocation) share {
+	c := &b.snap.Caps[limit]
 	s := share{Cap: c}
-	for i := range b.jobs {
+	for _, i := range b.of[limit] {
 		j := &b.jobs[i]
-		if !c.Jobs[j.ID] {
-			continue
-		}
 		n := j.now // held until it was given back
 		if d, ok := a[j.ID]; ok && !j.out && j.role != roles.Fixed {
 			if n = max(n, d.GPUs); c.Reclaims {
@@ -286,10 +332,16 @@ func (j *bound) least() int {
 	return j.sizes[0]
 }
 
+// truncate removes the sizes above n. Others may share the list.
+func (j *bound) truncate(n int) {
+	at, _ := slices.BinarySearch(j.sizes, n+1)
+	j.sizes = j.sizes[:at:at]
+}
+
 // atMost removes the sizes above n; with 0 the job waits.
 func (j *bound) atMost(n int, why reason.Reason) {
 	j.why = why
-	j.sizes = slices.DeleteFunc(j.sizes, func(k int) bool { return k > n })
+	j.truncate(n)
 	if len(j.sizes) == 0 {
 		j.out = true
 	}

@@ -55,6 +55,7 @@ func carried(s elastic.Snapshot, a elastic.Allocation) elastic.Snapshot {
 	where := plan.Arrange(s, a)
 	out := s
 	out.Nodes, out.Jobs = s.Foreign(), slices.Clone(s.Jobs)
+	loads := make([]nodes.Load, 0, len(out.Jobs))
 	for i := range out.Jobs {
 		j := &out.Jobs[i]
 		if target := where.Target[j.ID]; !target.Equal(j.Place) {
@@ -65,8 +66,9 @@ func carried(s elastic.Snapshot, a elastic.Allocation) elastic.Snapshot {
 				}
 			}
 		}
-		out.Nodes = nodes.With(out.Nodes, j.Load(j.Place))
+		loads = append(loads, j.Load(j.Place))
 	}
+	out.Nodes = nodes.With(out.Nodes, loads...)
 	return out
 }
 
@@ -77,7 +79,7 @@ func (b *bounds) raised(a elastic.Allocation) (elastic.Snapshot, bool) {
 	s, any := b.snap, false
 	for k := range s.Caps {
 		if c := &s.Caps[k]; c.Reclaims && idle > 0 {
-			given, more := b.lent(c, a, idle)
+			given, more := b.lent(k, a, idle)
 			if more == 0 {
 				continue
 			}
@@ -93,14 +95,13 @@ func (b *bounds) raised(a elastic.Allocation) (elastic.Snapshot, bool) {
 
 // lent returns what the jobs of a share have in an answer, and by how much they can grow into what
 // is idle: the minimums of waiting jobs first, then sizes that the policy gave them before.
-func (b *bounds) lent(c *elastic.Cap, a elastic.Allocation, idle int) (given, more int) {
+func (b *bounds) lent(limit int, a elastic.Allocation, idle int) (given, more int) {
 	var members []*bound
 	to := map[elastic.JobID]int{}
-	for i := range b.jobs {
-		if j := &b.jobs[i]; c.Jobs[j.ID] {
-			members = append(members, j)
-			given, to[j.ID] = given+a[j.ID].GPUs, a[j.ID].GPUs
-		}
+	for _, i := range b.of[limit] {
+		j := &b.jobs[i]
+		members = append(members, j)
+		given, to[j.ID] = given+a[j.ID].GPUs, a[j.ID].GPUs
 	}
 	for _, waiting := range []bool{true, false} {
 		for _, j := range members {

@@ -14,8 +14,15 @@ import (
 // over goes back to where it saves most. It reports whether some job may have less than the policy
 // gave. A job that keeps what it has in any case counts with that.
 func (b *bounds) reclaim(s share) bool {
-	most := slices.Clone(s.given)
-	over := s.want - s.room()
+	most, over := b.reduce(s)
+	return b.atMostOf(s, b.regrow(s, most, -over))
+}
+
+// reduce returns what the jobs of a share may have so that they are within it, as far as that can be,
+// and by how much they then exceed it; negative = what is left.
+func (b *bounds) reduce(s share) (most []int, over int) {
+	most = slices.Clone(s.given)
+	over = s.want - s.room()
 	h := &losses{}
 	for i := range s.members {
 		b.offer(h, s, most, i)
@@ -31,13 +38,38 @@ func (b *bounds) reclaim(s share) bool {
 			over, most[i] = over-most[i], 0
 		}
 	}
-	for {
-		i, n := b.next(s, most, -over)
-		if i < 0 {
-			break
+	return most, over
+}
+
+// settleShare divides a share among its jobs, so that no later answer can exceed it: what the policy
+// gave them as far as it fits, then the minimums of waiting jobs, then growth where it saves most.
+func (b *bounds) settleShare(s share) bool {
+	most, over := b.reduce(s)
+	s.given = slices.Clone(s.given)
+	for i, j := range s.members {
+		if j.out || j.pin > 0 || j.role == roles.Fixed || len(j.sizes) == 0 {
+			continue
 		}
-		over, most[i] = over+n-most[i], n
+		if s.given[i] = max(s.given[i], j.sizes[len(j.sizes)-1]); most[i] == 0 && j.least() <= -over {
+			over, most[i] = over+j.least(), j.least()
+		}
 	}
+	return b.atMostOf(s, b.regrow(s, most, -over))
+}
+
+// regrow gives what is spare to where it saves most.
+func (b *bounds) regrow(s share, most []int, spare int) []int {
+	for {
+		i, n := b.next(s, most, spare)
+		if i < 0 {
+			return most
+		}
+		spare, most[i] = spare-n+most[i], n
+	}
+}
+
+// atMostOf bounds the jobs of a share, and reports whether that is a change.
+func (b *bounds) atMostOf(s share, most []int) bool {
 	changed := false
 	for i, j := range s.members {
 		if s.given[i] > most[i] && j.shrink(most[i], s.given[i]) {
@@ -110,7 +142,7 @@ func (j *bound) shrink(n, given int) bool {
 	j.asked = max(j.asked, given)
 	before, pin := len(j.sizes), j.pin
 	j.missed = j.beyond && given > pin
-	j.sizes = slices.DeleteFunc(j.sizes, func(k int) bool { return k > n })
+	j.truncate(n)
 	if n < j.now {
 		j.pin, j.gives, j.beyond = n, true, true
 	}

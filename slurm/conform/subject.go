@@ -102,13 +102,13 @@ func Run(t *testing.T, s Subject) Score {
 }
 
 // RunLimits is Run with the promises of a Slurm with slurmdbd: about the limits of
-// accounts, users and QOS, about what accounting keeps, and about begin times. The subject
+// accounts, users and QOS, about what accounting keeps, the tree of shares, and begin times. The subject
 // must enforce the limits and allocate memory, 100 MB per CPU if a job requests none. Its
 // priorities must grow with a job's age, by 1 a second or more, and be renewed every
 // minute.
 func RunLimits(t *testing.T, s Subject) Score {
 	free := unlimited(s, slices.Concat(begins, returns))
-	return hold(t, s, slices.Concat(limits, lettingIn, accounting, ages, free))
+	return hold(t, s, slices.Concat(limits, lettingIn, accounting, sharing, ages, free))
 }
 
 // unlimited has the jobs of promises submitted in an account of their own, without limits.

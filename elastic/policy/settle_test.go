@@ -1,0 +1,42 @@
+package policy
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/nodes"
+)
+
+// TestManySharesAreSettled: a policy whose answers exceed one share after the other is asked a bounded
+// number of times, and the answer is within all shares.
+func TestManySharesAreSettled(t *testing.T) {
+	const users = 40
+	s := elastic.Snapshot{Nodes: []nodes.Node{{Name: "g1", Partitions: []string{"gpu"}, GPUs: 4 * users, Usable: true}}}
+	for id := range elastic.JobID(users) {
+		s.Jobs = append(s.Jobs, elastic.Job{ID: id + 1, Partition: "gpu", Phase: elastic.Waiting, Spec: elastic.Spec{Min: 1, Max: 4 * users}, Speaks: true})
+		s.Caps = append(s.Caps, elastic.Cap{Name: fmt.Sprint("share", id), Of: elastic.GPUs, Most: 4, Reclaims: true, Jobs: map[elastic.JobID]bool{id + 1: true}})
+	}
+	asked := 0
+	greedy := func(s elastic.Snapshot) elastic.Allocation { // all for the first that takes more than 4
+		asked++
+		out, idle := elastic.Allocation{}, 4*users
+		for i := range s.Jobs {
+			options := s.Jobs[i].Spec.Options(idle)
+			if len(options) > 0 {
+				n := options[len(options)-1]
+				out[s.Jobs[i].ID], idle = elastic.Decision{GPUs: n}, idle-n
+			}
+		}
+		return out
+	}
+	b, a := bounded(s, func(string) bool { return false }, greedy)
+	for k := range b.snap.Caps {
+		if got := b.share(k, a); got.want > got.room() {
+			t.Errorf("the answer has %d GPUs of share %d, which has %d", got.want, k, got.room())
+		}
+	}
+	if used(a) != 4*users || asked > freely+2 {
+		t.Errorf("asked %d times, and %d of %d GPUs are used", asked, used(a), 4*users)
+	}
+}
