@@ -132,9 +132,10 @@ func TestCapsOnlyWhereTheyBind(t *testing.T) {
 	}
 	var text []string
 	for _, limit := range c.Caps() {
-		text = append(text, fmt.Sprintf("%v %d of %d jobs", limit.Why, limit.Most, len(limit.Jobs)))
+		text = append(text, fmt.Sprintf("%+v %d of %d jobs", limit.Why, limit.Most, len(limit.Jobs)))
 	}
-	if got := strings.Join(text, ", "); !c.Contended() || got != "{{} phys ann 7} 7 of 2 jobs, {{} bio bob 7} 7 of 1 jobs" {
+	const want = "{value:{} Account:phys User:ann QOS: Scavenger:false GPUs:7} 7 of 2 jobs, {value:{} Account:bio User:bob QOS: Scavenger:false GPUs:7} 7 of 1 jobs"
+	if got := strings.Join(text, ", "); !c.Contended() || got != want {
 		t.Error(got)
 	}
 	s.Jobs = s.Jobs[3:]
