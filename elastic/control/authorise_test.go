@@ -22,6 +22,7 @@ explain  yes yes yes yes | yes yes yes no
 history  yes yes yes yes | yes yes yes no
 plan     yes yes yes yes | yes yes yes yes
 report   yes yes yes yes | yes yes yes yes
+shares   yes yes yes yes | yes yes yes yes
 speed    yes yes yes yes | yes yes yes no
 status   yes yes yes yes | yes yes yes yes
 trust    yes yes no no | yes yes no no
