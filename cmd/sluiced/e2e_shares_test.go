@@ -53,7 +53,7 @@ func TestShares(t *testing.T) {
 	together("the GPUs of phys to be lent", 10)
 
 	s.must(s.Lab.KillSlurmdbd(s.ctx))
-	fourth := s.submit("fourth", ann, 60, []string{"--max-gpus=10"}, "--seconds", "0.4")
+	fourth := s.submit("fourth", ann, 300, []string{"--max-gpus=10"}, "--seconds", "0.4")
 	began = time.Now()
 	fourth.runsOn(6)
 	t.Logf("and again after %v, without slurmdbd", time.Since(began).Round(100*time.Millisecond))
