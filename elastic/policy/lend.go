@@ -8,7 +8,7 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// lendings is how many times a decision is made again to lend what is idle.
+// lendings is how many times a decision is made again to lend what is idle; once with many shares.
 const lendings = 2
 
 // lend gives GPUs that are idle in an answer within all shares to those who asked for more than
@@ -19,7 +19,11 @@ func lend(b *bounds, a elastic.Allocation, decide func(elastic.Snapshot) elastic
 	if b.awaited(a, decide) {
 		return a
 	}
-	for range lendings {
+	times := lendings
+	if b.manyShares() {
+		times = 1
+	}
+	for range times {
 		s, more := b.raised(a)
 		if !more {
 			break
