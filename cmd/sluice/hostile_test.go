@@ -57,9 +57,16 @@ func poison(v reflect.Value) {
 		if v.CanSet() {
 			v.SetString(hostileWords)
 		}
-	case reflect.Pointer, reflect.Interface:
+	case reflect.Pointer:
 		if !v.IsNil() {
 			poison(v.Elem())
+		}
+	case reflect.Interface: // what it holds cannot be set, only replaced: reasons are such
+		if !v.IsNil() && v.CanSet() {
+			copied := reflect.New(v.Elem().Type()).Elem()
+			copied.Set(v.Elem())
+			poison(copied)
+			v.Set(copied)
 		}
 	case reflect.Struct:
 		if v.Type() == reflect.TypeFor[time.Time]() {
