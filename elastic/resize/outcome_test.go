@@ -90,3 +90,24 @@ func TestStepBackBeforeEffect(t *testing.T) {
 		}
 	}
 }
+
+// TestAnswerGoneDuringAStop: an answer that cannot be read any more withdraws the move only while no stop
+// is under way: one that was just asked of Slurm may still be carried out, and the job be in need of being
+// brought back.
+func TestAnswerGoneDuringAStop(t *testing.T) {
+	for name, c := range map[string]struct {
+		asked time.Time // when the stop was asked; zero = never
+		close elastic.Outcome
+	}{
+		"no stop was asked":      {time.Time{}, elastic.Abandoned},
+		"a stop is under way":    {noon.Add(-time.Second), ""},
+		"a stop came to nothing": {noon.Add(-time.Hour), elastic.Abandoned},
+	} {
+		in, job, snap := scene(elastic.Resize, elastic.Verified)
+		job.Phase, job.Place, job.Saved = elastic.Running, on("gpu1", 2), elastic.Saved{}
+		in.RequeuedAt = c.asked
+		if next := resize.Advance(in, job, snap); next.Close != c.close {
+			t.Errorf("%s: closed as %q, want %q (%s)", name, next.Close, c.close, sentence(next.Why))
+		}
+	}
+}
