@@ -276,7 +276,7 @@ func TestBackfilledJobsDoNotDelayTheHead(t *testing.T) {
 		}
 	})
 	t.Logf("%d moves, %d stayed for it", moves, stay)
-	if stay == 0 && !testing.Short() { // among few draws there may be none
+	if stay == 0 && !testing.Short() && !underRace { // among few draws there may be none
 		t.Error("no job ever stayed")
 	}
 }
