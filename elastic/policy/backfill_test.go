@@ -151,7 +151,7 @@ func TestBackfillDelaysNoReservation(t *testing.T) {
 		}
 	})
 	t.Logf("%d jobs were backfilled", filled)
-	if filled == 0 && !testing.Short() { // a fifth of the draws may have none
+	if filled == 0 && !testing.Short() && !underRace { // a fifth of the draws may have none
 		t.Error("no job was ever backfilled")
 	}
 }
