@@ -142,7 +142,8 @@ var returns = []promise{
 		c.delayed(runs)
 	}},
 	{"a deferred job whose node failed during clean-up can start again", 2, func(c *check) {
-		id := c.completingBy(c.Owner.RequeueRunning, func(slurm.JobID) {})
+		// Deferred, or Slurm 20.11 and 22.05 may start it without GPUs before it is looked at.
+		id := c.completingBy(c.Owner.RequeueRunning, func(id slurm.JobID) { c.must(c.Owner.Defer(c.ctx, id, c.Now().Add(121*time.Second))) })
 		c.must(c.NodeDown(c.ctx, c.nodes[0]))
 		defer c.giveBack(c.nodes[0])
 		d := c.pends(id)
