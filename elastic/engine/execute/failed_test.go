@@ -131,7 +131,11 @@ func TestCloseFirst(t *testing.T) {
 		x, w, moves := executor(t, elastic.Intent{Job: 7, Kind: elastic.Resize, Step: elastic.Asked})
 		w.fails[c.fails] = errors.New("disk full")
 		next := resize.Next{Intent: moves[0], Close: elastic.Abandoned, Why: reason.NoMoveBehind, Do: []elastic.Action{elastic.WithdrawRequest{Job: 7}}}
-		_, keep, _, down := x.closeFirst(t.Context(), moves[0], next, elastic.Job{ID: 7}, noon)
+		next.Intent.Step = elastic.Confirmed // a step without rows: nothing but the end follows
+		stays, keep, _, down := x.closeFirst(t.Context(), moves[0], next, elastic.Job{ID: 7}, noon)
+		if keep && stays.Step != elastic.Asked {
+			t.Errorf("%q fails: the move stays open at R%d", c.fails, stays.Step)
+		}
 		if keep != c.keep || down || !slices.Equal(w.did, c.did) {
 			t.Errorf("%q fails: kept %v, did %v; want %v, %v", c.fails, keep, w.did, c.keep, c.did)
 		}
