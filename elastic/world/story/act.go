@@ -202,8 +202,12 @@ func (p *play) letGo() {
 	for i := range p.s.Nodes {
 		node := fmt.Sprintf("gpu%d", i+1)
 		p.w.Slurm.NodeReturn(node)
-		if e := p.d.now; e != nil && !p.d.inCycle { // two users that report it exclude a node for good
-			_ = e.Trust(p.ctx, node, p.w.Now().Add(p.d.offset))
+		if !p.d.inCycle { // two users that report it exclude a node for good
+			p.d.living(func() { // it may be killed by that
+				if e := p.d.now; e != nil {
+					_ = e.Trust(p.ctx, node, p.w.Now().Add(p.d.offset))
+				}
+			})
 		}
 	}
 	for i, job := range p.jobs {
