@@ -160,7 +160,7 @@ func beginning(sj slurm.Job, now time.Time) string {
 func (st *State) unreadable(sj slurm.Job, err error, now time.Time) {
 	js := st.ByID[elastic.JobID(sj.ID)]
 	if js == nil || js.Rec.UID != sj.UID || !js.Rec.Ended.IsZero() {
-		st.leave(sj, now, "its comment cannot be read: "+err.Error(), event.Fields{Problem: event.ProblemUnreadable})
+		st.leave(sj, now, "its comment cannot be read: "+err.Error()+beginning(sj, now), event.Fields{Problem: event.ProblemUnreadable})
 		return
 	}
 	js.Shown.Seen, js.Shown.Disown, js.Shown.Slurm = true, false, sj

@@ -146,6 +146,14 @@ func TestTakenAwayWhileWaiting(t *testing.T) {
 	if got := st.ByID[7].Tells.Problem["comment"]; !strings.Contains(got, want) {
 		t.Errorf("told %q, want it to say %q", got, want)
 	}
+	said := ""
+	st = New(Rules{}, nil, func(e event.Event) { said += e.Text })
+	torn := tagged(7, "0", "x")
+	torn.Eligible = bare.Eligible
+	st.Match([]slurm.Job{torn}, nil, noon)
+	if !strings.Contains(said, want) {
+		t.Errorf("of a job that is not known and whose comment cannot be read it is said %q, want %q", said, want)
+	}
 }
 
 // TestItsAccount: the record has the account that Slurm last showed, also of a job that an older

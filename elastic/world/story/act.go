@@ -211,7 +211,7 @@ func (p *play) letGo() {
 		}
 	}
 	for i, job := range p.jobs {
-		if job != nil && p.left[i] { // sluice says that its user starts it
+		if job != nil && p.unmanaged(i) { // sluice says that its user starts it
 			_ = p.w.User(p.s.Jobs[i].User).Update(p.ctx, job.ID(), slurm.Update{StartAfter: time.Second})
 		}
 		if job == nil || !p.held[i] && !(p.stranded[i] && p.exempt(i)) && !p.s.forgetful() && !p.s.has("second daemon") {
