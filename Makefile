@@ -4,7 +4,7 @@ GO      ?= go
 VERSION := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 LDFLAGS := -X main.version=$(VERSION)
 
-.PHONY: all build packages demo test test-end-to-end test-waiting test-packages test-elsewhere lint bench bench-job bench-live bench-policy bench-systems bench-shares conform damage deb exact liars planted mutants properties seeds crashes soak fuzz hostile failover nfs reliability-report clean
+.PHONY: all build packages demo test test-end-to-end test-waiting test-packages test-elsewhere lint bench bench-job bench-live bench-policy bench-systems bench-shares conform damage deb exact liars planted mutants properties seeds crashes soak fuzz hostile failover reclaims gone nfs reliability-report clean
 
 all: build
 
@@ -171,6 +171,15 @@ hostile: packages
 FAILOVERS ?= 20
 failover: packages
 	@SLUICE_FAILOVERS=$(FAILOVERS) SLUICE_MUNGE_AWAY=1m SLUICE_DBD_JOBS=20 etc/campaign failover $(GO) test -count=1 -v -timeout 0 -run 'TestBackupTakesOver|TestMungeAway|TestSlurmdbdAway' ./cmd/sluiced
+
+# How soon an account has back what it lent, RECLAIMS times; and 31 jobs in every state while sluiced is
+# gone for good, on every Slurm release at hand. Some fifteen minutes each.
+RECLAIMS ?= 50
+reclaims: packages
+	@SLUICE_RECLAIMS=$(RECLAIMS) etc/campaign reclaims $(GO) test -count=1 -v -timeout 0 -run 'TestReclaims$$' ./cmd/sluiced
+gone: packages
+	@etc/slurm-trees; case $$? in 0|69|75) ;; *) exit 1 ;; esac # said what cannot be had
+	@SLUICE_GONE=4 SLUICE_LAB_ROOTS="$$(etc/slurm-trees --roots)" etc/campaign gone $(GO) test -count=1 -v -timeout 0 -parallel 2 -run 'TestGoneForGood' ./cmd/sluiced
 
 # Job folders on NFS, as the kernel's client shows them to machines with caches of their own,
 # the server killed, frozen, full: what sluice's two sides see of each other, and end-to-end

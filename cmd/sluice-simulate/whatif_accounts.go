@@ -118,9 +118,9 @@ func (a whatifAccount) row() []string {
 	}
 }
 
-// gainsAndLoses names the accounts whose jobs end sooner, and later, in the mean; "" if the history
+// whoGains names the accounts whose jobs end sooner, and later, in the mean; "" if the history
 // names no account.
-func (w *whatif) gainsAndLoses() string {
+func (w *whatif) whoGains() string {
 	var gain, lose, unsure []string
 	for _, a := range w.accounts() {
 		name := cmp.Or(a.Account, "(none)")

@@ -211,13 +211,13 @@ func TestAccountsOfManyJobs(t *testing.T) {
 			t.Fatalf("%d accounts are shown in %d lines, want %d:\n%s", len(rows), len(lines), want, table)
 		}
 	})
-	if w := drawn([]string{"", ""}, []int{1}); w.accounts() != nil || w.gainsAndLoses() != "" {
+	if w := drawn([]string{"", ""}, []int{1}); w.accounts() != nil || w.whoGains() != "" {
 		t.Error("a history without accounts has rows of accounts")
 	}
 }
 
-// TestGainsAndLoses: an account gains or loses if it does under each assumption.
-func TestGainsAndLoses(t *testing.T) {
+// TestWhoGains: an account gains or loses if it does under each assumption.
+func TestWhoGains(t *testing.T) {
 	w := whatif{}
 	for i, minutes := range [][3]int{{50, 55, 40}, {70, 80, 61}, {55, 65, 50}} {
 		w.history.Runs = append(w.history.Runs, workload.Run{Account: []string{"phys", "bio", "chem"}[i], Took: time.Hour, GPUs: 1, Nodes: 1})
@@ -227,7 +227,7 @@ func TestGainsAndLoses(t *testing.T) {
 		}
 	}
 	want := "Who gains: the jobs of phys end sooner in the mean under all three assumptions; those of bio end later under all three; for chem it depends on the assumption"
-	if got := w.gainsAndLoses(); !strings.HasPrefix(got, want) {
+	if got := w.whoGains(); !strings.HasPrefix(got, want) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }

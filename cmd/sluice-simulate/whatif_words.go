@@ -29,7 +29,7 @@ func (w *whatif) write(out io.Writer) error {
 	if accounts != "" {
 		b.WriteString(accounts + "\n")
 	}
-	for _, p := range []string{w.changed(), w.gainsAndLoses(), w.sensitive(), w.faithful(), w.silent()} {
+	for _, p := range []string{w.changed(), w.whoGains(), w.sensitive(), w.faithful(), w.silent()} {
 		if p != "" {
 			b.WriteString(fold(p))
 		}

@@ -131,7 +131,7 @@ func TestHostileWords(t *testing.T) {
 	for _, line := range []string{
 		"queue", "queue --all", "queue --long", "queue --json", "queue -h", "queue --format=jobid,name,user,partition,state,reason,model,comment,nodes",
 		"show 41", "show 42", "show 40", "show 39", "show 41 --json", "explain 41", "explain 42", "explain 39", "explain 41 --json",
-		"history 41", "history 41 --json", "report --since 300d", "report --since 300d --by user", "report --since 300d --by model --csv", "report --since 300d --by account --json", "report --since HOSTILE", "report --since 1d --by HOSTILE", "plan", "plan --json", "nodes", "nodes --json", "nodes --trust x", "logs 41", "logs 39",
+		"history 41", "history 41 --json", "report --since 300d", "report --since 300d --by user", "report --since 300d --by model --csv", "report --since 300d --by account --json", "report --since HOSTILE", "shares", "shares --csv", "shares --json", "report --since 1d --by HOSTILE", "plan", "plan --json", "nodes", "nodes --json", "nodes --trust x", "logs 41", "logs 39",
 		"hold 41", "release 41", "resize 41 --gpus 2", "resize 41 --gpus auto", "cancel 41", "doctor", "doctor --json", "event --job 41",
 		"submit " + filepath.Join(dir, "train.sh"), "explain 7", "explain HOSTILE", "hold HOSTILE", "queue --format=HOSTILE", "queue --states=HOSTILE", "queue --user=HOSTILE",
 		"nodes --trust HOSTILE", "resize 41 --gpus HOSTILE", "logs HOSTILE", "HOSTILE", "queue --HOSTILE", "show --config HOSTILE 41", "submit HOSTILE", "event --kind HOSTILE",

@@ -23,7 +23,7 @@ the last cycle. An account stands above what is below it, and counts all of that
 are listed that have jobs.
 
 SHARES count among those below the same account. DESERVED are the GPUs that they give
-now: nobody deserves more than the jobs could use (WANTED). BORROWED is what an account
+now: no account or user deserves more than its jobs could use (WANTED). BORROWED is what an account
 has beyond its part of the cluster by shares alone, LENT what of that part others have.
 FAIRSHARE is Slurm's factor, by which it orders jobs. Ordinary jobs are not counted.`,
 		Example: "  sluice shares\n  sluice shares --csv > shares.csv",
@@ -90,7 +90,11 @@ func sharesCSV(w io.Writer, s wire.Shares, noHeader bool) error {
 		_ = out.Write([]string{"account", "user", "shares", "deserved", "used", "borrowed", "lent", "wanted", "fairshare", "parent"})
 	}
 	for _, l := range s.Lines {
-		_ = out.Write(append(cellsOf(l), l.Parent)) // Flush keeps the error
+		row := append(cellsOf(l), l.Parent)
+		for i := range row {
+			row[i] = inert(row[i])
+		}
+		_ = out.Write(row) // Flush keeps the error
 	}
 	out.Flush()
 	return out.Error()

@@ -1,7 +1,6 @@
 package control
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/sluice-hpc/sluice/elastic"
@@ -15,13 +14,12 @@ func viewRank(r *publish.Report, jr publish.JobReport, sees func(publish.JobRepo
 	if !waits(jr) {
 		return nil
 	}
-	var all []publish.JobReport
+	var all []publish.JobReport // a report lists waiting jobs in the order in which they start
 	for _, k := range r.Jobs {
 		if waits(k) {
 			all = append(all, k)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b publish.JobReport) int { return cmp.Compare(b.Job.Priority, a.Job.Priority) })
 	at := slices.IndexFunc(all, func(k publish.JobReport) bool { return k.Record.ID == jr.Record.ID })
 	out := &wire.Rank{Place: at + 1, Of: len(all), Priority: jr.Job.Priority, Age: jr.Job.Aged}
 	if at > 0 {

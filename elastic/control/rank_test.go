@@ -2,6 +2,7 @@ package control
 
 import (
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/sluice-hpc/sluice/elastic"
@@ -10,7 +11,8 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/engine/publish"
 )
 
-// TestRank: a job that waits is told its place, and the job before it; whose that is only if it may see it.
+// TestRank: of a job that waits the place is shown, and the priority of the job before it; the number of
+// that job only to callers who may see it.
 func TestRank(t *testing.T) {
 	job := func(id elastic.JobID, phase elastic.Phase, priority, aged int64) publish.JobReport {
 		return publish.JobReport{
@@ -19,7 +21,7 @@ func TestRank(t *testing.T) {
 		}
 	}
 	r := &publish.Report{Jobs: []publish.JobReport{
-		job(1, elastic.Running, 0, 0), job(2, elastic.Waiting, 50, 10), job(3, elastic.Waiting, 70, 0), job(4, elastic.Waiting, 0, 0), job(5, elastic.Waiting, 50, 0),
+		job(3, elastic.Waiting, 70, 0), job(1, elastic.Running, 0, 0), job(2, elastic.Waiting, 50, 10), job(4, elastic.Waiting, 0, 0), job(5, elastic.Waiting, 50, 0),
 	}}
 	sees := func(jr publish.JobReport) bool { return jr.Record.ID != 3 }
 	for id, want := range map[elastic.JobID]*wire.Rank{
@@ -29,7 +31,8 @@ func TestRank(t *testing.T) {
 		2: {Place: 2, Of: 3, Priority: 50, Age: 10, Before: &wire.Before{Priority: 70}},
 		5: {Place: 3, Of: 3, Priority: 50, Before: &wire.Before{JobID: 2, Priority: 50, Age: 10}},
 	} {
-		if got := viewRank(r, r.Jobs[id-1], sees); !reflect.DeepEqual(got, want) {
+		jr := r.Jobs[slices.IndexFunc(r.Jobs, func(jr publish.JobReport) bool { return jr.Record.ID == id })]
+		if got := viewRank(r, jr, sees); !reflect.DeepEqual(got, want) {
 			t.Errorf("job %d: %+v, want %+v", id, got, want)
 		}
 	}

@@ -5,8 +5,8 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/engine/publish"
 )
 
-// shares answers with the division of the GPUs in the last cycle. Everybody may see accounts, and of
-// users those whose jobs they may see.
+// shares answers with the division of the GPUs in the last cycle. Every caller may see the accounts,
+// and those users whose jobs the caller may see.
 func (s *Server) shares(q request) (any, error) {
 	r, err := s.published()
 	if err != nil {

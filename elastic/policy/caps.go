@@ -40,29 +40,6 @@ func bounded(s elastic.Snapshot, rigid func(partitions string) bool, decide func
 	}
 }
 
-// fewShares is up to how many shares that bind the policy is asked freely times before each share is
-// divided among its jobs, whether the answer exceeds it or not: GPUs that one share frees let others
-// exceed theirs, and with many shares that would go on for long. With more shares they are divided at
-// once: on 100,000 GPUs every question takes half a second.
-const fewShares, freely = 64, 4
-
-func (b *bounds) freely() int {
-	if b.manyShares() {
-		return 1
-	}
-	return freely
-}
-
-func (b *bounds) manyShares() bool {
-	n := 0
-	for k := range b.snap.Caps {
-		if b.snap.Caps[k].Reclaims {
-			n++
-		}
-	}
-	return n > fewShares
-}
-
 // bounds is what the limits allow each job. Invariant: sizes only shrink, out and gives are never
 // reset; capped ends because of that.
 type bounds struct {
@@ -117,42 +94,6 @@ func newBounds(s elastic.Snapshot) *bounds {
 		b.settle(j)
 	}
 	return b
-}
-
-// lists are the sizes that specs accept. Equal specs share one, which MUST NOT be changed: on a large
-// cluster a job without a maximum has as many as there are GPUs.
-type lists map[[3]int][]int
-
-func (l lists) of(spec elastic.Spec, most int) []int {
-	if len(spec.Sizes) > 0 {
-		return spec.Options(most)
-	}
-	key := [3]int{spec.Min, spec.Max, spec.Step}
-	list, known := l[key]
-	if !known {
-		list = spec.Options(most)
-		l[key] = slices.Clip(list)
-	}
-	return list
-}
-
-// members returns the limits of each job, and the jobs of each limit, by index: there may be
-// thousands of shares.
-func members(s elastic.Snapshot) (limits, jobs [][]int) {
-	limits, jobs = make([][]int, len(s.Jobs)), make([][]int, len(s.Caps))
-	at := make(map[elastic.JobID]int, len(s.Jobs))
-	for i := range s.Jobs {
-		at[s.Jobs[i].ID] = i
-	}
-	for k := range s.Caps {
-		for id, in := range s.Caps[k].Jobs {
-			if i, there := at[id]; there && in {
-				limits[i], jobs[k] = append(limits[i], k), append(jobs[k], i)
-			}
-		}
-		slices.Sort(jobs[k])
-	}
-	return limits, jobs
 }
 
 // alone removes the sizes that the limit forbids the job whatever other jobs have. For a shared

@@ -11,7 +11,7 @@ import (
 // TestManySharesAreSettled: a policy whose answers exceed one share after the other is asked a bounded
 // number of times, and the answer is within all shares.
 func TestManySharesAreSettled(t *testing.T) {
-	for users, most := range map[int]int{fewShares - 24: freely + 2, fewShares + 36: 3} {
+	for users, most := range map[int]int{fewShares - 24: questions + 2, fewShares + 36: 3} {
 		t.Run(fmt.Sprint(users), func(t *testing.T) { settles(t, users, most) })
 	}
 }

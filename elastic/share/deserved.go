@@ -17,8 +17,8 @@ type Want struct {
 	// that cannot be moved. At least 0.
 	Least int
 	Has   int // what they have
-	// Promised is what they deserve before shares count (QOS.Guarantee), 0 to GPUs.
-	Promised int
+	// Guaranteed is what they deserve before shares count (QOS.Guarantee), 0 to GPUs.
+	Guaranteed int
 	// Credit is by how many GPU-seconds they had less than they deserved lately, see Ledger;
 	// negative = more. Those of all classes of a user add up.
 	Credit float64
@@ -43,7 +43,7 @@ func (t *Tree) Deserved(capacity int, wants []Want) ([]Part, error) {
 }
 
 // keeps returns what the want has whatever the shares are.
-func (w Want) keeps() int { return max(w.Least, w.Promised) }
+func (w Want) keeps() int { return max(w.Least, w.Guaranteed) }
 
 // Bounds is Deserved where each keeps at least what cannot be taken back (Want.Least): the most
 // that each should have now. Their sum exceeds the capacity only if the sum of Least does.
@@ -92,8 +92,8 @@ func (t *Tree) division(capacity int, wants []Want) (*division, error) {
 			return nil, UnknownAccount{w.Account}
 		case user != nil && user.wants(w.Class):
 			return nil, fmt.Errorf("shares: user %s of account %s wants twice", w.User, w.Account)
-		case w.Least < 0 || w.GPUs < w.keeps() || w.Promised < 0 || w.Has < 0:
-			return nil, fmt.Errorf("shares: user %s of account %s wants %d GPUs, keeps %d, is promised %d and has %d", w.User, w.Account, w.GPUs, w.Least, w.Promised, w.Has)
+		case w.Least < 0 || w.GPUs < w.keeps() || w.Guaranteed < 0 || w.Has < 0:
+			return nil, fmt.Errorf("shares: user %s of account %s wants %d GPUs, keeps %d, is guaranteed %d and has %d", w.User, w.Account, w.GPUs, w.Least, w.Guaranteed, w.Has)
 		}
 		at = t.above(at)
 		if user == nil {

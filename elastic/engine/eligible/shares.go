@@ -7,10 +7,10 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// TreeOf returns the tree of shares that Slurm shows, whatever it shows: of an account or a user
-// that is listed several times the first line counts, of a user's associations with partitions the
-// one without, else the one with most shares. An account whose parent is missing, or that is above
-// itself, is directly below the root. Shares are limited to those that Slurm knows.
+// TreeOf returns the tree of shares that Slurm shows, whatever it shows. If an account or a user is
+// listed several times the first line counts; of a user's lines for single partitions, the line for
+// any partition, else the one with most shares. An account whose parent is missing, or that is above
+// itself, is directly below the root. Shares are limited to those that Slurm accepts.
 func TreeOf(list []slurm.Share) (*share.Tree, error) {
 	accounts := map[string]string{} // each with its parent
 	var out []share.Association

@@ -19,8 +19,8 @@ type sharesAsked struct {
 	late  time.Time // when the query began that has not been answered; zero = none
 }
 
-// ErrNoShares: Slurm shows no tree although shares count. So does a slurmctld without slurmdbd.
-var ErrNoShares = errors.New("Slurm shows no accounts with shares")
+// ErrNoShares: Slurm shows no tree although shares count. Without slurmdbd there is none.
+var ErrNoShares = errors.New("Slurm shows no accounts with shares: see sshare -al, which needs slurmdbd")
 
 // SiteShares queries the tree of shares, at most once in SharesPeriod. read is false if no query was
 // due or it has not been answered yet; err is why there is no tree.

@@ -48,9 +48,7 @@ type Sharing struct {
 
 // Amounts are GPUs of an account or a user.
 type Amounts struct {
-	// Deserved is what it deserves now, Has what its jobs have, and Wanted what they could use,
-	// all
-	// whole.
+	// Deserved is what it deserves now, Has what its jobs have, and Wanted what they could use.
 	Deserved, Has, Wanted int
 	// Own is its own part of the cluster by shares alone, Borrowed what it has beyond that, and
 	// Lent what of it others of the same parent have; of accounts only.

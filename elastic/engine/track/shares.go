@@ -21,6 +21,8 @@ type Shares struct {
 	// Rigid reports whether running jobs of these partitions are never resized, as their policy
 	// says; nil = none.
 	Rigid func(partitions string) bool
+	// undivided is why the GPUs could not be divided, as it was last told.
+	undivided string
 	books
 }
 

@@ -20,7 +20,8 @@ import (
 func (st *State) Snapshot(v observe.Look, now time.Time) elastic.Snapshot {
 	st.prepare(now)
 	s, doubted := st.build(v, now)
-	if err := st.divide(&s, st.Rules.QOS); err != nil {
+	if err := st.divide(&s, st.Rules.QOS); err != nil && st.Shares.undivided != err.Error() {
+		st.Shares.undivided = err.Error()
 		st.Tell(now, 0, "problem", "the GPUs cannot be divided by shares: "+err.Error(), event.Fields{Problem: event.ProblemShares})
 	}
 	note(st.ByID, &s, doubted)

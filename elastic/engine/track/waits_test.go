@@ -117,9 +117,9 @@ func TestRenewals(t *testing.T) {
 	st := waiting(jobs)
 	renewed, most := map[elastic.JobID]int{}, 0
 	for now := noon; now.Before(noon.Add(hours * time.Hour)); now = now.Add(period) {
-		todo := Renewals(st.Ordered(), st.Open, 0, now)
-		most = max(most, len(todo))
-		for _, a := range todo {
+		actions := Renewals(st.Ordered(), st.Open, 0, now)
+		most = max(most, len(actions))
+		for _, a := range actions {
 			d, js := a.(elastic.Defer), st.ByID[a.About()]
 			if left := js.Shown.Slurm.Eligible.Sub(now); left < DefaultAbandon/4-10*period || left > DefaultAbandon/2 {
 				t.Fatalf("job %d is renewed %s before its begin time", js.Rec.ID, left)
@@ -146,9 +146,9 @@ func TestRenewalsAfterAnAbsence(t *testing.T) {
 	for id, js := range st.ByID {
 		js.Shown.Slurm.Eligible = noon.Add(20*time.Minute - time.Duration(id)*time.Second)
 	}
-	todo := Renewals(st.Ordered(), st.Open, 0, noon)
-	if len(todo) != fewRenewals+jobs/8 || todo[0].About() != jobs || todo[1].About() != jobs-1 {
-		t.Errorf("%d are renewed, the first are %v", len(todo), todo[:2])
+	actions := Renewals(st.Ordered(), st.Open, 0, noon)
+	if len(actions) != fewRenewals+jobs/8 || actions[0].About() != jobs || actions[1].About() != jobs-1 {
+		t.Errorf("%d are renewed, the first are %v", len(actions), actions[:2])
 	}
 }
 

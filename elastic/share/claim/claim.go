@@ -60,29 +60,30 @@ func Of(t *share.Tree, s *elastic.Snapshot, credit *share.Ledger, rigid func(par
 			}
 		}
 	}
-	return out, out.divide(t, qos)
+	err := out.divide(t, qos)
+	return out, err
 }
 
 // divide divides the GPUs: what scavengers cannot give back is set aside, the others divide the rest,
 // and scavengers what is left of it.
 func (c *Claims) divide(t *share.Tree, qos map[string]share.QOS) error {
 	var most, last []*Claim
-	set := 0
+	aside := 0
 	for i := range c.Each {
 		if each := &c.Each[i]; each.Scavenger {
-			last, set = append(last, each), set+each.Least
+			last, aside = append(last, each), aside+each.Least
 		} else {
 			most = append(most, each)
 		}
 	}
-	if err := promise(t, most, c.Capacity, qos); err != nil {
+	if err := guarantee(t, most, c.Capacity, qos); err != nil {
 		return err
 	}
 	deserved, err := t.Deserved(c.Capacity, wantsOf(most))
 	if err != nil {
 		return err
 	}
-	bounds, err := t.Bounds(max(0, c.Capacity-set), wantsOf(most))
+	bounds, err := t.Bounds(max(0, c.Capacity-aside), wantsOf(most))
 	left := c.Capacity
 	for i := range bounds {
 		most[i].Deserved, most[i].Bound = deserved[i], bounds[i].GPUs
@@ -98,9 +99,9 @@ func (c *Claims) divide(t *share.Tree, qos map[string]share.QOS) error {
 	return err
 }
 
-// promise sets what the claims of QOS with a guarantee are promised, as far as there is so much. Those of
-// one QOS divide it by their shares; QOS come by name.
-func promise(t *share.Tree, claims []*Claim, capacity int, qos map[string]share.QOS) error {
+// guarantee sets what the claims of QOS with a guarantee get of it, as far as there are so many GPUs.
+// Those of one QOS divide it by their shares. QOS are served in order of their names.
+func guarantee(t *share.Tree, claims []*Claim, capacity int, qos map[string]share.QOS) error {
 	for _, name := range slices.Sorted(maps.Keys(qos)) {
 		most := min(capacity, qos[name].Guarantee)
 		if most <= 0 {
@@ -117,7 +118,7 @@ func promise(t *share.Tree, claims []*Claim, capacity int, qos map[string]share.
 			return err
 		}
 		for i, part := range parts {
-			of[i].Promised = part.GPUs
+			of[i].Guaranteed = part.GPUs
 			capacity -= part.GPUs
 		}
 	}

@@ -1,0 +1,68 @@
+package policy
+
+import (
+	"slices"
+
+	"github.com/sluice-hpc/sluice/elastic"
+)
+
+// There may be thousands of shares, on clusters with as many jobs.
+
+// fewShares is up to how many shares that bind the policy is asked as many times as questions says before each share is
+// divided among its jobs, whether the answer exceeds it or not: GPUs that one share frees let others
+// exceed theirs, and with many shares that would go on for long. With more shares they are divided at
+// once: on 100,000 GPUs every question takes half a second.
+const fewShares, questions = 64, 4
+
+func (b *bounds) freely() int {
+	if b.manyShares() {
+		return 1
+	}
+	return questions
+}
+
+func (b *bounds) manyShares() bool {
+	n := 0
+	for k := range b.snap.Caps {
+		if b.snap.Caps[k].Reclaims {
+			n++
+		}
+	}
+	return n > fewShares
+}
+
+// lists are the sizes that specs accept. Equal specs share one, which MUST NOT be changed: on a large
+// cluster a job without a maximum has as many as there are GPUs.
+type lists map[[3]int][]int
+
+func (l lists) of(spec elastic.Spec, most int) []int {
+	if len(spec.Sizes) > 0 {
+		return spec.Options(most)
+	}
+	key := [3]int{spec.Min, spec.Max, spec.Step}
+	list, known := l[key]
+	if !known {
+		list = spec.Options(most)
+		l[key] = slices.Clip(list)
+	}
+	return list
+}
+
+// members returns the limits of each job, and the jobs of each limit, by index: there may be
+// thousands of shares.
+func members(s elastic.Snapshot) (limits, jobs [][]int) {
+	limits, jobs = make([][]int, len(s.Jobs)), make([][]int, len(s.Caps))
+	at := make(map[elastic.JobID]int, len(s.Jobs))
+	for i := range s.Jobs {
+		at[s.Jobs[i].ID] = i
+	}
+	for k := range s.Caps {
+		for id, in := range s.Caps[k].Jobs {
+			if i, there := at[id]; there && in {
+				limits[i], jobs[k] = append(limits[i], k), append(jobs[k], i)
+			}
+		}
+		slices.Sort(jobs[k])
+	}
+	return limits, jobs
+}
