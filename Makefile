@@ -4,7 +4,7 @@ GO      ?= go
 VERSION := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 LDFLAGS := -X main.version=$(VERSION)
 
-.PHONY: all build packages demo test test-end-to-end test-waiting test-packages test-elsewhere lint bench bench-job bench-live bench-policy bench-systems bench-shares conform damage deb exact liars planted mutants properties seeds crashes soak fuzz hostile failover reclaims gone nfs reliability-report clean
+.PHONY: all build packages demo test test-end-to-end test-waiting test-packages test-elsewhere lint bench bench-job bench-live bench-policy bench-systems bench-shares conform damage deb gpu exact liars planted mutants properties seeds crashes soak fuzz hostile failover reclaims gone nfs reliability-report clean
 
 all: build
 
@@ -130,6 +130,14 @@ conform: packages build
 	@etc/slurm-trees; case $$? in 0|69|75) ;; *) exit 1 ;; esac # said what cannot be had
 	$(GO) test -race -c -o bin/conform.test ./slurm/conform
 	@SLUICE_LAB_ROOTS="$$(etc/slurm-trees --roots)" etc/campaign conform bin/conform.test -test.timeout 90m -test.run 'TestFake$$|TestRealSlurm'
+
+# On a machine with an NVIDIA GPU: what NVIDIA's library says of it, DDP and FSDP trainings
+# stopped and resized on it, by themselves and under sluiced on a real Slurm. One GPU is
+# enough: several ranks share it and add up through gloo, as NCCL refuses that; one rank alone
+# uses NCCL. Some five minutes. Everywhere else these tests are skipped.
+gpu: packages build
+	@etc/install-frameworks; case $$? in 0|69|75) ;; *) exit 1 ;; esac # said what cannot be had
+	@etc/campaign gpu $(GO) test -count=1 -v -timeout 30m -run 'TestRealGPU$$|TestFrameworks/gpu$$' ./nodes/nvml ./checkpoint/python ./cmd/sluiced
 
 # Random scenarios in the simulated world, SEEDS of them; a failure prints a line that
 # tells it again, shortened. Stores lie in memory where there is such a folder: what the

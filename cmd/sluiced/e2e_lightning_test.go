@@ -52,7 +52,7 @@ func TestLightning(t *testing.T) {
 	if state != "COMPLETED" || !strings.Contains(string(out), fmt.Sprintf("finished after step %d", lightningSteps)) {
 		t.Fatalf("ended as %s:\n%s", state, out)
 	}
-	moved, worlds := lightningLosses(t, log)
+	moved, worlds := losses(t, log, lightningSteps)
 	for _, gpus := range []int{1, 2, 4} {
 		if !worlds[gpus] {
 			t.Errorf("no step was trained on %d GPUs", gpus)
@@ -67,7 +67,7 @@ func TestLightning(t *testing.T) {
 	if said, err := plain.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, said)
 	}
-	never, _ := lightningLosses(t, log)
+	never, _ := losses(t, log, lightningSteps)
 	worst := 0.0
 	for step, loss := range never {
 		worst = max(worst, math.Abs(moved[step]-loss)/loss)
@@ -78,26 +78,26 @@ func TestLightning(t *testing.T) {
 	}
 }
 
-// lightningLosses returns every step's loss, and the numbers of GPUs steps were
-// trained on. Each step must be there once.
-func lightningLosses(t *testing.T, log string) ([]float64, map[int]bool) {
+// losses returns every step's loss, and the numbers of GPUs steps were trained on. Each
+// of the training's steps must be there once.
+func losses(t *testing.T, log string, steps int) ([]float64, map[int]bool) {
 	t.Helper()
 	data, err := os.ReadFile(log)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var losses []float64
+	var found []float64
 	worlds := map[int]bool{}
 	for line := range strings.Lines(string(data)) {
 		var step, world int
 		var loss float64
-		if _, err := fmt.Sscan(line, &step, &loss, &world); err != nil || step != len(losses)+1 {
-			t.Fatalf("step %d is followed by %q, %v", len(losses), line, err)
+		if _, err := fmt.Sscan(line, &step, &loss, &world); err != nil || step != len(found)+1 {
+			t.Fatalf("step %d is followed by %q, %v", len(found), line, err)
 		}
-		losses, worlds[world] = append(losses, loss), true
+		found, worlds[world] = append(found, loss), true
 	}
-	if len(losses) != lightningSteps {
-		t.Fatalf("%d steps, want %d", len(losses), lightningSteps)
+	if len(found) != steps {
+		t.Fatalf("%d steps, want %d", len(found), steps)
 	}
-	return losses, worlds
+	return found, worlds
 }

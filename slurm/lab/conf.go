@@ -177,11 +177,16 @@ func (s site) gresConf() string {
 	return b.String()
 }
 
-// cgroupConf renders cgroup.conf; "" = the release needs none. From 23.11 on slurmd uses
-// systemd unless it is told that there are no cgroups.
+// cgroupConf renders cgroup.conf; "" = the release needs none. A lab uses no cgroups, but
+// slurmd loads a plugin for them in any case. That for version 2, which it takes where the
+// machine has that version, ends slurmd where there is no systemd, as in a container; that
+// for version 1 touches nothing unless asked. Since 23.11 there can be none.
 func (s site) cgroupConf() string {
-	if s.Release.atLeast(23, 11) {
+	switch {
+	case s.Release.atLeast(23, 11):
 		return "CgroupPlugin=disabled\n"
+	case s.Release.atLeast(22, 5):
+		return "CgroupPlugin=cgroup/v1\n"
 	}
 	return ""
 }

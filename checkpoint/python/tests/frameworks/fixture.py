@@ -1,6 +1,7 @@
 """Runs of one job at several sizes, each asked to save and then stopped as Slurm
 stops it."""
 
+import contextlib
 import hashlib
 import os
 import runpy
@@ -114,10 +115,9 @@ class ResizeCase(JobCase):
 
     def run_until(self, step, size, *args, **more):
         """Run, ask for a checkpoint at the step, and stop the run that waits."""
-        before = self.names()
         ranks = self.start(size, *args, ASK_AT=str(step), **more)
         deadline = time.monotonic() + PATIENCE
-        while not (self.names() - before):
+        while not self.answers(step):
             self.assertTrue(all(p.poll() is None for p in ranks), self.said())
             self.assertLess(time.monotonic(), deadline, self.said())
             time.sleep(0.01)
@@ -126,7 +126,7 @@ class ResizeCase(JobCase):
             p.send_signal(signal.SIGTERM)
         self.end(ranks, -signal.SIGTERM)
         self.withdraw()
-        self.saved = os.path.join(self.checkpoints, max(self.names()))
+        self.saved = os.path.join(self.checkpoints, max(self.answers(step)))
         self.restarts += 1
         self.assert_sums()
 
@@ -148,6 +148,15 @@ class ResizeCase(JobCase):
         except FileNotFoundError:
             return set()
         return {n for n in names if os.path.exists(os.path.join(self.checkpoints, n, "manifest.json"))}
+
+    def answers(self, step):
+        """The committed checkpoints that were asked for at the step."""
+        found = set()
+        for name in self.names():
+            with contextlib.suppress(FileNotFoundError):  # pruned meanwhile
+                if self.manifest(name).get("request") == f"at-{step}":
+                    found.add(name)
+        return found
 
     def steps(self):
         """Forget and return what was trained: a list of (step, loss, world, rate)."""
