@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -78,14 +79,19 @@ func (c *Client) associations(ctx context.Context, cluster string) (list []slurm
 	return list, err
 }
 
-func (c *Client) accountLimits(ctx context.Context, cluster string, l *slurm.Limits) error {
-	var err error
-	if l.Associations, err = c.associations(ctx, cluster); err != nil {
-		return err
-	}
-	err = c.limitsFrom(ctx, "sacctmgr", []string{"-n", "-P", "show", "qos", "format=" + strings.Join(qosFields[:], ",")},
+func (c *Client) qosLimits(ctx context.Context, l *slurm.Limits) error {
+	return c.limitsFrom(ctx, "sacctmgr", []string{"-n", "-P", "show", "qos", "format=" + strings.Join(qosFields[:], ",")},
 		func(out string) (err error) { l.QOS, err = parseQOS(out); return })
-	if err != nil || !budgeted(l) {
+}
+
+// accountLimits makes both calls at the same time: each takes tens of milliseconds, and a job's
+// start may wait for them.
+func (c *Client) accountLimits(ctx context.Context, cluster string, l *slurm.Limits) error {
+	qos := make(chan error, 1)
+	go func() { qos <- c.qosLimits(ctx, l) }()
+	var err error
+	l.Associations, err = c.associations(ctx, cluster)
+	if err = cmp.Or(err, <-qos); err != nil || !budgeted(l) {
 		return err
 	}
 	return c.limitsFrom(ctx, "scontrol", []string{"-o", "show", "assoc_mgr", "flags=assoc,qos"},

@@ -325,3 +325,27 @@ func FuzzLimits(f *testing.F) {
 		_, _ = parseExcluded(out, fixtureDelimiter)
 	})
 }
+
+// TestSacctmgrAtTheSameTime: associations and QOS are asked for at the same time. Each call here waits
+// until the other one has begun.
+func TestSacctmgrAtTheSameTime(t *testing.T) {
+	s := newStubs(t)
+	s.write("config", fixture(t, "22.05", "limits", "config.txt"))
+	s.write("assoc.txt", fixture(t, "22.05", "limits", "assoc.txt"))
+	s.write("qos.txt", fixture(t, "22.05", "limits", "qos.txt"))
+	s.write("assoc_mgr", fixture(t, "22.05", "limits", "usage.txt"))
+	s.set("squeue", `nonce=${4#*@}; nonce=${nonce%%|*}; [ $3 = -o ] && { printf '7@%s|@%s.\n' $nonce $nonce; exit; }
+printf '7@%s|@%s|0@%s|@%s.\n' $nonce $nonce $nonce $nonce`)
+	s.set("scontrol", `case "$*" in
+*config*) cat $here/config ;;
+*assoc_mgr*) cat $here/assoc_mgr ;;
+*partition*) echo 'PartitionName=gpu State=UP MaxNodes=2 MinNodes=0 MaxTime=UNLIMITED' ;;
+*) echo 'No reservations in the system' ;; esac`)
+	s.set("sacctmgr", `: > $here/began-$4
+for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+[ -e $here/began-assoc ] && [ -e $here/began-qos ] && exec cat $here/$4.txt; sleep .1; done; exit 1`)
+	got, err := s.client(Config{}).Limits(t.Context())
+	if err != nil || len(got.Associations) != 9 || len(got.QOS) != 2 {
+		t.Errorf("%d associations, %d QOS, %v", len(got.Associations), len(got.QOS), err)
+	}
+}
