@@ -71,7 +71,12 @@ func (a Defer) String() string {
 }
 
 // String implements Action.
-func (a LetStart) String() string { return fmt.Sprintf("start job %d", a.Job) }
+func (a LetStart) String() string {
+	if a.First {
+		return fmt.Sprintf("start job %d for the first time", a.Job)
+	}
+	return fmt.Sprintf("start job %d", a.Job)
+}
 
 // String implements Action.
 func (a Hold) String() string { return fmt.Sprintf("hold job %d", a.Job) }

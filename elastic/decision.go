@@ -99,8 +99,12 @@ type (
 		Checkpoint string
 		Defer      time.Duration
 	}
-	// LetStart lets Slurm start a deferred job.
-	LetStart struct{ Job JobID }
+	// LetStart lets Slurm start a deferred job. First: it has never run, so that it may start in
+	// the present second; see slurm.Deferrer.StartFirst.
+	LetStart struct {
+		Job   JobID
+		First bool
+	}
 	// Hold holds the job as its user ordered ("sluice hold").
 	Hold struct{ Job JobID }
 	// Release ends a hold: its user ordered it ("sluice release"), or it is one that an older

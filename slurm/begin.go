@@ -70,6 +70,10 @@ type Deferrer interface {
 	// ErrWrongState if the job is not pending. MUST NOT be called while the job is
 	// COMPLETING: it is accepted, and then overwritten by the requeue delay.
 	Start(ctx context.Context, id JobID) error
+	// StartFirst is Start for a job that has never run: it sets the begin time to the present
+	// second, so that the next pass of the scheduler may start the job, however soon that
+	// comes. MUST NOT be called for a job that has run, see Start.
+	StartFirst(ctx context.Context, id JobID) error
 }
 
 // Deferred reports whether the job is pending, not held, and waits for its begin time: it

@@ -141,7 +141,7 @@ func write(s situation) Next {
 }
 
 func start(s situation) Next {
-	next := Next{Intent: s.in, Why: reason.StartedNow, Do: []elastic.Action{elastic.LetStart{Job: s.in.Job}}}
+	next := Next{Intent: s.in, Why: reason.StartedNow, Do: []elastic.Action{elastic.LetStart{Job: s.in.Job, First: neverRan(s)}}}
 	next.Intent.Step, next.Intent.ReleasedAt = elastic.Released, s.now
 	return next
 }

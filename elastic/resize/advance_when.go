@@ -241,6 +241,13 @@ func launchFailed(s situation) bool {
 		s.in.Fallbacks <= maxFallbacks
 }
 
+// neverRan: Slurm has not restarted the job, and no runner of it has ever reported. A run that
+// starts in the second in which the last one was killed fails, so this MUST hold of no job that
+// may have run: slurmctld, when it was killed, may count too few restarts.
+func neverRan(s situation) bool {
+	return s.in.Kind == elastic.Start && s.in.Fallbacks == 0 && s.job.Restarts == 0 && s.in.Restarts == 0 && !s.job.Spoke
+}
+
 func runningSilent(s situation) bool {
 	return s.job.Phase == elastic.Running && s.job.Heartbeat.IsZero() && !lateBy(s, s.snap.Limits.Confirm)
 }

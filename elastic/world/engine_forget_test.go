@@ -16,6 +16,9 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
+// starter is one of the two calls that let a job start.
+type starter func(context.Context, slurm.JobID) error
+
 // forgetting is a client whose slurmctld is killed right after the n-th start, before it saved it.
 type forgetting struct {
 	slurm.Client
@@ -24,11 +27,19 @@ type forgetting struct {
 }
 
 func (f forgetting) Start(ctx context.Context, id slurm.JobID) error {
+	return f.started(ctx, id, f.Client.Start)
+}
+
+func (f forgetting) StartFirst(ctx context.Context, id slurm.JobID) error {
+	return f.started(ctx, id, f.Client.StartFirst)
+}
+
+func (f forgetting) started(ctx context.Context, id slurm.JobID, start starter) error {
 	if *f.n == stopIsNext {
-		return f.Client.Start(ctx, id)
+		return start(ctx, id)
 	}
 	f.world.Slurm.Save()
-	err := f.Client.Start(ctx, id)
+	err := start(ctx, id)
 	if *f.n--; *f.n == 0 {
 		f.world.Slurm.Forget()
 	}
@@ -57,12 +68,20 @@ type waits struct {
 }
 
 func (f waits) Start(ctx context.Context, id slurm.JobID) error {
+	return f.started(ctx, id, f.Client.Start)
+}
+
+func (f waits) StartFirst(ctx context.Context, id slurm.JobID) error {
+	return f.started(ctx, id, f.Client.StartFirst)
+}
+
+func (f waits) started(ctx context.Context, id slurm.JobID, start starter) error {
 	if *f.n != 1 || *f.looks == 0 {
-		return f.forgetting.Start(ctx, id)
+		return f.forgetting.started(ctx, id, start)
 	}
 	f.world.Slurm.Save()
 	*f.n--
-	return f.Client.Start(ctx, id)
+	return start(ctx, id)
 }
 
 func (f waits) Jobs(ctx context.Context) ([]slurm.Job, error) {

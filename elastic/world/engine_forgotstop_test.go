@@ -33,7 +33,14 @@ func (a *amnesic) RequeueRunning(ctx context.Context, id slurm.JobID) error {
 }
 
 func (a *amnesic) Start(ctx context.Context, id slurm.JobID) error {
-	err := a.Client.Start(ctx, id)
+	return a.started(a.Client.Start(ctx, id))
+}
+
+func (a *amnesic) StartFirst(ctx context.Context, id slurm.JobID) error {
+	return a.started(a.Client.StartFirst(ctx, id))
+}
+
+func (a *amnesic) started(err error) error {
 	if a.saved {
 		a.world.Slurm.Forget()
 		a.saved = false

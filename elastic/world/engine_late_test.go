@@ -110,6 +110,11 @@ func (l leaving) Start(ctx context.Context, id slurm.JobID) error {
 	return l.Client.Start(ctx, id)
 }
 
+func (l leaving) StartFirst(ctx context.Context, id slurm.JobID) error {
+	defer l.drain()
+	return l.Client.StartFirst(ctx, id)
+}
+
 // TestLateDefer: a job is started for a node that is drained at that time, and deferred again. slurmctld
 // does not answer that and carries it out seconds later. The job runs soon nevertheless, and is
 // not taken for one that its user deferred.

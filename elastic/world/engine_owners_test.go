@@ -3,8 +3,8 @@ package world_test
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -65,12 +65,12 @@ func TestAUsersDaemonBesideTheClusters(t *testing.T) {
 			if !j.Ended() {
 				t.Errorf("%s: job %d of %s never ended", policy, j.ID(), j.Job.User)
 			}
-			word := " job " + fmt.Sprint(j.ID()) + " "
+			about := regexp.MustCompile(fmt.Sprintf(`(?m)^ *[0-9.]+ job %d `, j.ID())) // not a move that makes room for it
 			expected, other := cluster, hers
 			if j.Job.Own {
 				expected, other = hers, cluster
 			}
-			if !strings.Contains(expected.log.String(), word) || strings.Contains(other.log.String(), word) {
+			if !about.MatchString(expected.log.String()) || about.MatchString(other.log.String()) {
 				t.Errorf("%s: job %d (the %d.) is looked after by the wrong sluiced", policy, j.ID(), i+1)
 			}
 		}

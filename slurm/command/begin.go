@@ -76,6 +76,12 @@ func (c *Client) Start(ctx context.Context, id slurm.JobID) error {
 	return c.change(ctx, opStartTime, id, "scontrol", "update", "JobId="+idArg(id), startTime(time.Second))
 }
 
+// StartFirst sets the begin time of a pending job to the present second: a begin time that
+// is past when slurmctld reads it is the present there (20.11 to 26.05).
+func (c *Client) StartFirst(ctx context.Context, id slurm.JobID) error {
+	return c.change(ctx, opStartTime, id, "scontrol", "update", "JobId="+idArg(id), "StartTime=now")
+}
+
 const opStartTime = "scontrol update"
 
 // inFuture refuses a begin time that slurmctld could take as the present second.

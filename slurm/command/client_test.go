@@ -179,6 +179,7 @@ func TestVerbs(t *testing.T) {
 		{func() error { return c.RequeueHold(background, 7) }, "scontrol [requeuehold] [Incomplete] [7]"},
 		{func() error { return c.RequeueRunning(background, 7) }, "scontrol [requeue] [Incomplete] [7]"},
 		{func() error { return c.Start(background, 7) }, "scontrol [update] [JobId=7] [StartTime=now+1]"},
+		{func() error { return c.StartFirst(background, 7) }, "scontrol [update] [JobId=7] [StartTime=now]"},
 		{func() error { return c.Release(background, 7) }, "scontrol [release] [7]"},
 		{func() error { return c.Cancel(background, 7) }, "scancel [7]"},
 		{func() error { return c.Signal(background, 7, "USR1", true) }, "scancel [--batch] [--signal=USR1] [7]"},

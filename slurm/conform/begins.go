@@ -31,6 +31,26 @@ var begins = []promise{
 			c.until(id, "ended", isOver)
 		}
 	}},
+	// With Slurm's default scheduling parameters, too: the pass that the change requests
+	// does not come before its begin time.
+	{"a deferred job starts at the next pass when it is started for the first time", 1, func(c *check) {
+		for _, who := range []slurm.Client{c.Owner, c.Operator} {
+			id := c.deferred(1)
+			asked := c.Now()
+			c.must(who.StartFirst(c.ctx, id))
+			if d := c.job(id); d.Eligible.After(c.Now()) || d.Deferred(c.Now()) {
+				c.Errorf("eligible in %s: %s", d.Eligible.Sub(c.Now()), text(d))
+			}
+			if d := c.runs(id); d.Restarts != 0 || d.Held {
+				c.Errorf("started: %s", text(d))
+			}
+			if took := c.Now().Sub(asked); took > passSoon {
+				c.Errorf("started %s after it was let start", took)
+			}
+			c.must(c.Owner.Cancel(c.ctx, id))
+			c.until(id, "ended", isOver)
+		}
+	}},
 	{"a begin time is set to the second, by owner and operator, and again", 1, func(c *check) {
 		id := c.deferred(1)
 		for i, who := range []slurm.Client{c.Owner, c.Operator, c.Operator} {
@@ -59,6 +79,7 @@ var begins = []promise{
 			before := c.job(id)
 			c.fails("defer", c.Operator.Defer(c.ctx, id, c.Now().Add(time.Hour)), slurm.ErrWrongState)
 			c.fails("start", c.Operator.Start(c.ctx, id), slurm.ErrWrongState)
+			c.fails("first start", c.Operator.StartFirst(c.ctx, id), slurm.ErrWrongState)
 			c.fails("a begin time", c.Operator.Update(c.ctx, id, slurm.Update{StartAt: c.Now().Add(time.Hour)}), slurm.ErrWrongState)
 			c.stays(id, string(before.State), func(d slurm.Detail) bool {
 				return d.State == before.State && d.Restarts == 0 && !d.Held && d.Eligible.Equal(before.Eligible)
@@ -188,6 +209,7 @@ var begins = []promise{
 		before := c.listed(id)
 		c.fails("defer", c.Other.Defer(c.ctx, id, c.Now().Add(time.Hour)), slurm.ErrPermission)
 		c.fails("start", c.Other.Start(c.ctx, id), slurm.ErrPermission)
+		c.fails("first start", c.Other.StartFirst(c.ctx, id), slurm.ErrPermission)
 		const none = slurm.JobID(3_999_999)
 		c.fails("defer", c.Owner.Defer(c.ctx, none, c.Now().Add(time.Hour)), slurm.ErrNotFound)
 		c.fails("start", c.Owner.Start(c.ctx, none), slurm.ErrNotFound)

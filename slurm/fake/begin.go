@@ -66,6 +66,13 @@ func (s *Session) Start(ctx context.Context, id slurm.JobID) error {
 	})
 }
 
+// StartFirst sets the begin time of a pending job to the present second.
+func (s *Session) StartFirst(ctx context.Context, id slurm.JobID) error {
+	return s.change(ctx, opStart, id, func(j *job) *failure {
+		return s.f.startAt(j, second(s.f.now))
+	})
+}
+
 // startAt writes StartTime. A job that is not held shows no reason until the next pass.
 func (f *Fake) startAt(j *job, at time.Time) *failure {
 	switch {

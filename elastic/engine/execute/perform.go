@@ -57,7 +57,7 @@ func (x *Executor) carryOut(ctx context.Context, a elastic.Action, job elastic.J
 	case elastic.Write:
 		return x.write(ctx, a, job)
 	case elastic.LetStart:
-		return letStart(ctx, x.Slurm, x.ByID[a.Job], id)
+		return letStart(ctx, x.Slurm, x.ByID[a.Job], a)
 	case elastic.Hold:
 		return x.Slurm.Hold(ctx, id)
 	case elastic.Release:
@@ -123,11 +123,15 @@ func (x *Executor) ask(ctx context.Context, a elastic.AskCheckpoint, job elastic
 
 // letStart lets Slurm start the job. Slurm itself holds a job whose dependency could not be satisfied,
 // also after that is over: it is released first.
-func letStart(ctx context.Context, c slurm.Client, js *track.Job, id slurm.JobID) error {
+func letStart(ctx context.Context, c slurm.Client, js *track.Job, a elastic.LetStart) error {
+	id := slurm.JobID(a.Job)
 	if js != nil && js.Rec.Barred && js.Shown.Slurm.Held {
 		if err := c.Release(ctx, id); err != nil {
 			return err
 		}
+	}
+	if a.First {
+		return c.StartFirst(ctx, id)
 	}
 	return c.Start(ctx, id)
 }

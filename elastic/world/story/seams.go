@@ -94,6 +94,10 @@ func (c slurmSeam) Start(ctx context.Context, id slurm.JobID) error {
 	return c.cross("start", func() error { return c.Client.Start(ctx, id) })
 }
 
+func (c slurmSeam) StartFirst(ctx context.Context, id slurm.JobID) error {
+	return c.cross("start", func() error { return c.Client.StartFirst(ctx, id) })
+}
+
 func (c slurmSeam) Update(ctx context.Context, id slurm.JobID, u slurm.Update) error {
 	return c.cross("update", func() error { return c.Client.Update(ctx, id, u) })
 }
