@@ -33,8 +33,9 @@
 //	6 act      their first steps, then actions that belong to no move            execute
 //	7 confirm  save what changed, and replace the report                         execute, publish
 //
-// A move is opened only on nodes that were read in this cycle, and on limits that are at most 1 s
-// old. If either is older it is read again, and the decision is repeated on a new snapshot if
+// A move is opened only on nodes that were read in this cycle, and on limits that are at most 2 s
+// old (observe.LimitsFresh): a query for them begins after step 3 if a job was stopped there while another
+// one waits, for the cycle that starts the other one. If either is older it is read again, and the decision is repeated on a new snapshot if
 // nodes were read or the limits changed. A cycle makes one snapshot, and a second one if open moves
 // advanced or the decision is repeated. Nodes are always read while a move is open, so that a
 // third is made only if the limits changed.

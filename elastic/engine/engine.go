@@ -128,6 +128,7 @@ func (e *Engine) Cycle(ctx context.Context, now time.Time) (wake time.Time, err 
 	if stirred {
 		snap = e.Snapshot(seen, now)
 	}
+	e.AskAhead(snap.Jobs, now)
 	// 4. Decide from the snapshot alone, and again if nodes or limits were too old.
 	plan := decide(e.cfg.Policy, snap)
 	snap, plan, waits, err := e.freshly(ctx, seen, snap, plan, now)

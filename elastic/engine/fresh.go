@@ -9,7 +9,7 @@ import (
 )
 
 // freshly ensures that a plan that opens moves is based on nodes read in this cycle and on limits at
-// most limitsFresh old. If either is older it is read, and the decision is repeated on a new
+// most observe.LimitsFresh old. If either is older it is read, and the decision is repeated on a new
 // snapshot if nodes were read or the limits changed. waits: Slurm has not answered the query for
 // limits yet, so that nothing is opened in this cycle; if that query fails, the known limits
 // apply. err is the error of reading the nodes.
@@ -25,7 +25,7 @@ func (e *Engine) freshly(ctx context.Context, seen observe.Look, snap elastic.Sn
 		e.SawNodes(seen.Nodes)
 		other = true
 	}
-	if e.AskLimits(ctx, limitsFresh, now) || other {
+	if e.AskLimits(ctx, observe.LimitsFresh, now) || other {
 		snap = e.Snapshot(seen, now)
 		plan = decide(e.cfg.Policy, snap)
 	}
@@ -42,6 +42,3 @@ func (e *Engine) freshly(ctx context.Context, seen observe.Look, snap elastic.Sn
 	plan.Open = nil
 	return snap, plan, true, nil
 }
-
-// limitsFresh is the maximum age of the site's limits when a move is opened.
-const limitsFresh = time.Second

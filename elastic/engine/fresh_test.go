@@ -71,7 +71,7 @@ func TestMovesWaitForLimits(t *testing.T) {
 					e.AskLimits(t.Context(), e.LimitsOld(nil), now)
 				}
 				plan := elastic.Plan{Open: []elastic.Intent{{Job: 7}}}
-				e.AskLimits(t.Context(), limitsFresh, now) // first, so that nothing is decided anew
+				e.AskLimits(t.Context(), observe.LimitsFresh, now) // first, so that nothing is decided anew
 				_, plan, waits, _ := e.freshly(t.Context(), observe.Look{}, elastic.Snapshot{}, plan, now)
 				if waits != step.waits || waits != (len(plan.Open) == 0) || site.asked != step.asks {
 					t.Errorf("step %d: waits %v with %d moves, asked %d times; want %v, %d", i, waits, len(plan.Open), site.asked, step.waits, step.asks)
@@ -116,7 +116,7 @@ func TestOldNodesAndLimitsAreOneMoreSnapshot(t *testing.T) {
 			p := policy.Policy{Name: "counts", Allocate: func(elastic.Snapshot) elastic.Allocation { decides++; return elastic.Allocation{} }}
 			site, there := &scripted{}, &cluster{nodes: []slurm.Node{{Name: "g1", GPUs: 4}}}
 			e := New(Config{Seams: Seams{Slurm: there, Limiter: site, Samples: new(journal.Memory)}, Rules: track.Rules{Period: 30 * time.Second}, Policy: p})
-			e.AskLimits(t.Context(), limitsFresh, now)
+			e.AskLimits(t.Context(), observe.LimitsFresh, now)
 			if c.limits {
 				now = now.Add(time.Minute)
 				site.limits.Partitions = []slurm.Partition{{Name: "gpu", Up: true}}

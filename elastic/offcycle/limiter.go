@@ -4,23 +4,32 @@ import (
 	"context"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
 // Limiter queries the site's limits in a goroutine, one query at a time: slurmdbd may hang
 // until a command's deadline, and there are several commands. Limits that do not come within 2
-// s are returned by a later call. Until some come in time again, calls do not wait.
+// s are returned by a later call. Until some come in time again, calls do not wait. A query may begin
+// ahead of the call that needs its answer.
 type Limiter struct {
 	under slurm.Limiter
 	asker asker[slurm.Limits]
 }
 
-var _ slurm.Limiter = (*Limiter)(nil)
+var (
+	_ slurm.Limiter = (*Limiter)(nil)
+	_ observe.Asker = (*Limiter)(nil)
+)
 
 // NewLimiter returns a Limiter over another one, whose queries end with ctx; now is the clock.
 func NewLimiter(ctx context.Context, under slurm.Limiter, now func() time.Time) *Limiter {
 	return &Limiter{under: under, asker: asker[slurm.Limits]{ctx: ctx, now: now}}
 }
+
+// Ask begins a query whose answer the next call of Limits returns. It returns false while another one
+// is under way, or has an answer that no call has returned.
+func (l *Limiter) Ask() bool { return l.asker.ahead(l.under.Limits) }
 
 // Limits returns the site's limits, or engine.ErrAsking while there is no answer.
 func (l *Limiter) Limits(ctx context.Context) (slurm.Limits, error) {

@@ -94,3 +94,53 @@ func TestSharerWaitsBriefly(t *testing.T) {
 		}
 	})
 }
+
+// TestLimiterAskedAhead: a query that began before its answer is needed is waited for until 2 s after it
+// began, and its answer is returned once. Of two such queries the later one counts; none begins
+// while another is under way.
+func TestLimiterAskedAhead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &site{takes: 300 * time.Millisecond}
+		l := offcycle.NewLimiter(t.Context(), s, time.Now)
+		for _, c := range []struct {
+			asks  []bool        // Ask begins a query, each 200 ms after the last
+			takes time.Duration // of each query
+			rests time.Duration // between the last Ask and the call
+			waits time.Duration
+			want  string // the answer; "" = none yet
+		}{
+			{nil, 300 * time.Millisecond, 0, 300 * time.Millisecond, "1"},
+			{[]bool{true}, 300 * time.Millisecond, 100 * time.Millisecond, 200 * time.Millisecond, "2"},
+			{[]bool{true}, 300 * time.Millisecond, time.Second, 0, "3"},
+			{[]bool{true, false}, 300 * time.Millisecond, time.Second, 0, "4"},
+			{[]bool{true, true}, 100 * time.Millisecond, time.Second, 0, "6"},
+			{[]bool{true}, time.Minute, 500 * time.Millisecond, 1500 * time.Millisecond, ""},
+			{[]bool{false}, time.Minute, 30 * time.Second, 0, ""},
+			{[]bool{false}, time.Minute, time.Minute, 0, "7"},
+			{[]bool{true}, 100 * time.Millisecond, time.Second, 0, "8"},
+		} {
+			s.mu.Lock()
+			s.takes = c.takes
+			s.mu.Unlock()
+			for i, want := range c.asks {
+				if i > 0 {
+					time.Sleep(200 * time.Millisecond)
+				}
+				if got := l.Ask(); got != want {
+					t.Errorf("%+v: Ask %d returns %v", c, i, got)
+				}
+			}
+			time.Sleep(c.rests)
+			synctest.Wait()
+			began := time.Now()
+			got, err := l.Limits(t.Context())
+			name := ""
+			if err == nil {
+				name = got.QOS[0].Name
+			}
+			if name != c.want || (err != nil) != errors.Is(err, observe.ErrAsking) || time.Since(began) != c.waits {
+				t.Errorf("%+v: %q, %v after %v", c, name, err, time.Since(began))
+			}
+		}
+	})
+}

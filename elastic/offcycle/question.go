@@ -31,25 +31,44 @@ type question[T any] struct {
 	done  chan struct{}
 	asked time.Time
 	ended time.Time
+	ahead bool // nobody has waited for it yet
 	found T
 	err   error
 }
+
+// ahead begins a query whose result the next call of ask returns, and waits for as for its own.
+// Of several the last one counts. It returns false while another query is under way, or has a
+// result that no call has returned.
+func (a *asker[T]) ahead(do func(context.Context) (T, error)) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if q := a.asking; q != nil && !(q.over() && (q.ahead || a.old(q))) {
+		return false
+	}
+	a.asking = a.begin(do)
+	a.asking.ahead = true
+	return true
+}
+
+// old reports whether the result of a query that is over was kept for too long.
+func (a *asker[T]) old(q *question[T]) bool { return a.now().Sub(q.ended) > askOld }
 
 // ask returns the result of do, or that of an earlier call. It returns engine.ErrAsking while
 // there is none.
 func (a *asker[T]) ask(ctx context.Context, do func(context.Context) (T, error)) (none T, _ error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if q := a.asking; q != nil && q.over() && a.now().Sub(q.ended) > askOld {
+	if q := a.asking; q != nil && q.over() && a.old(q) {
 		a.asking = nil
 	}
-	fresh := a.asking == nil
-	if fresh {
+	fresh := a.asking == nil || a.asking.ahead
+	if a.asking == nil {
 		a.asking = a.begin(do)
 	}
 	q := a.asking
+	q.ahead = false
 	if fresh && !a.slow {
-		wait := time.NewTimer(askWait)
+		wait := time.NewTimer(askWait - a.now().Sub(q.asked))
 		defer wait.Stop()
 		select {
 		case <-q.done:

@@ -2,8 +2,22 @@ package watch
 
 import (
 	"context"
+	"slices"
 	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
 )
+
+// AskAhead begins to read the site's limits, and does not wait for them, if a job was stopped for its
+// move in this cycle and another one waits. The GPUs that become free are given to it in one of the next
+// cycles, and a read that only begins there would delay its start: Slurm would start the
+// stopped job in one pass of its scheduler, and this one in the next, 3 s later by default.
+func (w *Watch) AskAhead(jobs []elastic.Job, now time.Time) {
+	if slices.ContainsFunc(w.Open, func(in elastic.Intent) bool { return in.Step == elastic.Verified && in.RequeuedAt.Equal(now) }) &&
+		slices.ContainsFunc(jobs, func(j elastic.Job) bool { return j.Phase == elastic.Waiting }) {
+		w.Observer.AskAhead(now)
+	}
+}
 
 // AskLimits reads the site's limits unless the known ones are younger than most, and reports whether
 // they changed. If they cannot be read the last ones apply. If they were never read, no job gets
