@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -34,7 +35,7 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata",
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"glob": glob},
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"glob": glob, "unread": unread},
 		Setup: func(env *testscript.Env) error {
 			jobs := filepath.Join(env.WorkDir, "jobs")
 			if err := os.Mkdir(jobs, 0o777); err != nil {
@@ -59,6 +60,34 @@ func glob(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	if same := fmt.Sprint(len(names)) == args[1]; same == neg {
 		ts.Fatalf("%s matches %d names: %v", args[0], len(names), names)
+	}
+}
+
+// unread STREAM HOW PROGRAM... fails unless the program exits with 0 while its stdout or stderr is
+// full (/dev/full) or closed (a pipe that nobody reads). The other one is kept in the file "read".
+func unread(ts *testscript.TestScript, neg bool, args []string) {
+	sink, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if args[1] == "closed" {
+		var reader *os.File
+		if reader, sink, err = os.Pipe(); err == nil {
+			err = reader.Close()
+		}
+	}
+	ts.Check(err)
+	defer sink.Close()
+	var other bytes.Buffer
+	cmd := exec.Command("sh", append([]string{"-c", `exec "$@"`, "sh"}, args[2:]...)...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = ts.MkAbs("."), &other, sink
+	if args[0] == "stdout" {
+		cmd.Stdout, cmd.Stderr = sink, &other
+	}
+	for _, name := range []string{"PATH", "WORK", "HOME", "SLUICE_CONF", "FAKE_CODE", "FAKE_WORDS", "FAKE_OUT"} {
+		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
+	}
+	err = cmd.Run()
+	ts.Check(os.WriteFile(ts.MkAbs("read"), other.Bytes(), 0o600))
+	if (err == nil) == neg {
+		ts.Fatalf("%v: %v", args, err)
 	}
 }
 

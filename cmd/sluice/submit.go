@@ -41,6 +41,9 @@ func newSubmitCommand() *cobra.Command {
 			// After an interrupt the user must know whether there is a job.
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
+			// Output that nobody reads MUST NOT end sluice between sbatch's answer and its own exit
+			// code. The signal is received, not ignored: sbatch would inherit that.
+			signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 			s := submission{in: os.Stdin, out: cmd.OutOrStdout(), errs: cmd.ErrOrStderr(), environ: os.Environ()}
 			err := s.submit(ctx, cmd, args)
 			var code terminal.ExitCode
@@ -78,7 +81,8 @@ type submission struct {
 }
 
 // submit runs all steps. Until sbatch is run nothing is left on an error; after that the
-// folder is removed only if the job certainly does not exist.
+// folder is removed only if the job certainly does not exist. What cannot be printed changes
+// neither that nor the exit code.
 func (s *submission) submit(ctx context.Context, cmd *cobra.Command, args []string) error {
 	line, err := sbatch.ParseCommandLine(args)
 	if err != nil {
@@ -234,14 +238,31 @@ func (s *submission) create(ctx context.Context, user bool) (slurm.JobID, error)
 	case unknown:
 		return 0, s.doubt(answer)
 	}
-	if !s.request.Quiet && !s.member {
-		fmt.Fprint(s.out, answer.out)
-	}
 	id, ok := jobID(answer.out)
+	if answer.why != "" {
+		terminal.Warn(s.errs, fmt.Sprintf("job %d is submitted; sbatch failed after that: %s", id, answer.why))
+	}
+	if !s.request.Quiet && !s.member {
+		s.print(answer.out, id)
+	}
 	if !ok {
 		terminal.Warn(s.errs, "sbatch accepted the job but did not print its number; look for it with: "+s.look())
 	}
 	return id, nil
+}
+
+// print writes the line of submitted jobs. If it cannot be written they are named on standard error;
+// a job of number 0 is not known by its number.
+func (s *submission) print(line string, made ...slurm.JobID) {
+	_, err := io.WriteString(s.out, line)
+	if err == nil {
+		return
+	}
+	text := fmt.Sprintf("standard output cannot be written: %v", cause(err))
+	if made[0] > 0 {
+		text = fmt.Sprintf("job %s is submitted, but %s", ranges(made), text)
+	}
+	terminal.Warn(s.errs, text)
 }
 
 // doubt says what to do if it is unknown whether there is a job.

@@ -63,9 +63,9 @@ func (s *submission) createArray(ctx context.Context, user bool) ([]handedIn, er
 	switch {
 	case s.request.Quiet:
 	case s.request.Parsable:
-		fmt.Fprintln(s.out, joined(ids(made), ":"))
+		s.print(joined(ids(made), ":")+"\n", ids(made)...)
 	default:
-		fmt.Fprintf(s.out, "Submitted array of %s %s\n", terminal.Plural(len(made), "job"), ranges(ids(made)))
+		s.print(fmt.Sprintf("Submitted array of %s %s\n", terminal.Plural(len(made), "job"), ranges(ids(made))), ids(made)...)
 	}
 	return made, nil
 }

@@ -74,7 +74,7 @@ type answer struct {
 	fate fate
 	code int    // exit code; 0 unless refused
 	out  string // standard output
-	why  string // why the outcome is unknown
+	why  string // why the outcome is unknown; of an accepted job, how sbatch failed after that
 }
 
 // error is the error with which sluice exits: sbatch has printed everything itself.
@@ -96,18 +96,20 @@ func (c sbatchCall) run(ctx context.Context) answer {
 	if c.stdin == nil {
 		cmd.Stdin = nil // a missing script must not be waited for
 	}
-	cmd.Stdout, cmd.Stderr = &out, io.MultiWriter(c.errs, &said)
+	cmd.Stdout, cmd.Stderr = &out, io.MultiWriter(&said, lossy{c.errs})
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 2 * time.Second
 	err := cmd.Run()
 
+	// In this order: an id says that there is a job, whatever happened to sbatch after it. Without
+	// an id a success says so, also if Run failed at something else.
 	var exit *exec.ExitError
 	switch _, named := jobID(out.String()); {
-	case err == nil || errors.Is(err, exec.ErrWaitDelay):
+	case cmd.ProcessState != nil && cmd.ProcessState.Success():
 		return answer{out: out.String()}
-	case named && limited.Err() != nil: // cut off, but after the job was submitted
-		return answer{out: out.String()}
+	case named:
+		return answer{out: out.String(), why: cause(err).Error()}
 	case ctx.Err() != nil:
 		return answer{fate: unknown, why: "interrupted while sbatch was running"}
 	case limited.Err() != nil:
@@ -121,6 +123,16 @@ func (c sbatchCall) run(ctx context.Context) answer {
 		return answer{fate: unknown, code: exit.ExitCode(), why: "slurmctld's answer to sbatch was lost"}
 	}
 	return answer{fate: refused, code: exit.ExitCode(), out: out.String()}
+}
+
+// lossy passes text on and reports no failure: with an error os/exec would close the pipe that sbatch
+// writes to, which kills it in the middle of a submission.
+type lossy struct{ io.Writer }
+
+// Write takes everything.
+func (w lossy) Write(text []byte) (int, error) {
+	_, _ = w.Writer.Write(text)
+	return len(text), nil
 }
 
 // lost reports whether sbatch's output leaves it unknown whether there is a job: the

@@ -44,6 +44,8 @@ func TestSbatchFates(t *testing.T) {
 		{"refused", "echo no >&2; exit 3", answer{fate: refused, code: 3}},
 		{"lost", "echo Zero Bytes were transmitted or received >&2; exit 1", answer{fate: unknown, code: 1, why: "slurmctld's answer to sbatch was lost"}},
 		{"killed", "kill -9 $$", answer{fate: unknown, why: "sbatch was ended by signal: killed"}},
+		{"killed once it had named the job", "echo Submitted batch job 7; kill -9 $$", answer{out: "Submitted batch job 7\n", why: "signal: killed"}},
+		{"failed once it had named the job", "echo 7; echo Zero Bytes were transmitted or received >&2; exit 3", answer{out: "7\n", why: "exit status 3"}},
 	} {
 		var errs bytes.Buffer
 		c := sbatchCall{program: program(t, tc.body), limit: time.Minute, errs: &errs}
@@ -55,6 +57,26 @@ func TestSbatchFates(t *testing.T) {
 	c := sbatchCall{program: filepath.Join(t.TempDir(), "absent"), limit: time.Minute, errs: &errs}
 	if got := c.run(context.Background()); got.fate != refused || got.code != 1 || !strings.Contains(errs.String(), "cannot be run: no such file") {
 		t.Errorf("%+v %s", got, errs.String())
+	}
+}
+
+// unwritable fails as a full disk does.
+type unwritable struct{}
+
+func (unwritable) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
+
+// TestSbatchSpeaksToNobody: what sbatch prints cannot be passed on. It runs on, its job is one, and
+// what it printed still says whether its answer was lost.
+func TestSbatchSpeaksToNobody(t *testing.T) {
+	for body, want := range map[string]answer{
+		"echo your account ends soon >&2; sleep .1; echo again >&2; echo Submitted batch job 7": {out: "Submitted batch job 7\n"},
+		"echo no >&2; exit 3": {fate: refused, code: 3},
+		"echo Zero Bytes were transmitted or received >&2; exit 1": {fate: unknown, code: 1, why: "slurmctld's answer to sbatch was lost"},
+	} {
+		c := sbatchCall{program: program(t, body), limit: time.Minute, errs: unwritable{}}
+		if got := c.run(context.Background()); got != want {
+			t.Errorf("%s: got %+v, want %+v", body, got, want)
+		}
 	}
 }
 
