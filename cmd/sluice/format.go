@@ -27,6 +27,8 @@ var fields = []field{
 	{"user", "u", terminal.Left("USER"), func(j *wire.Job, _ time.Time) string { return j.User }},
 	{"uid", "U", terminal.Right("UID"), func(j *wire.Job, _ time.Time) string { return fmt.Sprint(j.UID) }},
 	{"partition", "P", terminal.Left("PARTITION"), func(j *wire.Job, _ time.Time) string { return j.Partition }},
+	{"account", "a", terminal.Left("ACCOUNT"), func(j *wire.Job, _ time.Time) string { return j.Account }},
+	{"qos", "q", terminal.Left("QOS"), func(j *wire.Job, _ time.Time) string { return j.QOS }},
 	{"st", "t", terminal.Left("ST"), func(j *wire.Job, _ time.Time) string { return j.ST }},
 	{"state", "T", terminal.Left("STATE"), func(j *wire.Job, _ time.Time) string { return j.State }},
 	{"priority", "Q", terminal.Right("PRIORITY"), func(j *wire.Job, _ time.Time) string { return fmt.Sprint(j.Priority) }},

@@ -22,6 +22,8 @@ type queueOptions struct {
 	format                  string
 	users, jobs             []string
 	partitions, states      []string
+	accounts, qos           []string
+	sort                    string
 }
 
 func newQueueCommand() *cobra.Command {
@@ -31,7 +33,10 @@ func newQueueCommand() *cobra.Command {
 		Short: "List elastic jobs, as squeue lists all",
 		Long: `Lists sluice's jobs: their GPUs, the sizes they accept, their progress and speed, and
 the reason for their size. It queries sluiced, not Slurm, so it may be run often.
-Columns of the default format:
+
+Running jobs are first, then waiting ones in the order in which they would start: by
+Slurm's priority with its age part. Jobs that wait for something else than GPUs (held,
+--begin, --dependency) are below these, ended ones last. Columns of the default format:
 
   GPUS    GPUs now / accepted; 2>4/1-8 is being resized from 2 to 4, 2/=2 is pinned
   EPOCH   work done / total; "st" marks steps
@@ -44,6 +49,7 @@ Tasks of a job array that wait for the same reason share a line, as 101_[4-15%4]
 ` + formatHelp(),
 		Example: `  sluice queue --me
   sluice queue -h -o jobid,gpus,eta
+  sluice queue --account phys --sort=-gpus,user -o jobid,user,qos,gpus,reason
   sluice queue -o "%i|%u|%R"
   sluice queue --json | jq '.jobs[].gpus'`,
 		Args: cobra.NoArgs,
@@ -73,8 +79,11 @@ Tasks of a job array that wait for the same reason share a line, as 101_[4-15%4]
 	f.BoolVar(&o.me, "me", false, "only your own jobs")
 	f.StringArrayVarP(&o.jobs, "jobs", "j", nil, "only these jobs, ended ones too")
 	f.StringSliceVarP(&o.partitions, "partition", "p", nil, "only jobs of these partitions")
+	f.StringSliceVarP(&o.accounts, "account", "A", nil, "only jobs of these Slurm accounts")
+	f.StringSliceVarP(&o.qos, "qos", "q", nil, "only jobs of these QOS")
 	f.StringSliceVarP(&o.states, "states", "t", nil, "only jobs in these states, such as R or PENDING; 'all' for ended ones too")
 	f.BoolVarP(&o.all, "all", "a", false, "ended jobs too")
+	f.StringVarP(&o.sort, "sort", "S", "", "sort by these fields, names or letters separated by commas; -FIELD: the highest first")
 	f.BoolVarP(&o.array, "array", "r", false, "one line for each task of a job array, also for waiting tasks")
 	return c
 }
@@ -96,6 +105,9 @@ func (o queueOptions) print(w io.Writer, report wire.Report) error {
 		}
 	}
 	report.Jobs = listed
+	if err := sorted(report.Jobs, o.sort); err != nil {
+		return err
+	}
 	if o.json {
 		return terminal.WriteJSON(w, report)
 	}
@@ -145,6 +157,8 @@ func (o queueOptions) filter(report wire.Report) (func(*wire.Job) bool, error) {
 		return (o.ended() || !j.Ended) &&
 			(len(ids) == 0 || slices.Contains(ids, elastic.JobID(j.JobID))) &&
 			(len(users) == 0 || slices.Contains(users, j.User) || slices.Contains(users, fmt.Sprint(j.UID))) &&
+			(len(o.accounts) == 0 || slices.Contains(o.accounts, j.Account)) &&
+			(len(o.qos) == 0 || slices.Contains(o.qos, j.QOS)) &&
 			(len(o.partitions) == 0 || inPartitions(j, o.partitions)) &&
 			(len(o.states) == 0 || anyState || inStates(j, o.states))
 	}, nil

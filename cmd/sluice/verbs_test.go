@@ -157,6 +157,21 @@ func changeDaemon(ts *testscript.TestScript, _ bool, args []string) {
 			}
 			next.Jobs[3].Record.UID = controltest.BobUID
 			s.Last = &next
+		case "accounts": // 46 to 48 wait too, as sluiced lists them: by priority, 47 for its begin time first
+			next.Jobs = slices.Clone(next.Jobs)
+			for i, w := range []struct {
+				id       elastic.JobID
+				priority int64
+			}{{47, 900}, {48, 70}, {46, 50}} {
+				jr := s.Last.Jobs[2]
+				job := *jr.Job
+				jr.Job, jr.Record.ID, job.ID, job.Priority, job.Account, job.QOS = &job, w.id, w.id, w.priority, "bio", "high"
+				if job.Blocked.Code = ""; w.id == 47 {
+					job.Blocked = elastic.Blocked{Code: elastic.BeginsLater, Until: controltest.Now.Add(time.Hour)}
+				}
+				next.Jobs = slices.Insert(next.Jobs, i, jr)
+			}
+			s.Last = &next
 		case "empty":
 			next.Jobs = nil
 			s.Last = &next

@@ -8,8 +8,8 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/engine/publish"
 )
 
-// viewRank returns where a waiting job stands among all jobs that wait; nil if it does not wait. The
-// job before it is named to those who may see it.
+// viewRank returns where a waiting job stands among all jobs that wait for GPUs alone; nil if it is none
+// of them. The job before it is named to those who may see it.
 func viewRank(r *publish.Report, jr publish.JobReport, sees func(publish.JobReport) bool) *wire.Rank {
 	if !waits(jr) {
 		return nil
@@ -32,7 +32,8 @@ func viewRank(r *publish.Report, jr publish.JobReport, sees func(publish.JobRepo
 	return out
 }
 
-// waits reports whether the job waits, and has a priority.
+// waits reports whether the job waits for GPUs alone. A job that is held has no priority; one that
+// also waits for something else, such as a begin time or a dependency, delays no other.
 func waits(jr publish.JobReport) bool {
-	return !jr.Ended && jr.Job.Phase == elastic.Waiting && jr.Job.Priority > 0
+	return !jr.Ended && jr.Job.Phase == elastic.Waiting && jr.Job.Priority > 0 && jr.Job.WaitsOutside() == nil
 }

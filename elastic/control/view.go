@@ -40,10 +40,20 @@ var doing = map[elastic.Step]string{
 func viewReport(r *publish.Report, sees func(publish.JobReport) bool) wire.Report {
 	out := wire.Report{Version: wire.Version, At: r.At, Took: r.Took.Seconds(), Next: r.Next, Policy: r.Policy,
 		Blind: r.Blind, BlindFor: r.BlindFor.Seconds(), Nodes: []wire.Node{}, Jobs: []wire.Job{}, Demands: []wire.Demand{}}
+	turn := 0 // a report lists waiting jobs in the order in which they start
 	for _, jr := range r.Jobs {
-		if sees(jr) {
-			out.Jobs = append(out.Jobs, viewJob(r, jr))
+		inTurn := waits(jr)
+		if inTurn {
+			turn++
 		}
+		if !sees(jr) {
+			continue
+		}
+		j := viewJob(r, jr)
+		if inTurn {
+			j.StartOrder = turn
+		}
+		out.Jobs = append(out.Jobs, j)
 	}
 	held := holdings(r, sees)
 	for _, n := range r.Nodes {
@@ -121,6 +131,7 @@ func viewJob(r *publish.Report, jr publish.JobReport) wire.Job {
 	rec, spec := jr.Record, jr.Record.Tag.Spec
 	out := wire.Job{
 		JobID: int64(rec.ID), Token: rec.Token, Name: rec.Name, User: rec.User, UID: rec.UID, Partition: rec.Partition,
+		Account: cmp.Or(jr.Job.Account, rec.Account.Name), QOS: jr.Job.QOS,
 		State: stateOf(jr), Ended: jr.Ended,
 		Min: spec.Min, Max: spec.Max, Step: spec.Step, Sizes: spec.Sizes, Uneven: spec.AllowUneven, Types: spec.Types,
 		Pinned: rec.Tag.Directive.Pin, OnHold: rec.Tag.Directive.Hold, Model: spec.Model, Comment: rec.Tag.Comment,

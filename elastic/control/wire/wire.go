@@ -133,6 +133,8 @@ type Job struct {
 	User      string `json:"user"`
 	UID       uint32 `json:"uid"`
 	Partition string `json:"partition"`
+	Account   string `json:"account,omitempty"` // absent without slurmdbd, or not known
+	QOS       string `json:"qos,omitempty"`     // absent also of ended jobs
 
 	State string `json:"state"` // Slurm's state
 	// ST is squeue's compact code of the state; RS while sluice moves the job.
@@ -180,12 +182,15 @@ type Job struct {
 	SlurmReason string `json:"slurm_reason,omitempty"`
 	// Priority is, of a job that waits, what Slurm would start it by, the highest first: its
 	// priority in Slurm and the part for its age, which Slurm adds from its begin time on.
-	Priority int64        `json:"priority,omitempty"`
-	Move     *Move        `json:"move,omitempty"` // the open move
-	Last     string       `json:"last_move,omitempty"`
-	LastWhy  reason.Value `json:"last_move_why,omitzero"`
-	Problems []string     `json:"problems,omitempty"`
-	Ending   *Ending      `json:"ending,omitempty"` // once the job has ended
+	Priority int64 `json:"priority,omitempty"`
+	// StartOrder is, in a Report, the job's place among the jobs that wait for GPUs alone, in the order
+	// in which they start, 1 = the next; absent if it does not wait, or not for GPUs alone.
+	StartOrder int          `json:"start_order,omitempty"`
+	Move       *Move        `json:"move,omitempty"` // the open move
+	Last       string       `json:"last_move,omitempty"`
+	LastWhy    reason.Value `json:"last_move_why,omitzero"`
+	Problems   []string     `json:"problems,omitempty"`
+	Ending     *Ending      `json:"ending,omitempty"` // once the job has ended
 	// LastWords are set once the job has ended without success.
 	LastWords *LastWords `json:"last_words,omitempty"`
 

@@ -18,7 +18,7 @@ type Report struct {
 	Blind    string        // why the last look at Slurm failed; "" when it did not
 	BlindFor time.Duration // since the last complete observation
 	Nodes    []nodes.Node
-	Jobs     []JobReport // live jobs in order of submit, then ended ones
+	Jobs     []JobReport // live jobs by submit, of these the waiting ones as they would start; then ended ones
 	Demands  []elastic.Demand
 	// Health has the complaints about nodes' GPUs, and which nodes are excluded.
 	Health []elastic.Finding

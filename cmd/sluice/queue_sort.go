@@ -1,0 +1,133 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
+)
+
+// turn is a group of the default order.
+type turn int
+
+const (
+	turnRuns turn = iota
+	turnStarts
+	turnWaits // for GPUs alone: in the order of wire.Job.StartOrder
+	turnKept  // it also waits for something else: a hold, a begin time, a dependency
+	turnOver
+)
+
+// turnOf returns the group of a job. Between two runs of a resize it has no GPUs, and still does not
+// wait for its turn.
+func turnOf(j *wire.Job) turn {
+	switch {
+	case j.Ended:
+		return turnOver
+	case j.GPUs > 0:
+		return turnRuns
+	case j.Move != nil && j.Move.Kind == string(elastic.Start):
+		return turnStarts
+	case j.Move != nil && j.Move.Kind != string(elastic.Park):
+		return turnRuns
+	case j.StartOrder > 0:
+		return turnWaits
+	}
+	return turnKept
+}
+
+// asStarted is the default order: running jobs, then waiting ones as they would start, ended ones last.
+func asStarted(a, b *wire.Job) int {
+	return cmp.Or(cmp.Compare(turnOf(a), turnOf(b)), cmp.Compare(a.StartOrder, b.StartOrder))
+}
+
+// sorted sorts the jobs by a list of fields, as squeue's --sort: names, or letters, separated by
+// commas; "-" before one reverses it. Jobs that are equal in all keep the default order.
+func sorted(jobs []wire.Job, by string) error {
+	orders := []func(a, b *wire.Job) int{}
+	for word := range strings.SplitSeq(by, ",") {
+		if by == "" {
+			break
+		}
+		name := strings.TrimSpace(word)
+		down := strings.HasPrefix(name, "-")
+		name = strings.TrimLeft(name, "+-")
+		f, ok := findField(func(f field) bool { return f.name == strings.ToLower(name) || f.letter == name })
+		if !ok {
+			return fmt.Errorf("invalid field %q in --sort: there are %s", name, fieldNames())
+		}
+		orders = append(orders, f.order(down))
+	}
+	orders = append(orders, asStarted)
+	slices.SortStableFunc(jobs, func(a, b wire.Job) int {
+		for _, order := range orders {
+			if c := order(&a, &b); c != 0 {
+				return c
+			}
+		}
+		return 0
+	})
+	return nil
+}
+
+// order compares two jobs by the field: as numbers or times where it has one, else as text. Jobs
+// without a value are last either way.
+func (f field) order(down bool) func(a, b *wire.Job) int {
+	turned := func(c int) int {
+		if down {
+			return -c
+		}
+		return c
+	}
+	value, known := sortValues[f.name]
+	if !known {
+		return func(a, b *wire.Job) int {
+			x, y := f.cell(a, time.Time{}), f.cell(b, time.Time{})
+			return cmp.Or(missing(x == "", y == ""), turned(cmp.Compare(x, y)))
+		}
+	}
+	return func(a, b *wire.Job) int {
+		x, xs := value(a)
+		y, ys := value(b)
+		return cmp.Or(missing(!xs, !ys), turned(cmp.Compare(x, y)))
+	}
+}
+
+func missing(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}
+
+// sortValues are the fields that are not sorted as text, and what they are sorted by.
+var sortValues = map[string]func(j *wire.Job) (value float64, known bool){
+	"jobid":    func(j *wire.Job) (float64, bool) { return float64(j.JobID), true },
+	"uid":      func(j *wire.Job) (float64, bool) { return float64(j.UID), true },
+	"priority": func(j *wire.Job) (float64, bool) { return float64(j.Priority), j.Priority > 0 },
+	"gpus":     func(j *wire.Job) (float64, bool) { return float64(j.GPUs), true },
+	"ngpus":    func(j *wire.Job) (float64, bool) { return float64(j.GPUs), true },
+	"nodes":    func(j *wire.Job) (float64, bool) { return float64(len(j.Place)), true },
+	"epoch":    func(j *wire.Job) (float64, bool) { return j.Done, true },
+	"speed":    func(j *wire.Job) (float64, bool) { return j.Seconds, j.Seconds > 0 },
+	"restarts": func(j *wire.Job) (float64, bool) { return float64(j.Restarts), true },
+	"cost":     func(j *wire.Job) (float64, bool) { return j.Price.Total, true },
+	"eta":      func(j *wire.Job) (float64, bool) { return moment(j.ETA) },
+	"end":      func(j *wire.Job) (float64, bool) { return moment(j.ETA) },
+	"start":    func(j *wire.Job) (float64, bool) { return moment(j.Started) },
+	"submit":   func(j *wire.Job) (float64, bool) { return moment(j.Submitted) },
+	// The longest-running job is the one that was started first.
+	"time": func(j *wire.Job) (float64, bool) {
+		at, known := moment(j.Started)
+		return -at, known
+	},
+}
+
+func moment(t time.Time) (float64, bool) { return float64(t.UnixMilli()), !t.IsZero() }
