@@ -172,6 +172,8 @@ func changeDaemon(ts *testscript.TestScript, _ bool, args []string) {
 				next.Jobs = slices.Insert(next.Jobs, i, jr)
 			}
 			s.Last = &next
+		case "broken":
+			s.Err = errors.New("read past jobs: disk I/O error")
 		case "empty":
 			next.Jobs = nil
 			s.Last = &next

@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"math"
 	"os"
 	"strings"
 	"testing"
@@ -63,6 +64,36 @@ func TestShares(t *testing.T) {
 	fourth.completes()
 	first.completes()
 	second.completes()
+	s.usedLately(map[string]string{ann: "phys", bob: "bio"})
+}
+
+// usedLately checks that the GPU-hours beside the shares are those of a report, also of users that have
+// no job any more.
+func (s *scene) usedLately(accounts map[string]string) {
+	s.t.Helper()
+	shares, err := s.Control().Shares(s.ctx)
+	s.must(err)
+	report, err := s.Control().Usage(s.ctx, "account", time.Now().Add(-24*time.Hour), time.Time{})
+	s.must(err)
+	hours := map[string]float64{}
+	for _, l := range shares.Lines {
+		if l.Hours != nil {
+			hours[l.Account+"/"+l.User] = l.Hours.Month
+		}
+	}
+	for user, account := range accounts {
+		used := 0.0
+		for _, row := range report.Rows {
+			if row.Name == account {
+				used = row.GPUHours
+			}
+		}
+		for _, line := range []string{account + "/", account + "/" + user} {
+			if got := hours[line]; !(used > 0) || math.Abs(got-used) > 1e-6 {
+				s.t.Errorf("%s: %v GPU-hours beside its share, %v in a report", line, got, used)
+			}
+		}
+	}
 }
 
 // readsShares waits until slurmctld knows the shares, and sluiced has read them.

@@ -62,6 +62,7 @@ type Server struct {
 	remote  *remote // nil: not over TCP
 	names   names
 	seen    seen   // the last report, encoded
+	hours   hours  // GPU-hours for shares
 	reports *turns // reports of usage: one at a time, and users take turns
 
 	orders  buckets[uint32] // expensive requests: orders, plans, speeds, searches for unknown jobs

@@ -116,6 +116,7 @@ func TestWire(t *testing.T) {
 		"report":  func() (any, error) { return client.Report(ctx) },
 		"explain": func() (any, error) { return client.Explain(ctx, controltest.Growing) },
 		"history": func() (any, error) { return client.History(ctx, controltest.Growing) },
+		"shares":  func() (any, error) { return client.Shares(ctx) },
 		"plan":    func() (any, error) { return client.Plan(ctx) },
 		"speed": func() (any, error) {
 			uid := uint32(controltest.AnnUID)

@@ -19,7 +19,7 @@ import (
 )
 
 // Deadlines of the client. Reads are answered from memory; requests about one job may wait for
-// a cycle that finds it; Plan and Direct wait for Slurm, Usage for the store.
+// a cycle that finds it; Plan and Direct wait for Slurm, Usage and Shares for the store.
 const (
 	quick   = 2 * time.Second
 	patient = 5 * time.Second
@@ -76,7 +76,7 @@ func (c *Client) Present(ctx context.Context) (wire.Report, error) {
 // Shares returns how the GPUs were divided by shares in the last cycle.
 func (c *Client) Shares(ctx context.Context) (wire.Shares, error) {
 	var out wire.Shares
-	err := c.call(ctx, quick, get, "/v1/shares", nil, &out)
+	err := c.call(ctx, slow, get, "/v1/shares", nil, &out)
 	return out, err
 }
 

@@ -14,8 +14,12 @@ type Shares struct {
 	Read    time.Time `json:"read,omitzero"`     // when the tree was read; absent = never
 	Problem string    `json:"problem,omitempty"` // why the tree cannot be read now
 	GPUs    int       `json:"gpus"`              // that were divided; 0 = none yet
-	// Lines lists all accounts, each before what is below it, and the users that have jobs and
-	// that the caller may see, each after its account.
+	// HoursTo is the end of the ranges of GPUHours, about a minute ago at most; absent if these could
+	// not be added up, as NoHours says.
+	HoursTo time.Time `json:"gpu_hours_to,omitzero"`
+	NoHours string    `json:"no_gpu_hours,omitempty"`
+	// Lines lists all accounts, each before what is below it, and the users that have jobs, or had
+	// GPUs in the last month, and that the caller may see, each after its account.
 	Lines []Share `json:"shares"`
 }
 
@@ -39,6 +43,21 @@ type Share struct {
 	Own      float64 `json:"gpus_own,omitempty"`
 	Borrowed float64 `json:"gpus_borrowed,omitempty"`
 	Lent     float64 `json:"gpus_lent,omitempty"`
+	// Hours are the GPU-hours of all its jobs, as in Usage. Where jobs are private, users see their own
+	// only, and none of accounts.
+	Hours *GPUHours `json:"gpu_hours,omitempty"`
 	// FairShare is Slurm's factor, 0 to 1, by which it orders jobs; absent of accounts.
 	FairShare *float64 `json:"fairshare,omitempty"`
+}
+
+// GPUHours are GPU-hours before Shares.HoursTo.
+type GPUHours struct {
+	Day   float64 `json:"day"`   // the last 24 hours
+	Week  float64 `json:"week"`  // the last 7 days
+	Month float64 `json:"month"` // the last 30 days
+}
+
+// Plus returns the sum.
+func (h GPUHours) Plus(g GPUHours) GPUHours {
+	return GPUHours{h.Day + g.Day, h.Week + g.Week, h.Month + g.Month}
 }

@@ -2,6 +2,7 @@ package publish
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
@@ -58,20 +59,35 @@ type Amounts struct {
 // AllUsers is the name of users of an account that are not told apart.
 const AllUsers = "*"
 
-// Sharing lists all accounts, each before what is below it, and the users that have jobs, each after
-// its account and before the accounts below that. It is empty if no tree is known.
-func (r *Report) Sharing() []Sharing {
+// Member is a user of an account; User is AllUsers for those that are not told apart.
+type Member struct{ Account, User string }
+
+// Member returns the line of Sharing in which a user of an account counts.
+func (r *Report) Member(account, user string) Member {
+	if t := r.Shares.Tree; t != nil && t.UserIn(account, user) == "" {
+		user = AllUsers
+	}
+	return Member{account, user}
+}
+
+// Sharing lists all accounts, each before what is below it, and the users that have jobs or are among
+// the others, each after its account and before the accounts below that. It is empty if no tree is known.
+func (r *Report) Sharing(others ...Member) []Sharing {
 	if r.Shares.Tree == nil {
 		return nil
 	}
-	tree, _ := r.Shares.Tree.With(r.Shares.Claims.Unknown...)
+	unknown := slices.Clone(r.Shares.Claims.Unknown)
+	for _, m := range others {
+		unknown = append(unknown, m.Account)
+	}
+	tree, _ := r.Shares.Tree.With(unknown...)
 	accounts := tree.Accounts()
 	list := sharings{lines: map[string]*Sharing{}, below: map[string][]string{}, users: map[string][]Sharing{}}
 	for _, a := range accounts {
 		list.lines[a.Name] = &Sharing{Account: a.Name, Parent: a.Parent, Shares: a.Shares, Inherits: a.Passes}
 		list.below[a.Parent] = append(list.below[a.Parent], a.Name)
 	}
-	list.count(r)
+	list.count(r, others)
 	had := make([]float64, len(accounts))
 	for i, a := range accounts {
 		had[i] = float64(list.lines[a.Name].Has)
@@ -92,28 +108,22 @@ type sharings struct {
 	users map[string][]Sharing
 }
 
-// count adds the users that have jobs, and what they have to the accounts above them.
-func (l sharings) count(r *Report) {
-	type member struct{ account, user string }
-	listed := make(map[member]slurm.Share, len(r.Shares.List))
+// count adds the users that have jobs, and what they have to the accounts above them; then the others.
+func (l sharings) count(r *Report, others []Member) {
+	listed := make(map[Member]slurm.Share, len(r.Shares.List))
 	for _, s := range r.Shares.List {
-		listed[member{s.Account, s.User}] = s
+		listed[Member{s.Account, s.User}] = s
 	}
 	for name, line := range l.lines {
-		_, line.Listed = listed[member{name, ""}]
+		_, line.Listed = listed[Member{name, ""}]
 	}
 	has := make(map[elastic.JobID]int, len(r.Jobs))
 	for i := range r.Jobs {
 		has[r.Jobs[i].Record.ID] = r.Jobs[i].Job.GPUs()
 	}
 	for _, c := range r.Shares.Claims.Each {
-		u := Sharing{Account: c.Account, User: c.User, Shares: share.UserShares, Amounts: Amounts{Deserved: c.Deserved.GPUs, Wanted: c.GPUs}}
-		switch s, known := listed[member{c.Account, c.User}]; {
-		case c.User == "":
-			u.User, u.Shares, u.Inherits, u.Listed = AllUsers, 0, true, true
-		case known:
-			u.Shares, u.Listed, u.Fair = float64(s.Shares), true, s.Fair
-		}
+		u := userOf(Member{c.Account, cmp.Or(c.User, AllUsers)}, listed)
+		u.Deserved, u.Wanted = c.Deserved.GPUs, c.GPUs
 		for _, id := range c.Jobs {
 			u.Has += has[id]
 		}
@@ -128,6 +138,27 @@ func (l sharings) count(r *Report) {
 		}
 		l.users[c.Account] = append(of, u)
 	}
+	for _, m := range others {
+		of := l.users[m.Account]
+		if !slices.ContainsFunc(of, func(u Sharing) bool { return u.User == m.User }) {
+			l.users[m.Account] = append(of, userOf(m, listed))
+		}
+	}
+	for _, of := range l.users {
+		slices.SortFunc(of, func(a, b Sharing) int { return cmp.Compare(a.User, b.User) })
+	}
+}
+
+// userOf returns the line of a user as Slurm lists it.
+func userOf(m Member, listed map[Member]slurm.Share) Sharing {
+	u := Sharing{Account: m.Account, User: m.User, Shares: share.UserShares}
+	switch s, known := listed[m]; {
+	case m.User == AllUsers:
+		u.Shares, u.Inherits, u.Listed = 0, true, true
+	case known:
+		u.Shares, u.Listed, u.Fair = float64(s.Shares), true, s.Fair
+	}
+	return u
 }
 
 // order appends what is below an account.
