@@ -158,6 +158,9 @@ func examineDaemon(ctx context.Context, p patient) (wire.Status, bool, []finding
 	for _, said := range hangs(status) {
 		all = append(all, failed("daemon", "on sluiced's host: timeout 5 ls "+p.site.Paths.Jobs+" "+p.site.Paths.Outbox+" "+p.site.Paths.State, "%s", said))
 	}
+	if status.NoShares != "" {
+		all = append(all, warned("shares", "see what 'sshare -a' says; it needs slurmdbd", "%s", noShares(status)))
+	}
 	if status.GPUs == 0 && !status.Cycled.IsZero() {
 		all = append(all, failed("gpus", "give the nodes Gres=gpu:N in slurm.conf and a gres.conf", "Slurm shows no node with GPUs"))
 	}

@@ -75,11 +75,7 @@ func printDaemon(w io.Writer, where string, s wire.Status, r wire.Report, now ti
 		lines = append(lines, [2]string{"ERROR", said})
 	}
 	if s.NoShares != "" {
-		which := "the last one stands, of " + when(s.SharesRead)
-		if s.SharesRead.IsZero() {
-			which = "none is known, so GPUs are not divided by shares"
-		}
-		lines = append(lines, [2]string{"SHARES", fmt.Sprintf("the tree of shares cannot be read; %s: %s", which, s.NoShares)})
+		lines = append(lines, [2]string{"SHARES", noShares(s)})
 	}
 	if s.SpeedsDropped > 0 {
 		lines = append(lines, [2]string{"SPEEDS", fmt.Sprintf("%d wait to be stored, %d were dropped: the disk of sluiced's database is slow", s.SpeedsWaiting, s.SpeedsDropped)})
@@ -93,6 +89,15 @@ func printDaemon(w io.Writer, where string, s wire.Status, r wire.Report, now ti
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// noShares says why the tree of shares cannot be read, and which one counts.
+func noShares(s wire.Status) string {
+	which := "the last one stands, of " + when(s.SharesRead)
+	if s.SharesRead.IsZero() {
+		which = "none is known, so GPUs are not divided by shares"
+	}
+	return fmt.Sprintf("the tree of shares cannot be read; %s: %s", which, s.NoShares)
 }
 
 // hangs says which file systems do not answer the daemon.

@@ -135,7 +135,7 @@ func parseAccounting(out string) (a accounting, err error) {
 		a.associations = a.associations || word != "" && word != "none"
 	}
 	a.tracked, a.billing = strings.Split(strings.ToLower(s["AccountingStorageTRES"]), ","), billingRule(s["PriorityFlags"])
-	a.aging, a.fair = aging(s), fairShare(s)
+	a.aging, a.fair = aging(s), s.FairShare()
 	a.memory = strings.Contains(strings.ToUpper(s["SelectTypeParameters"]), "MEMORY")
 	if a.cluster == "" {
 		return a, fmt.Errorf("no ClusterName")

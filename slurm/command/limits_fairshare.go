@@ -6,10 +6,10 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// fairShare reads PriorityType, PriorityWeightFairShare and PriorityDecayHalfLife. A weight that
-// cannot be read counts as 0: the site's shares decide nothing. A half-life that cannot be read
-// counts as Slurm's default.
-func fairShare(s Settings) slurm.FairShare {
+// FairShare reads PriorityType, PriorityWeightFairShare and PriorityDecayHalfLife, by the names that
+// scontrol prints; slurm.conf(5) writes one of them otherwise. A weight that cannot be read counts as
+// 0: the site's shares decide nothing. A half-life that cannot be read counts as Slurm's default.
+func (s Settings) FairShare() slurm.FairShare {
 	if s["PriorityType"] != "priority/multifactor" {
 		return slurm.FairShare{}
 	}

@@ -28,7 +28,7 @@ func TestFairShare(t *testing.T) {
 		{"", "", "", slurm.FairShare{}},
 	} {
 		s := Settings{"PriorityType": c.kind, "PriorityWeightFairShare": c.weight, "PriorityDecayHalfLife": c.half}
-		if got := fairShare(s); got != c.want {
+		if got := s.FairShare(); got != c.want {
 			t.Errorf("%s %s %s is %+v, want %+v", c.kind, c.weight, c.half, got, c.want)
 		}
 	}
@@ -37,8 +37,8 @@ func TestFairShare(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s, _ := ParseSettings(string(text)); fairShare(s) != (slurm.FairShare{}) {
-			t.Errorf("%s: %+v", release, fairShare(s))
+		if s, _ := ParseSettings(string(text)); s.FairShare() != (slurm.FairShare{}) {
+			t.Errorf("%s: %+v", release, s.FairShare())
 		}
 	}
 }
