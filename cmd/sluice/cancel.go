@@ -33,7 +33,7 @@ every task of array 101, 101_3 and 101_[4-7] are some.`,
 				return err
 			}
 			daemon, err := dial(c)
-			if err != nil {
+			if err != nil { // jobs can be cancelled without sluiced
 				terminal.Warn(cmd.ErrOrStderr(), err.Error())
 			}
 			words, err := jobWords(args)
@@ -55,7 +55,7 @@ every task of array 101, 101_3 and 101_[4-7] are some.`,
 			if daemon != nil {
 				if report, err := daemon.Report(cmd.Context()); err == nil {
 					for _, text := range goOn(reported(report), jobs) {
-						defer terminal.Warn(cmd.ErrOrStderr(), text)
+						defer terminal.Warn(cmd.ErrOrStderr(), text) // below what Slurm says of these jobs
 					}
 				}
 			}

@@ -65,7 +65,8 @@ and it resumes from its newest checkpoint, if it has one.`,
 // lookEvery is how often --wait checks.
 const lookEvery = 300 * time.Millisecond
 
-// saveAndWait makes a job save and returns the verified checkpoint.
+// saveAndWait makes a job save and returns the verified checkpoint. The job is looked at BEFORE the
+// order, so that also a checkpoint that is verified at once differs from the one before.
 func saveAndWait(ctx context.Context, client *client.Client, job elastic.JobID) (wire.Saved, error) {
 	before, err := client.Explain(ctx, job)
 	if err == nil {
@@ -84,7 +85,7 @@ func saveAndWait(ctx context.Context, client *client.Client, job elastic.JobID) 
 			return *j.Saved, nil
 		case j.Ended:
 			return wire.Saved{}, fmt.Errorf("job %d ended (%s) before it had saved", job, j.State)
-		case j.Move == nil && j.Last != before.Job.Last:
+		case j.Move == nil && j.Last != before.Job.Last: // how the request was closed
 			return wire.Saved{}, fmt.Errorf("job %d has not saved: %s", job, j.Last)
 		}
 		select {

@@ -43,7 +43,7 @@ func addressOf(c etc.Config) string {
 }
 
 // askable reports whether there may be a daemon to query: its socket exists, or an
-// address is set.
+// address is set. It connects to nothing, so that submit does not wait where there is none.
 func askable(c etc.Config) bool {
 	_, err := os.Stat(c.Paths.Socket)
 	return err == nil || addressOf(c) != ""

@@ -26,7 +26,7 @@ hook epilog-sluice calls it when a job ends.`,
 					return err
 				}
 			}
-			if kind == "" || len(kind) > 32 {
+			if kind == "" || len(kind) > 32 { // as sluiced
 				return fmt.Errorf("invalid --kind %q: want a word of at most 32 letters", kind)
 			}
 			client, err := daemonFor(cmd)

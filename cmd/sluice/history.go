@@ -56,7 +56,7 @@ func history(w io.Writer, h wire.History, noHeader bool) error {
 	for _, g := range h.Segments {
 		end, open := g.Ended, ""
 		if end.IsZero() {
-			end, open = h.At, "+"
+			end, open = h.At, "+" // it goes on, as of the daemon's last look
 		}
 		lasted, cost := "-", "-"
 		if !g.Started.IsZero() {

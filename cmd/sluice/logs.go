@@ -162,6 +162,8 @@ func (o logOptions) copy(ctx context.Context, p *picker, file *os.File, source *
 		case ended:
 			return nil // and nothing was written since it ended
 		}
+		// Asked only at the end of the file, and one more read follows: what the job wrote before
+		// its end is printed.
 		if !time.Now().Before(next) {
 			ended, next = source.over(ctx), time.Now().Add(lookAtJob)
 			continue

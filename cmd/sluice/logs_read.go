@@ -34,7 +34,7 @@ func (p *picker) Write(data []byte) (int, error) {
 	if p.want < 0 {
 		return p.out.Write(data)
 	}
-	for rest := data; len(rest) > 0; {
+	for rest := data; len(rest) > 0; { // parts end anywhere: where a read ended
 		line, more := cutLine(rest)
 		rest = more
 		if p.midline {
@@ -161,7 +161,7 @@ func (h *harmless) Write(data []byte) (int, error) {
 	var b strings.Builder
 	for line := range strings.Lines(string(text[:whole])) {
 		body, newline := strings.CutSuffix(line, "\n")
-		for i, cell := range strings.Split(body, "\t") {
+		for i, cell := range strings.Split(body, "\t") { // tabs are control characters that programs align by
 			if i > 0 {
 				b.WriteByte('\t')
 			}

@@ -132,7 +132,7 @@ func known(list string, nodes []wire.Node) ([]string, error) {
 func drainPlan(report wire.Report, names []string, reason string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Slurm starts nothing new on %s (%s).\n", slurm.Compress(names), terminal.Escape(reason))
-	left := inventoryWithout(report.Nodes, names)
+	left := inventoryWithout(report.Nodes, names) // each job takes its new GPUs out of it
 	for _, j := range report.Jobs {
 		if j.Ended || !slices.ContainsFunc(names, func(n string) bool { return j.Place.On(n) > 0 }) { // an ended job's placement is its last
 			continue

@@ -56,7 +56,7 @@ func plan(w io.Writer, p wire.Plan, all, noHeader bool) error {
 		terminal.Left("ACTION"), terminal.Left("WHEN"), terminal.Left("GPUS"), terminal.Left("FROM"), terminal.Left("TO"), terminal.Left("REASON")}}
 	for _, r := range rows {
 		at := clockOf(p.At, r.When)
-		if r.When.After(p.Next) {
+		if r.When.After(p.Next) { // one of Later: a cooldown ends after the next cycle
 			r.Reason = "rests until " + at + "; then " + r.Reason
 		}
 		t.Add(fmt.Sprint(r.JobID), r.Name, r.User, action(r), at, change(r), r.From.String(), r.To.String(), r.Reason)

@@ -58,6 +58,7 @@ Tasks of a job array that wait for the same reason share a line, as 101_[4-15%4]
 			if err != nil {
 				return err
 			}
+			// Ended jobs, of which there may be thousands, are left out by sluiced where none is listed.
 			ask := client.Present
 			if o.ended() {
 				ask = client.Report
@@ -111,7 +112,7 @@ func (o queueOptions) print(w io.Writer, report wire.Report) error {
 	if o.json {
 		return terminal.WriteJSON(w, report)
 	}
-	var several map[int64]string // shown instead of a number for several tasks
+	var several map[int64]string // shown instead of a number for several tasks; jobs that -j names have a line each
 	if !o.array && len(o.jobs) == 0 {
 		report.Jobs, several = folded(report.Jobs)
 	}

@@ -15,6 +15,8 @@ func folded(jobs []wire.Job) (out []wire.Job, names map[int64]string) {
 		array int64
 		why   string
 	}
+	// A task with problems keeps its line, which is marked. uid is part of the key because any user can
+	// write the number of another's array into a comment.
 	same := func(j *wire.Job) (key, bool) {
 		if j.Array == nil || j.Ended || j.GPUs > 0 || j.Move != nil || j.ST != "PD" || len(j.Problems) > 0 {
 			return key{}, false

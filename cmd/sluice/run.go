@@ -14,6 +14,7 @@ import (
 	"github.com/sluice-hpc/sluice/cmd/terminal"
 )
 
+// A runner must handle signals also while a file system hangs.
 func init() {
 	if len(os.Args) > 1 && os.Args[1] == "run" {
 		runner.ListenAlways()
@@ -81,6 +82,7 @@ present allocation, with all of the job's GPUs there.`,
 	cmd.Flags().SetInterspersed(false) // what follows the script is the script's
 	cmd.Flags().StringVar(&c.Outbox, "outbox", "", "directory of sluiced's requests (default: outbox beside the directory of the jobs)")
 	cmd.Flags().IntVar(&c.Keep, "keep", 2, "complete checkpoints to keep")
+	// The defaults of options MUST stay those that runOptions leaves out.
 	c.Every, c.Judge = runner.Every{Auto: true}, true
 	cmd.Flags().Var(&c.Every, "checkpoint-every", "how often to ask the program for a checkpoint: chosen from the cost of a save (auto), never (off), or a time")
 	cmd.Flags().DurationVar(&c.MTBF, "node-mtbf", runner.UsualMTBF, "mean time between failures of one node")

@@ -50,7 +50,7 @@ func newShowCommand() *cobra.Command {
 }
 
 func printJob(w io.Writer, j wire.Job, at time.Time, asJSON, gap bool) error {
-	if asJSON {
+	if asJSON { // one object after the other: jq reads them so
 		return terminal.WriteJSON(w, j)
 	}
 	if gap {
