@@ -19,6 +19,7 @@ type Config struct {
 	Policy     Policy
 	Partition  map[string]Partition // by name; nil = no partition has a section
 	QOS        map[string]QOS       // by name; nil = no QOS has a section
+	Shares     map[string]Share     // by account; nil = the site has no shares of its own
 	Welfare    Welfare
 	Resize     Resize
 	Checkpoint Checkpoint

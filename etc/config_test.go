@@ -141,6 +141,37 @@ func TestQOS(t *testing.T) {
 	}
 }
 
+// The site's own accounts are read back as written.
+func TestShares(t *testing.T) {
+	c, err := Load(write(t, `[shares.physics]
+shares = 3
+[shares.theory]
+parent = "physics"
+users = {ann = 2, "b.ob" = 0.5}
+[shares.bio]
+users = ["eve", "ann"]
+default = ["ann"]
+[shares."x.y".users]
+zoe = 7
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]Share{
+		"physics": {Shares: 3},
+		"theory":  {Parent: "physics", Users: map[string]float64{"ann": 2, "b.ob": .5}},
+		"bio":     {Users: map[string]float64{"eve": 1, "ann": 1}, Default: []string{"ann"}},
+		"x.y":     {Users: map[string]float64{"zoe": 7}},
+	}
+	if !reflect.DeepEqual(c.Shares, want) {
+		t.Errorf("%+v\nwant %+v", c.Shares, want)
+	}
+	again, err := Load(write(t, c.String()))
+	if err != nil || again.String() != c.String() {
+		t.Errorf("%v\n%s\nbecame\n%s", err, c, again)
+	}
+}
+
 func TestMistakes(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"syntax", "[cycle]\nperiod = \n", "FILE:2:10: "},
@@ -178,6 +209,25 @@ func TestMistakes(t *testing.T) {
 		{"guarantee", "[qos.low]\nguarantee = 1.5\n", "FILE:2:13: guarantee = 1.5: want a whole number from 0 to 1000000"},
 		{"no such QOS key", "[qos.low]\nshares = 3\n", "FILE:2:10: unknown key shares in [qos.low]: there are weight, scavenger, guarantee"},
 		{"QOS without a name", "[qos]\nweight = 2\n", "FILE:2:10: weight stands in no QOS's section: write [qos.NAME] and weight below it"},
+		{"no shares", "[shares.a]\nshares = 0\n", "FILE:2:10: shares = 0: want a number from 0.001 to 2147483648"},
+		{"negative shares", "[shares.a]\nshares = -1\n", "FILE:2:10: shares = -1: want a number from 0.001 to 2147483648"},
+		{"shares that are no number", "[shares.a]\nshares = nan\n", "FILE:2:10: shares = NaN: want a number"},
+		{"too many shares", "[shares.a]\nshares = 1e300\n", "FILE:2:10: shares = 1e+300: want a number"},
+		{"no such parent", "[shares.a]\nshares = 1\nparent = \"b\"\n", `FILE:3:11: parent = "b": there is no [shares.b]`},
+		{"a parent of a strange name", "[shares.a]\nparent = \"a b\"\n", `FILE:2:11: parent = "a b": want the name of an account`},
+		{"an account in itself", "[shares.a]\nparent = \"a\"\n", `FILE:2:11: parent = "a": the accounts are parts of each other in a circle: a in a`},
+		{"a circle", "[shares.c]\nparent = \"a\"\n[shares.a]\nparent = \"b\"\n[shares.b]\nparent = \"a\"\n", `FILE:4:11: parent = "b": the accounts are parts of each other in a circle: a in b in a`},
+		{"a user in two accounts", "[shares.a]\nusers = [\"ann\"]\n[shares.b]\nusers = [\"bob\", \"ann\"]\n", `FILE:4:10: users: ann is a user of [shares.a], too: write default = ["ann"] in one of them`},
+		{"a user in two accounts by default", "[shares.a]\nusers = [\"ann\"]\ndefault = [\"ann\"]\n[shares.b]\nusers = [\"ann\"]\ndefault = [\"ann\"]\n", "FILE:6:12: default: ann is a default user of [shares.a] already"},
+		{"a user of another account by default", "[shares.a]\ndefault = [\"ann\"]\n", "FILE:2:12: default: ann is not one of the users of [shares.a]"},
+		{"a user twice", "[shares.a]\nusers = [\"ann\", \"ann\"]\n", "FILE:2:10: users = [ann ann]: want a list of users, each once, or a table of USER = SHARES"},
+		{"a user without shares", "[shares.a.users]\nann = 0\n", "FILE:1:1: users = map[ann:0]: want a list of users"},
+		{"a user of a strange name", "[shares.a]\nusers = [\"a b\"]\n", "FILE:2:10: users = [a b]: want a list of users"},
+		{"users that are a number", "[shares.a]\nusers = 3\n", "FILE:2:9: users = 3: want a list of users"},
+		{"the same account", "[shares.Bio]\nshares = 1\n[shares.a]\n[shares.bio]\nshares = 1\n", "FILE:4:12: [shares.Bio] and [shares.bio] are the same account: Slurm has accounts in lower case"},
+		{"no such key of an account", "[shares.a]\nweight = 3\n", "FILE:2:10: unknown key weight in [shares.a]: there are shares, parent, users, default"},
+		{"an account without a name", "[shares]\nphys = 3\n", "FILE:2:8: phys stands in no account's section: write [shares.NAME] and phys below it"},
+		{"two mistakes in a tree", "[shares.b]\nparent = \"x\"\n[shares.a]\nparent = \"y\"\n", "FILE:2:11: parent = \"x\": there is no [shares.x]\nFILE:4:11: parent = \"y\""},
 		{"no partition", "partition = 3\n", "FILE:1:13: write [partition.NAME] and its keys below it"},
 		{"no port", "[remote]\naddress = \"login1\"\n", `FILE:2:12: address = "login1": want a host:port, or ""`},
 		{"port 0", "[remote]\naddress = \"login1:0\"\n", `want a host:port, or ""`},
@@ -310,6 +360,8 @@ func FuzzParse(f *testing.F) {
 	f.Add("[cycle]\nperiod = 30\n[x]\n")
 	f.Add("a.b.c = {d = [[1,2],[\"\"]]}\n")
 	f.Add("[[cycle]]\nperiod = 1979-05-27T07:32:00Z\n")
+	f.Add("[shares.a]\nshares = 3\nparent = \"b\"\nusers = [\"ann\"]\ndefault = [\"ann\"]\n[shares.b]\nparent = \"\"\n[shares.c.users]\nann = 0.5\n\"b.ob\" = 2\n")
+	f.Add("[shares.a]\nparent = \"b\"\n[shares.b]\nparent = \"a\"\nusers = {x = 1}\n[shares.A]\nusers = [\"x\"]\n")
 	base := Default()
 	f.Fuzz(func(t *testing.T, text string) {
 		c, err := parse(base, "file", text)

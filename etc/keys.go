@@ -181,13 +181,7 @@ func names(section, name string, at func(*Config) *[]string) key {
 			out[i] = s
 		}
 		return out, true
-	}, func(list []string) string {
-		quoted := make([]string, len(list))
-		for i, s := range list {
-			quoted[i] = quote(s)
-		}
-		return "[" + strings.Join(quoted, ", ") + "]"
-	})
+	}, quoteAll)
 }
 
 // isAddress accepts "", "login1:6830", "10.0.0.1:6830" and "[::1]:6830".

@@ -11,7 +11,7 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// named are the sections [KIND.NAME] of one kind: settings of single partitions or QOS.
+// named are the sections [KIND.NAME] of one kind: settings of single partitions, QOS or accounts.
 type named[T any] struct {
 	kind string // the first part of the section's name
 	what string // that of which it has the name
@@ -26,7 +26,7 @@ type namedKey[T any] struct {
 	get        func(T) string     // as TOML
 }
 
-// slurmName matches Slurm's names of partitions and QOS, except those with a meaning for sluice.
+// slurmName matches Slurm's names of partitions, QOS and accounts, except those with a meaning for sluice.
 var slurmName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.+-]{0,63}$`) })
 
 // read reads the sections.

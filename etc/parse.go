@@ -100,8 +100,10 @@ func readSection(c *Config, meta *toml.MetaData, file, section string, raw toml.
 		return ofPartitions.read(c, meta, file, raw)
 	case ofQOS.kind:
 		return ofQOS.read(c, meta, file, raw)
+	case ofShares.kind:
+		return readShares(c, meta, file, raw)
 	}
-	known := append(sectionNames(), ofPartitions.kind+".NAME", ofQOS.kind+".NAME")
+	known := append(sectionNames(), ofPartitions.kind+".NAME", ofQOS.kind+".NAME", ofShares.kind+".NAME")
 	var values map[string]toml.Primitive
 	switch isTable := isTable(meta, raw); {
 	case !slices.Contains(known, section) && !isTable:
@@ -218,6 +220,7 @@ func (c Config) String() string {
 	}
 	ofPartitions.write(&b, &c)
 	ofQOS.write(&b, &c)
+	ofShares.write(&b, &c)
 	return b.String()
 }
 
@@ -225,7 +228,7 @@ func (c Config) String() string {
 func (c Config) clone() Config {
 	c.Slurm.Partitions = slices.Clone(c.Slurm.Partitions)
 	c.Users.Operators = slices.Clone(c.Users.Operators)
-	c.Partition, c.QOS = maps.Clone(c.Partition), maps.Clone(c.QOS)
+	c.Partition, c.QOS, c.Shares = maps.Clone(c.Partition), maps.Clone(c.QOS), maps.Clone(c.Shares)
 	c.Welfare.Types = slices.Clone(c.Welfare.Types)
 	return c
 }

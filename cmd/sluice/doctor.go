@@ -57,7 +57,7 @@ func newDoctorCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "doctor",
-		Short: "Check Slurm, the settings that slow a resize, permissions, clocks, folders, the daemon",
+		Short: "Check Slurm, the settings that slow a resize, permissions, shares, clocks, folders, the daemon",
 		Long: `Checks what elastic jobs need and what makes a resize slow, one line each: OK, WARN
 (works, but not as well as it could) or FAIL (will not work), with what to do. It changes
 nothing, except that it makes and removes one small file in the jobs' folder.
@@ -115,6 +115,7 @@ func examine(ctx context.Context, p patient) []finding {
 	all = append(all, is...)
 	if seen {
 		all = append(all, examineRights(ctx, p, settings, account)...)
+		all = append(all, examineShares(ctx, p, settings)...)
 	}
 	all = append(all, examineFolders(p, account)...)
 	all = append(all, examineHome(p, account, reached)...)

@@ -12,7 +12,7 @@ import (
 
 // settingChecks is the list of checks of Slurm's settings.
 var settingChecks = []func(command.Settings, patient) []finding{
-	gpuSelection, schedulerWaits, schedulerDefers, afterTheJob, scripts, preemption, jobMemory, privacy, fairShare,
+	gpuSelection, schedulerWaits, schedulerDefers, afterTheJob, scripts, preemption, jobMemory, privacy,
 }
 
 // gpuSelection: without these settings Slurm cannot allocate single GPUs.
@@ -132,16 +132,4 @@ func privacy(s command.Settings, p patient) []finding {
 		return []finding{warned("privacy", "set [users] private = true", "PrivateData has jobs, but sluice shows all jobs to all users")}
 	}
 	return nil
-}
-
-// fairShare says whether the site's shares divide GPUs.
-func fairShare(s command.Settings, _ patient) []finding {
-	switch fair := s.FairShare(); {
-	case fair.Weight == 0:
-		return []finding{passed("shares", "fair share does not count in Slurm: GPUs are not divided by shares")}
-	case !s.Database():
-		return []finding{warned("shares", "set up slurmdbd, which has the shares, or set PriorityWeightFairshare=0",
-			"PriorityWeightFairshare is %d, but there is no slurmdbd: no shares are known, and GPUs are not divided by them", fair.Weight)}
-	}
-	return []finding{passed("shares", "fair share counts in Slurm: GPUs are divided by the shares of accounts and users")}
 }

@@ -91,7 +91,6 @@ func TestSettings(t *testing.T) {
 		{"PreemptMode", "GANG,REQUEUE", "WARN preemption: PreemptMode is GANG,REQUEUE: Slurm may stop an elastic job before it has saved"},
 		{"MinJobAge", "10 sec", "WARN memory: MinJobAge is 10 s"},
 		{"PrivateData", "accounts,jobs", "WARN privacy: PrivateData has jobs"},
-		{"PriorityWeightFairShare", "1000", "OK shares: fair share does not count in Slurm"}, // priority/basic
 	} {
 		s, _ := recorded(t)
 		if c.key != "" {
@@ -103,21 +102,6 @@ func TestSettings(t *testing.T) {
 		}
 		if got := said(all); !strings.Contains(got, c.want) {
 			t.Errorf("%s=%s: got\n%swithout\n%s", c.key, c.value, got, c.want)
-		}
-	}
-}
-
-// TestDoctorsShares: doctor and the daemon read whether fair share counts alike.
-func TestDoctorsShares(t *testing.T) {
-	for _, c := range []struct{ kind, weight, database, want string }{
-		{"priority/multifactor", "0", "accounting_storage/slurmdbd", "OK shares: fair share does not count in Slurm"},
-		{"priority/multifactor", "1000", "accounting_storage/slurmdbd", "OK shares: fair share counts in Slurm: GPUs are divided"},
-		{"priority/multifactor", "1000", "accounting_storage/none", "WARN shares: PriorityWeightFairshare is 1000, but there is no slurmdbd"},
-		{"priority/basic", "1000", "accounting_storage/slurmdbd", "OK shares: fair share does not count in Slurm"},
-	} {
-		s := command.Settings{"PriorityType": c.kind, "PriorityWeightFairShare": c.weight, "AccountingStorageType": c.database}
-		if got := said(fairShare(s, patient{site: etc.Default()})); !strings.HasPrefix(got, c.want) {
-			t.Errorf("%+v: %s", c, got)
 		}
 	}
 }

@@ -19,9 +19,10 @@ func newSharesCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "shares",
 		Short: "Show the accounts and users with their shares and their GPUs",
-		Long: `Shows how GPUs were divided by the shares of accounts and users, as sshare has them, in
-the last cycle, and what they used. An account stands above what is below it, and counts
-all of that. Users are listed that have jobs, or had GPUs in the last 30 days.
+		Long: `Shows how GPUs were divided by the shares of accounts and users in the last cycle, and
+what they used. The shares are those of sluice.toml ([shares.NAME]) if it has any, else
+those that sshare shows. An account stands above what is below it, and counts all of
+that. Users are listed that have jobs, or had GPUs in the last 30 days.
 
   SHARES     they count among those below the same account
   DAY-H      GPU-hours held in the last 24 hours, WEEK-H in the last 7 days and MONTH-H
@@ -50,7 +51,7 @@ are private, users see their own.`,
 			warnBlind(errs, s.Blind, s.BlindFor, s.At)
 			switch {
 			case !s.Count:
-				terminal.Warn(errs, "shares do not count: PriorityWeightFairshare is 0, or priority/multifactor is not used")
+				terminal.Warn(errs, "shares do not count: sluice.toml has no [shares.NAME], and PriorityWeightFairshare is 0 or priority/multifactor is not used")
 			case s.Problem != "" && s.Read.IsZero():
 				terminal.Warn(errs, "the tree of shares cannot be read, so GPUs are not divided by shares: "+terminal.Escape(s.Problem))
 			case s.Problem != "":

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -169,6 +170,11 @@ func (d *daemon) tune(cfg *engine.Config, c etc.Config) error {
 		}
 	}
 	cfg.QOS = qosOf(c.QOS)
+	shares, err := sharesOf(c.Shares)
+	if err != nil {
+		return err
+	}
+	cfg.Own = shares
 	p, err := policy.InPartitions(c.Policy.Name, own)
 	if err != nil {
 		return err
@@ -198,6 +204,19 @@ func qosOf(sections map[string]etc.QOS) map[string]share.QOS {
 		out[name] = share.QOS{Weight: q.Weight, Scavenger: q.Scavenger, Guarantee: q.Guarantee}
 	}
 	return out
+}
+
+// sharesOf is the site's own tree of shares; nil = it has none.
+func sharesOf(sections map[string]etc.Share) (*share.Own, error) {
+	if len(sections) == 0 {
+		return nil, nil
+	}
+	var list []share.OwnAccount
+	for _, name := range slices.Sorted(maps.Keys(sections)) {
+		s := sections[name]
+		list = append(list, share.OwnAccount{Name: name, Parent: s.Parent, Shares: s.Count(), Users: s.Users, Default: s.Default})
+	}
+	return share.NewOwn(list)
 }
 
 // costs are the parameters of the policy welfare.

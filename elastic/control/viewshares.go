@@ -37,7 +37,7 @@ func (q request) seesUser(name string) bool {
 }
 
 func viewShares(q request, r *publish.Report, recent *usage.Recent, noHours string) wire.Shares {
-	out := wire.Shares{Version: wire.Version, At: r.At, Blind: r.Blind, BlindFor: r.BlindFor.Seconds(), Count: r.Shares.Count, Lines: []wire.Share{}}
+	out := wire.Shares{Version: wire.Version, At: r.At, Blind: r.Blind, BlindFor: r.BlindFor.Seconds(), Count: r.Shares.Count, Own: r.Shares.Own, Lines: []wire.Share{}}
 	if !r.Shares.Count {
 		return out
 	}
@@ -59,7 +59,7 @@ func viewShares(q request, r *publish.Report, recent *usage.Recent, noHours stri
 		if l.User != "" && !q.seesUser(l.User) {
 			continue
 		}
-		line := viewShare(l)
+		line := viewShare(l, r.Shares.Own)
 		if hours := users[publish.Member{Account: l.Account, User: l.User}]; recent != nil && l.User != "" && (all || l.User != publish.AllUsers) {
 			line.Hours = &hours
 		} else if hours := accounts[l.Account]; recent != nil && l.User == "" && all {
@@ -70,10 +70,10 @@ func viewShares(q request, r *publish.Report, recent *usage.Recent, noHours stri
 	return out
 }
 
-func viewShare(l publish.Sharing) wire.Share {
+func viewShare(l publish.Sharing, own bool) wire.Share {
 	line := wire.Share{Account: l.Account, User: l.User, Parent: l.Parent, Depth: l.Depth, Shares: l.Shares, Inherits: l.Inherits, Unlisted: !l.Listed,
 		Deserved: l.Deserved, Used: l.Has, Wanted: l.Wanted, Own: l.Own, Borrowed: l.Borrowed, Lent: l.Lent}
-	if l.User != "" && l.User != publish.AllUsers && l.Listed {
+	if l.User != "" && l.User != publish.AllUsers && l.Listed && !own {
 		line.FairShare = &l.Fair
 	}
 	return line

@@ -84,6 +84,7 @@ func (e *Engine) wire() {
 	e.Observer.Slurm, e.Observer.Mail, e.Observer.Journal = c.Slurm, c.Mailbox, c.Journal
 	e.Observer.Limiter, e.Observer.Sharer, e.Observer.Accountant, e.Observer.Between = c.Limiter, c.Sharer, c.Accountant, c.Between
 	e.State.HasLimiter, e.Shares.Rigid = c.Limiter != nil, c.Policy.RigidIn
+	e.Shares.Own = c.Own
 	e.Executor = execute.Executor{State: e.State, Slurm: c.Slurm, Journal: c.Journal, Samples: c.Samples, Mail: c.Mailbox, Between: c.Between}
 	e.report.State, e.report.Policy = e.State, c.Policy
 }

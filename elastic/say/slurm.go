@@ -52,8 +52,11 @@ func deserved(r reason.Deserved) string {
 
 // member names the user of an account; without a user it is the account.
 func member(r reason.Deserved) string {
-	if r.User == "" {
+	switch {
+	case r.User == "":
 		return "account " + r.Account
+	case r.Account == "":
+		return "user " + r.User + " of no account with shares"
 	}
 	return fmt.Sprintf("user %s of account %s", r.User, r.Account)
 }

@@ -96,6 +96,13 @@ func (t *Tree) user(a Association) {
 	}
 }
 
+// SharesOf returns the shares of a user of an account. One that the tree does not list has UserShares.
+func (t *Tree) SharesOf(account, user string) (shares float64, listed bool) {
+	key := userOf{account, user}
+	_, listed = t.users[key]
+	return t.sharesOf(key), listed
+}
+
 // UserIn returns the name by which a user of an account takes part in a division; "" = as one of
 // those that are not told apart.
 func (t *Tree) UserIn(account, user string) string {

@@ -10,8 +10,10 @@ type Shares struct {
 	BlindFor float64   `json:"blind_seconds,omitempty"`
 	// Count says that the site's shares count; else GPUs are not divided by them, and no lines
 	// are listed.
-	Count   bool      `json:"count"`
-	Read    time.Time `json:"read,omitzero"`     // when the tree was read; absent = never
+	Count bool `json:"count"`
+	// Own says that the tree is that of sluice.toml ([shares.NAME]); else it is Slurm's.
+	Own     bool      `json:"own,omitempty"`
+	Read    time.Time `json:"read,omitzero"`     // when Slurm's tree was read; absent = never
 	Problem string    `json:"problem,omitempty"` // why the tree cannot be read now
 	GPUs    int       `json:"gpus"`              // that were divided; 0 = none yet
 	// HoursTo is the end of the ranges of GPUHours, about a minute ago at most; absent if these could
@@ -33,7 +35,7 @@ type Share struct {
 	Depth    int     `json:"depth"`            // in the tree, 0 = at the top
 	Shares   float64 `json:"shares"`
 	Inherits bool    `json:"inherits,omitempty"` // it has none of its own (Fairshare=parent)
-	Unlisted bool    `json:"unlisted,omitempty"` // Slurm's tree lacks it
+	Unlisted bool    `json:"unlisted,omitempty"` // the tree lacks it
 	// GPUs: what it deserves now, what its jobs have, what they could use.
 	Deserved int `json:"gpus_deserved"`
 	Used     int `json:"gpus_used"`

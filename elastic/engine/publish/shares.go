@@ -15,10 +15,11 @@ import (
 type Shares struct {
 	// Count says that the site's shares count: GPUs are divided by them if a tree is known.
 	Count bool
-	Read  time.Time // when the tree was read; zero = never
+	Own   bool      // the tree is the site's own; else Slurm's
+	Read  time.Time // when Slurm's tree was read; zero = never
 	Why   string    // why it cannot be read now; "" = it can
 	List  []slurm.Share
-	Tree  *share.Tree
+	Tree  *share.Tree // nil = none is known
 	// Claims is the division in the last cycle.
 	Claims claim.Claims
 }
@@ -27,6 +28,9 @@ type Shares struct {
 // has and changes nothing of it.
 func (b *Board) shares() Shares {
 	sh := &b.State.Shares
+	if sh.Own != nil {
+		return Shares{Count: true, Own: true, Tree: sh.Own.Tree, Claims: sh.Last}
+	}
 	return Shares{Count: b.SharesWanted(), Read: sh.Read, Why: sh.Why, List: sh.List, Tree: sh.Tree, Claims: sh.Last}
 }
 
@@ -41,7 +45,7 @@ type Sharing struct {
 	// Shares count among its siblings. Inherits: it has none of its own (Fairshare=parent).
 	Shares   float64
 	Inherits bool
-	// Listed: Slurm lists it. A user that is not listed has one share, an account none.
+	// Listed: the tree lists it. A user that is not listed has one share, an account none.
 	Listed bool
 	Fair   float64 // Slurm's factor of fair share, of users only; 0 to 1
 	Amounts
@@ -116,13 +120,14 @@ func (l sharings) count(r *Report, others []Member) {
 	}
 	for name, line := range l.lines {
 		_, line.Listed = listed[Member{name, ""}]
+		line.Listed = line.Listed || r.Shares.Own && r.Shares.Tree.Has(name)
 	}
 	has := make(map[elastic.JobID]int, len(r.Jobs))
 	for i := range r.Jobs {
 		has[r.Jobs[i].Record.ID] = r.Jobs[i].Job.GPUs()
 	}
 	for _, c := range r.Shares.Claims.Each {
-		u := userOf(Member{c.Account, cmp.Or(c.User, AllUsers)}, listed)
+		u := userOf(r, Member{c.Account, cmp.Or(c.User, AllUsers)}, listed)
 		u.Deserved, u.Wanted = c.Deserved.GPUs, c.GPUs
 		for _, id := range c.Jobs {
 			u.Has += has[id]
@@ -141,7 +146,7 @@ func (l sharings) count(r *Report, others []Member) {
 	for _, m := range others {
 		of := l.users[m.Account]
 		if !slices.ContainsFunc(of, func(u Sharing) bool { return u.User == m.User }) {
-			l.users[m.Account] = append(of, userOf(m, listed))
+			l.users[m.Account] = append(of, userOf(r, m, listed))
 		}
 	}
 	for _, of := range l.users {
@@ -149,12 +154,14 @@ func (l sharings) count(r *Report, others []Member) {
 	}
 }
 
-// userOf returns the line of a user as Slurm lists it.
-func userOf(m Member, listed map[Member]slurm.Share) Sharing {
+// userOf returns the line of a user as Slurm, or the site's own tree, lists it.
+func userOf(r *Report, m Member, listed map[Member]slurm.Share) Sharing {
 	u := Sharing{Account: m.Account, User: m.User, Shares: share.UserShares}
 	switch s, known := listed[m]; {
 	case m.User == AllUsers:
 		u.Shares, u.Inherits, u.Listed = 0, true, true
+	case r.Shares.Own:
+		u.Shares, u.Listed = r.Shares.Tree.SharesOf(m.Account, m.User)
 	case known:
 		u.Shares, u.Listed, u.Fair = float64(s.Shares), true, s.Fair
 	}

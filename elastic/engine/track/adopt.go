@@ -79,7 +79,7 @@ func (st *State) Take(sj slurm.Job, tag elastic.Tag, owners map[observe.Box]erro
 	st.livesAgain(js, sj, now)
 	js.Shown.Seen, js.Shown.Disown, js.Shown.Slurm = true, false, sj
 	delete(js.Tells.Problem, "comment")
-	js.Dirty = charge(&js.Rec, sj) || js.Dirty
+	js.Dirty = charge(&js.Rec, st.Shares.accountOf(sj)) || js.Dirty
 	js.Rec.Name, js.Rec.Partition = sj.Name, eligible.PartitionsOf(js.Rec.Partition, tag.Partition, sj)
 	if !sameTag(js.Rec.Tag, tag) {
 		st.renamed = st.renamed || tag.Spec.Model != js.Rec.Tag.Spec.Model
@@ -87,11 +87,11 @@ func (st *State) Take(sj slurm.Job, tag elastic.Tag, owners map[observe.Box]erro
 	}
 }
 
-// charge records the account that Slurm shows, and reports whether it is another one. Where Slurm
-// shows none any more the last one stays.
-func charge(rec *journal.JobRecord, sj slurm.Job) bool {
-	shown := journal.Account{Name: sj.Account, Known: true}
-	if rec.Account == shown || sj.Account == "" && rec.Account.Known {
+// charge records the account in which the job counts, and reports whether it is another one. Where
+// there is none any more the last one stays.
+func charge(rec *journal.JobRecord, account string) bool {
+	shown := journal.Account{Name: account, Known: true}
+	if rec.Account == shown || account == "" && rec.Account.Known {
 		return false
 	}
 	rec.Account = shown
@@ -120,7 +120,7 @@ func sameTag(a, b elastic.Tag) bool { return a.Equal(b) || a.String() == b.Strin
 func (st *State) adopt(sj slurm.Job, tag elastic.Tag, now time.Time) *Job {
 	js := &Job{Dirty: true, Rec: journal.JobRecord{
 		Token:    tag.Spec.Token,
-		Identity: journal.Identity{ID: elastic.JobID(sj.ID), Name: sj.Name, User: sj.User, UID: sj.UID, Partition: sj.Partition, Account: journal.Account{Name: sj.Account, Known: true}},
+		Identity: journal.Identity{ID: elastic.JobID(sj.ID), Name: sj.Name, User: sj.User, UID: sj.UID, Partition: sj.Partition, Account: journal.Account{Name: st.Shares.accountOf(sj), Known: true}},
 		Tag:      tag,
 		Life:     journal.Life{Submitted: sj.Submit},
 		Price:    st.Rules.Price,

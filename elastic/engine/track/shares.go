@@ -13,6 +13,8 @@ import (
 
 // Shares is what is known of the site's shares, and what users had beyond theirs.
 type Shares struct {
+	// Own is the site's own tree, which wins over Slurm's; nil = there is none.
+	Own  *share.Own
 	List []slurm.Share // as Slurm showed it last; not changed
 	Tree *share.Tree   // of List; nil = none was read yet
 	Read time.Time     // when List was read
@@ -37,8 +39,8 @@ type books struct {
 // nobody knows what jobs had.
 const bookMost = time.Hour
 
-// SharesWanted reports whether the site's shares count, so that the tree has to be read.
-func (cl *Cluster) SharesWanted() bool { return cl.Site.FairShare.Weight > 0 }
+// SharesWanted reports whether GPUs are divided by shares, as soon as a tree is known.
+func (cl *Cluster) SharesWanted() bool { return cl.Shares.Own != nil || cl.Site.FairShare.Weight > 0 }
 
 // TookShares takes a tree that was read, or the error. failed is true for the first failure after a
 // success, mended for the first success after a failure. The last tree stands while none can be read.
@@ -60,11 +62,21 @@ func (sh *Shares) TookShares(list []slurm.Share, err error, now time.Time) (fail
 // division stays in Last for the books and for readers.
 func (cl *Cluster) divide(s *elastic.Snapshot, qos map[string]share.QOS) (err error) {
 	sh := &cl.Shares
-	if sh.Last = (claim.Claims{}); sh.Tree == nil || !cl.SharesWanted() {
+	tree := sh.InForce()
+	if sh.Last = (claim.Claims{}); tree == nil || !cl.SharesWanted() {
 		return nil
 	}
-	sh.Last, err = eligible.Reclaim(s, sh.Tree, sh.credit, sh.Rigid, qos)
+	sh.Last, err = eligible.Reclaim(s, tree, sh.credit, sh.Rigid, qos)
 	return err
+}
+
+// halfLife returns the half-life of what users had: Slurm's if fair share counts there, else its
+// default.
+func (cl *Cluster) halfLife() time.Duration {
+	if cl.Site.FairShare.Weight > 0 {
+		return cl.Site.FairShare.HalfLife
+	}
+	return share.DefaultHalfLife
 }
 
 // book books what users had since the last call by the last division. It MUST be called BEFORE the

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/share"
 	"github.com/sluice-hpc/sluice/elastic/share/claim"
 	"github.com/sluice-hpc/sluice/nodes"
@@ -139,5 +140,33 @@ func TestDivide(t *testing.T) {
 		if len(got) != len(c.want) || got["ann"] != c.want["ann"] || got["eve"] != c.want["eve"] || (len(cl.Shares.Last.Each) > 0) != (c.want != nil) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
+	}
+}
+
+// TestOwnTree: the site's own tree wins over Slurm's, and jobs count in its accounts. What users had
+// decays as Slurm says where fair share counts there, else with Slurm's default.
+func TestOwnTree(t *testing.T) {
+	own, err := share.NewOwn([]share.OwnAccount{{Name: "phys", Shares: 1, Users: map[string]float64{"ann": 1}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cl Cluster
+	cl.Shares.TookShares([]slurm.Share{{Account: "root"}}, nil, time.Time{})
+	sj := slurm.Job{User: "ann", Account: "bio"}
+	if cl.SharesWanted() || cl.Shares.InForce() != cl.Shares.Tree || cl.Shares.accountOf(sj) != "bio" || cl.halfLife() != share.DefaultHalfLife {
+		t.Errorf("without one: %+v", cl.Shares)
+	}
+	cl.Site.FairShare = slurm.FairShare{Weight: 1, HalfLife: time.Hour}
+	if cl.halfLife() != time.Hour {
+		t.Errorf("a half-life of %v", cl.halfLife())
+	}
+	cl.Site.FairShare = slurm.FairShare{}
+	cl.Shares.Own = own
+	if !cl.SharesWanted() || cl.Shares.InForce() != own.Tree || cl.Shares.accountOf(sj) != "phys" {
+		t.Errorf("with one: %+v", cl.Shares)
+	}
+	var rec journal.JobRecord
+	if !charge(&rec, cl.Shares.accountOf(sj)) || rec.Account.Name != "phys" || charge(&rec, "") || rec.Account.Name != "phys" {
+		t.Errorf("the record has %+v", rec.Account)
 	}
 }

@@ -32,7 +32,7 @@ func (st *State) Snapshot(v observe.Look, now time.Time) elastic.Snapshot {
 // between two effects may have added a job.
 func (st *State) prepare(now time.Time) {
 	closeArrays(st.ByID)
-	st.Shares.book(st.Site.FairShare.HalfLife, now)
+	st.Shares.book(st.halfLife(), now)
 	for _, js := range st.Ordered() {
 		if !js.lives() {
 			continue
@@ -179,7 +179,7 @@ const deafRest, deafMost = 10, 6
 func (st *State) JobOf(js *Job, now time.Time) elastic.Job {
 	r, sj := js.Rec, js.Shown.Slurm
 	j := elastic.Job{
-		ID: r.ID, Name: r.Name, User: r.User, UID: r.UID, Account: sj.Account, QOS: sj.QOS, Partition: st.Site.OpenTo(sj, r.Partition).Partition, Spec: r.Tag.Spec,
+		ID: r.ID, Name: r.Name, User: r.User, UID: r.UID, Account: st.Shares.accountOf(sj), QOS: sj.QOS, Partition: st.Site.OpenTo(sj, r.Partition).Partition, Spec: r.Tag.Spec,
 		Directive: r.Tag.Directive, Incarnation: r.Tag.Incarnation,
 		Phase: PhaseOf(sj, now), State: string(sj.State), Reason: sj.Reason, Restarts: sj.Restarts, Eligible: sj.Eligible, PassAsked: js.Placing.PassAsked,
 		Submitted: r.Submitted, Begun: r.FirstRun, Started: sj.Start, TimeLeft: sj.TimeLeft, TimeLimit: sj.TimeLimit,

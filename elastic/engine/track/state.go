@@ -39,10 +39,11 @@ type Rules struct {
 	By string
 }
 
-// Parts is what the site says of single partitions and QOS, by name.
+// Parts is what the site says of single partitions, QOS and accounts, by name.
 type Parts struct {
 	Edge map[string]bool      // the partitions that are edge pools
 	QOS  map[string]share.QOS // rules where GPUs are divided by shares
+	Own  *share.Own           // the site's own tree of shares; nil = Slurm's counts
 }
 
 // State is all that is known between two cycles. Its methods do no I/O and change nothing outside

@@ -7,10 +7,10 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/engine/event"
 )
 
-// askShares reads the tree of shares if it counts and a query is due. If it cannot be read the last
+// askShares reads Slurm's tree of shares if it counts and a query is due. If it cannot be read the last
 // one stands. It is called AFTER the limits were read, which say whether shares count.
 func (w *Watch) askShares(ctx context.Context, now time.Time) {
-	if !w.SharesWanted() {
+	if !w.SharesWanted() || w.Shares.Own != nil {
 		return
 	}
 	tree, read, err := w.Observer.SiteShares(ctx, now)

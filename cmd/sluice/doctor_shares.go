@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os/user"
+	"slices"
+	"strings"
+
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
+	"github.com/sluice-hpc/sluice/slurm/command"
+)
+
+// examineShares reports by whose shares GPUs are divided, and which settings of shares have no effect.
+func examineShares(ctx context.Context, p patient, s command.Settings) []finding {
+	if len(p.site.Shares) == 0 {
+		return withoutOwn(p, s)
+	}
+	all := ownShares(p, s, userExists)
+	client, err := dial(p.site)
+	if err != nil {
+		return all // examineDaemon reports it
+	}
+	if divided, err := client.Shares(ctx); err == nil {
+		all = append(all, asDivided(divided)...)
+	}
+	return all
+}
+
+// withoutOwn is about a site whose configuration has no shares.
+func withoutOwn(p patient, s command.Settings) []finding {
+	var all []finding
+	switch weight := s.FairShare().Weight; {
+	case weight > 0 && s.Database():
+		return []finding{passed("shares", "GPUs are divided by Slurm's shares of accounts and users (sshare)")}
+	case weight > 0:
+		all = append(all, warned("shares", "write sections [shares.NAME] in sluice.toml, or run slurmdbd",
+			"PriorityWeightFairShare is %d, but without slurmdbd Slurm has no shares: GPUs are not divided by shares", weight))
+	default:
+		all = append(all, passed("shares", "GPUs are not divided by shares: fair share counts nothing in Slurm (PriorityWeightFairShare), and sluice.toml has no [shares.NAME]"))
+	}
+	if len(p.site.QOS) > 0 {
+		all = append(all, warned("shares", "remove these sections, or write [shares.NAME]",
+			"[qos.NAME] in sluice.toml has no effect: GPUs are not divided by shares"))
+	}
+	return all
+}
+
+// ownShares is about the shares of the configuration.
+func ownShares(p patient, s command.Settings, exists func(user string) bool) []finding {
+	users := map[string]bool{}
+	for _, a := range p.site.Shares {
+		for name := range a.Users {
+			users[name] = true
+		}
+	}
+	all := []finding{passed("shares", "GPUs are divided by the shares of sluice.toml (%d accounts, %d users); a job of a user in no account gets what those do not want",
+		len(p.site.Shares), len(users))}
+	if s.FairShare().Weight > 0 && s.Database() {
+		all = append(all, warned("shares", "remove the sections [shares.NAME] to divide GPUs by Slurm's tree, or set PriorityWeightFairShare=0",
+			"Slurm has a tree of shares too (sshare): sluice.toml's wins and divides the GPUs; Slurm's has an effect on the order of waiting jobs only"))
+	}
+	var absent []string
+	names := slices.Sorted(maps.Keys(users))
+	for _, name := range names[:min(len(names), mostLookups)] {
+		if !exists(name) {
+			absent = append(absent, name)
+		}
+	}
+	if len(absent) > 0 {
+		all = append(all, warned("shares", "correct the names in users = [...], or remove them",
+			"[shares.NAME] names users that do not exist on this host: %s", few(absent)))
+	}
+	return all
+}
+
+// mostLookups bounds how many users are looked up: a directory service may be slow.
+const mostLookups = 1000
+
+// userExists reports whether this host knows the user, or cannot tell.
+func userExists(name string) bool {
+	_, err := user.Lookup(name)
+	var unknown user.UnknownUserError
+	return !errors.As(err, &unknown)
+}
+
+// asDivided compares the shares of the configuration with sluiced's last division.
+func asDivided(s wire.Shares) []finding {
+	if !s.Own {
+		return []finding{warned("shares", "reload sluiced: systemctl reload sluiced, or send it SIGHUP",
+			"sluiced does not divide GPUs by the shares of sluice.toml yet")}
+	}
+	var unlisted []string
+	for _, l := range s.Lines {
+		if l.Account == "" && l.User != "" {
+			unlisted = append(unlisted, l.User)
+		}
+	}
+	if len(unlisted) == 0 {
+		return nil
+	}
+	return []finding{warned("shares", "add them to the users of an account in sluice.toml",
+		"users with jobs are in no account of sluice.toml: %s; they get GPUs that no other job wants", few(unlisted))}
+}
+
+// few lists the first names.
+func few(names []string) string {
+	const most = 5
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}
