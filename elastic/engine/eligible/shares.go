@@ -73,12 +73,13 @@ func sharesOf(s slurm.Share) float64 {
 // Reclaim divides the GPUs of the snapshot by shares, and adds what follows from that to its caps. It
 // MUST be called AFTER Restrict, which says which jobs can start and where. credit is what users had
 // less than they deserved; rigid says of which partitions running jobs are never resized, qos what
-// the site says of QOS.
-func Reclaim(s *elastic.Snapshot, tree *share.Tree, credit *share.Ledger, rigid func(partitions string) bool, qos map[string]share.QOS) (claim.Claims, error) {
+// the site says of QOS, and site what GPUs are worth.
+func Reclaim(s *elastic.Snapshot, site Site, tree *share.Tree, credit *share.Ledger, rigid func(partitions string) bool, qos map[string]share.QOS) (claim.Claims, error) {
 	c, err := claim.Of(tree, s, credit, rigid, qos)
 	if err != nil {
 		return claim.Claims{}, err
 	}
+	site.weigh(&c, s)
 	s.Caps = append(s.Caps[:len(s.Caps):len(s.Caps)], c.Caps()...)
 	return c, nil
 }

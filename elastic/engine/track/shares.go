@@ -66,7 +66,7 @@ func (cl *Cluster) divide(s *elastic.Snapshot, qos map[string]share.QOS) (err er
 	if sh.Last = (claim.Claims{}); tree == nil || !cl.SharesWanted() {
 		return nil
 	}
-	sh.Last, err = eligible.Reclaim(s, tree, sh.credit, sh.Rigid, qos)
+	sh.Last, err = eligible.Reclaim(s, cl.Site, tree, sh.credit, sh.Rigid, qos)
 	return err
 }
 
@@ -99,6 +99,6 @@ func (sh *Shares) book(halfLife time.Duration, now time.Time) {
 		if c.Scavenger { // nobody is kept from anything by it
 			continue
 		}
-		sh.credit.Book(c.Account, c.User, c.Deserved.Fair, float64(c.Has), min(since, bookMost))
+		sh.credit.Book(c.Account, c.User, c.Deserved.Fair, c.Worth, min(since, bookMost))
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine/eligible"
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/share"
 	"github.com/sluice-hpc/sluice/elastic/share/claim"
@@ -17,7 +18,7 @@ import (
 // divided is a division of 10 GPUs: ann deserves 6 and has some, bob deserves 4 and has the rest.
 func divided(ann int, wanted int) claim.Claims {
 	of := func(account, user string, fair float64, has int) claim.Claim {
-		return claim.Claim{Want: share.Want{Account: account, User: user, GPUs: wanted, Has: has}, Deserved: share.Part{Fair: fair}}
+		return claim.Claim{Want: share.Want{Account: account, User: user, GPUs: wanted, Has: has}, Worth: float64(has), Deserved: share.Part{Fair: fair}}
 	}
 	return claim.Claims{Capacity: 10, Each: []claim.Claim{of("bio", "bob", 4, 10-ann), of("phys", "ann", 6, ann)}}
 }
@@ -168,5 +169,42 @@ func TestOwnTree(t *testing.T) {
 	var rec journal.JobRecord
 	if !charge(&rec, cl.Shares.accountOf(sj)) || rec.Account.Name != "phys" || charge(&rec, "") || rec.Account.Name != "phys" {
 		t.Errorf("the record has %+v", rec.Account)
+	}
+}
+
+// TestBooksCountByWeight: GPUs that the partition's billing weights make dear count more in the books
+// than others, as long as jobs have both.
+func TestBooksCountByWeight(t *testing.T) {
+	on := func(id elastic.JobID, account, user, node string) elastic.Job {
+		return elastic.Job{ID: id, User: user, Account: account, Partition: "gpu", Phase: elastic.Running, Speaks: true, Place: nodes.Placement{{Node: node, GPUs: 4}}, Spec: elastic.Spec{Min: 4, Max: 8}}
+	}
+	s := elastic.Snapshot{Limits: elastic.Limits{DeafAfter: 2}, Jobs: []elastic.Job{on(1, "a", "ann", "fast"), on(2, "b", "bob", "slow")}}
+	for name, kind := range map[string]string{"fast": "a100", "slow": "t4"} {
+		s.Nodes = append(s.Nodes, nodes.Node{Name: name, Type: kind, GPUs: 4, Used: 4, Usable: true, Partitions: []string{"gpu"}})
+	}
+	for name, c := range map[string]struct {
+		weights []slurm.Weight
+		want    float64 // ann's credit after an hour, GPU-hours
+	}{
+		"none":           {nil, 0},
+		"dear a100":      {[]slurm.Weight{{Of: "gres/gpu", N: 1}, {Of: "gres/gpu:a100", N: 2}}, -2},
+		"a100 for free":  {[]slurm.Weight{{Of: "gres/gpu:a100", N: 0}, {Of: "gres/gpu:t4", N: 1}}, 4},
+		"both are alike": {[]slurm.Weight{{Of: "gres/gpu", N: 40}}, 0},
+	} {
+		var cl Cluster
+		limits := slurm.Limits{FairShare: slurm.FairShare{Weight: 1}, Partitions: []slurm.Partition{{Name: "gpu", Weights: c.weights}}}
+		cl.Site = eligible.Read(limits, nil)
+		cl.Shares.TookShares([]slurm.Share{{Account: "root"}, {Account: "a", Parent: "root", Shares: 1}, {Account: "b", Parent: "root", Shares: 1}}, nil, time.Time{})
+		now := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+		for range 2 {
+			cl.Shares.book(0, now)
+			if err := cl.divide(&s, nil); err != nil {
+				t.Fatal(err)
+			}
+			now = now.Add(time.Hour)
+		}
+		if ann, bob := cl.Shares.credit.Credit("a", "ann")/3600, cl.Shares.credit.Credit("b", "bob")/3600; math.Abs(ann-c.want) > 1e-9 || math.Abs(ann+bob) > 1e-9 {
+			t.Errorf("%s: credits of %v and %v GPU-hours, want %v and %v", name, ann, bob, c.want, -c.want)
+		}
 	}
 }

@@ -16,7 +16,10 @@ import (
 type Claim struct {
 	share.Want
 	Scavenger bool // it deserves nothing, and may have what no other wants
-	Jobs      []elastic.JobID
+	// Worth is what they have (Has) as the books of shares count it: each GPU by its worth to the
+	// site, in GPUs of mean worth. Of sets it to Has.
+	Worth float64
+	Jobs  []elastic.JobID
 	// Deserved is its part by shares, Bound the most that it should have now: more if the
 	// GPUs cannot be taken back from started jobs, less if others' cannot.
 	Deserved share.Part
@@ -160,7 +163,7 @@ func gather(t *share.Tree, s *elastic.Snapshot, rigid func(partitions string) bo
 		for partitions, want := range parts[k] {
 			c.GPUs += min(want, w.within(partitions))
 		}
-		c.GPUs = max(c.GPUs, c.Least)
+		c.GPUs, c.Worth = max(c.GPUs, c.Least), float64(c.Has)
 		out = append(out, *c)
 	}
 	slices.SortFunc(out, func(a, b Claim) int {
