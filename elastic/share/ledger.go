@@ -30,15 +30,23 @@ func NewLedger(halfLife time.Duration) *Ledger {
 
 // Pass lets time pass: all that was booked counts less.
 func (l *Ledger) Pass(d time.Duration) {
-	if l.halfLife <= 0 || d <= 0 {
+	factor := l.Left(d)
+	if factor == 1 {
 		return
 	}
-	factor := math.Exp2(-d.Seconds() / l.halfLife.Seconds())
 	for key, credit := range l.credit {
 		if l.credit[key] = credit * factor; math.Abs(l.credit[key]) < 1 {
 			delete(l.credit, key) // less than a GPU-second decides nothing
 		}
 	}
+}
+
+// Left is what is left of a GPU-second after this time.
+func (l *Ledger) Left(d time.Duration) float64 {
+	if l.halfLife <= 0 || d <= 0 {
+		return 1
+	}
+	return math.Exp2(-d.Seconds() / l.halfLife.Seconds())
 }
 
 // Book adds what a user deserved and had for some time, GPUs.

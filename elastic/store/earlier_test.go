@@ -115,7 +115,7 @@ func equal(t *testing.T, got, want saying) {
 // without a notice; its rows have sums from now on, and the next move gets an id that no move
 // ever had, not even one that was pruned.
 func TestStoresOfEarlierPrograms(t *testing.T) {
-	for name, next := range map[string]int64{"schema1": 6, "schema2": 6, "schema2-killed": 7, "schema3": 6, "schema3-killed": 7, "schema4": 9, "schema4-killed": 9, "schema5": 9, "schema5-killed": 9, "schema6": 5, "schema6-killed": 5} {
+	for name, next := range map[string]int64{"schema1": 6, "schema2": 6, "schema2-killed": 7, "schema3": 6, "schema3-killed": 7, "schema4": 9, "schema4-killed": 9, "schema5": 9, "schema5-killed": 9, "schema6": 5, "schema6-killed": 5, "schema7": 9, "schema7-killed": 9} {
 		t.Run(name, func(t *testing.T) {
 			m, want := earlier(t, name)
 			if len(want.Open) == 0 || len(want.Jobs) == 0 || len(want.Runs) == 0 || len(want.Speeds) == 0 || len(want.Health) == 0 != (name == "schema1") {
@@ -154,6 +154,7 @@ func TestDamageIsNotSealed(t *testing.T) {
 	}{
 		{3, "UPDATE samples SET seconds = seconds / 2"}, {3, "UPDATE jobs SET deaf = deaf + 1"}, {3, "DELETE FROM segments"}, {3, "DELETE FROM tally WHERE of = 'jobs'"},
 		{4, "UPDATE samples SET kind = 'x'"}, {5, "UPDATE jobs SET deaf = deaf + 1"}, {5, "DELETE FROM tally WHERE of = 'answers'"}, {6, "UPDATE jobs SET ending = '{}'"},
+		{7, "DELETE FROM answers"}, {7, "DELETE FROM tally WHERE of = 'jobs'"},
 	} {
 		m, _ := earlier(t, fmt.Sprintf("schema%d", c.schema))
 		root := t.TempDir()

@@ -45,7 +45,7 @@ func full(t *testing.T, killed bool) (image, string) {
 	for n := range 4 {
 		steps := []func() error{
 			y.intend(elastic.JobID(10*n+1), elastic.JobID(10*n+2)), y.save(9*n+1, 9*n+9, n%2 == 0), y.history(2*n+1, 4),
-			y.speeds("m", 20), y.speeds("n", 3), y.health(4, n), y.end(elastic.JobID(10*n + 1)), y.advance(elastic.JobID(10*n+2), elastic.Requeued),
+			y.speeds("m", 20), y.speeds("n", 3), y.health(4, n), y.credits(6, n+1), y.end(elastic.JobID(10*n + 1)), y.advance(elastic.JobID(10*n+2), elastic.Requeued),
 		}
 		for _, step := range steps {
 			if err := step(); err != nil {

@@ -109,8 +109,11 @@ func apply(ctx context.Context, db *sql.DB, steps []string, from int) error {
 			return fmt.Errorf("the migration to schema %d set schema %d", from+n+1, now)
 		}
 	}
-	if summed && from < answersKnown { // a new table begins with a tally of zero
-		if err := writeTally(ctx, tx, &tally{of: "answers"}); err != nil {
+	for of, since := range added { // a new table begins with a tally of zero
+		if !summed || from >= since {
+			continue
+		}
+		if err := writeTally(ctx, tx, &tally{of: of}); err != nil {
 			return err
 		}
 	}
@@ -139,15 +142,17 @@ const (
 	endingsKnown = 6
 	// accountsKnown is the first schema in which jobs have an account.
 	accountsKnown = 7
+	// creditsKnown is the first schema with credits.
+	creditsKnown = 8
 )
+
+// added has the tables that are newer than sums, with the first schema that has them.
+var added = map[string]int{"answers": answersKnown, "credits": creditsKnown}
 
 // before returns the tables as an earlier schema with sums has them: an old row's sum is over
 // the columns it had then.
 func before(schema int) []table {
-	out := slices.Clone(tables)
-	if schema < answersKnown {
-		out = slices.DeleteFunc(out, isAnswers)
-	}
+	out := slices.DeleteFunc(slices.Clone(tables), func(t table) bool { return schema < added[t.name] })
 	for i := range out {
 		switch {
 		case schema < kindsKnown:
@@ -170,5 +175,3 @@ func resealed(schema int) []table {
 		return t.name != "jobs" && (t.name != "samples" || schema >= kindsKnown) || schema >= accountsKnown
 	})
 }
-
-func isAnswers(t table) bool { return t.name == "answers" }

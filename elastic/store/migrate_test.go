@@ -86,15 +86,17 @@ func TestTablesOfEarlierSchemas(t *testing.T) {
 		slices.Sort(out)
 		return strings.Join(out, " ")
 	}
-	const all = "answers complaints intents jobs samples segments"
+	const all = "answers complaints credits intents jobs samples segments"
+	since2, since5 := strings.ReplaceAll(strings.TrimPrefix(all, "answers "), "credits ", ""), strings.ReplaceAll(all, "credits ", "")
 	for schema, want := range map[int]struct{ tables, jobs, resealed string }{
-		1: {strings.TrimPrefix(all, "answers "), "SELECT * FROM jobs ORDER BY token", all},
-		2: {strings.TrimPrefix(all, "answers "), "SELECT * FROM jobs ORDER BY token", all},
-		3: {strings.TrimPrefix(all, "answers "), "SELECT * FROM jobs ORDER BY token", "jobs samples"},
-		4: {strings.TrimPrefix(all, "answers "), strings.ReplaceAll("SELECT "+jobColumns+" FROM jobs ORDER BY token", " barred, ending, account,", ""), "jobs"},
-		5: {all, strings.ReplaceAll("SELECT "+jobColumns+" FROM jobs ORDER BY token", " barred, ending, account,", ""), "jobs"},
-		6: {all, strings.ReplaceAll("SELECT "+jobColumns+" FROM jobs ORDER BY token", " account,", ""), "jobs"},
-		7: {all, "SELECT " + jobColumns + " FROM jobs ORDER BY token", ""},
+		1: {since2, "SELECT * FROM jobs ORDER BY token", all},
+		2: {since2, "SELECT * FROM jobs ORDER BY token", all},
+		3: {since2, "SELECT * FROM jobs ORDER BY token", "jobs samples"},
+		4: {since2, strings.ReplaceAll("SELECT "+jobColumns+" FROM jobs ORDER BY token", " barred, ending, account,", ""), "jobs"},
+		5: {since5, strings.ReplaceAll("SELECT "+jobColumns+" FROM jobs ORDER BY token", " barred, ending, account,", ""), "jobs"},
+		6: {since5, strings.ReplaceAll("SELECT "+jobColumns+" FROM jobs ORDER BY token", " account,", ""), "jobs"},
+		7: {since5, "SELECT " + jobColumns + " FROM jobs ORDER BY token", ""},
+		8: {all, "SELECT " + jobColumns + " FROM jobs ORDER BY token", ""},
 	} {
 		was := before(schema)
 		at := slices.IndexFunc(was, func(t table) bool { return t.name == "jobs" })
@@ -119,8 +121,8 @@ func TestAMigrationOfAnotherNumber(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	for last, want := range map[string]string{"PRAGMA user_version = 10": "the migration to schema 9 set schema 10", "SELECT 1": "the migration to schema 9 set schema 8", "nonsense": "syntax error"} {
-		if err := migrate(t.Context(), db, path, append(slices.Clone(steps), "PRAGMA user_version = 8", last)); err == nil || !strings.Contains(err.Error(), want) {
+	for last, want := range map[string]string{"PRAGMA user_version = 11": "the migration to schema 10 set schema 11", "SELECT 1": "the migration to schema 10 set schema 9", "nonsense": "syntax error"} {
+		if err := migrate(t.Context(), db, path, append(slices.Clone(steps), "PRAGMA user_version = 9", last)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", last, err, want)
 		}
 		if version, err := schema(t.Context(), db, path); err != nil || version != len(steps) {

@@ -64,7 +64,7 @@ func TestARefusedStartLeavesNothingOpen(t *testing.T) {
 		"a newer schema": {ErrNewer, func(t *testing.T, path string) func() {
 			change(t, path, "CREATE TABLE kept AS SELECT * FROM tally WHERE of = 'store'; DELETE FROM tally WHERE of = 'store'; PRAGMA user_version = 99")
 			return func() {
-				change(t, path, "INSERT INTO tally SELECT * FROM kept; DROP TABLE kept; PRAGMA user_version = 7")
+				change(t, path, "INSERT INTO tally SELECT * FROM kept; DROP TABLE kept; PRAGMA user_version = 8")
 			}
 		}},
 		"a move of a newer sluice": {ErrNewer, newerMove},

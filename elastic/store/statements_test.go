@@ -160,6 +160,9 @@ func calls(s *Store) []struct {
 	answer := func(uid uint32, at time.Time) journal.Answer {
 		return journal.Answer{UID: uid, Key: "script/x", At: at}
 	}
+	credit := func(user string, seconds float64) journal.Credit {
+		return journal.Credit{CreditKey: journal.CreditKey{Account: "phys", User: user}, Seconds: seconds, At: noon}
+	}
 	return []struct {
 		name string
 		do   func() error
@@ -188,6 +191,9 @@ func calls(s *Store) []struct {
 			return s.SaveAnswers(ctx, []journal.Answer{answer(7, noon.Add(1)), answer(8, time.Time{})})
 		}},
 		{"Answers", func() error { _, err := s.Answers(ctx); return err }},
+		{"SaveCredits", func() error { return s.SaveCredits(ctx, []journal.Credit{credit("a", 5), credit("b", -5)}) }},
+		{"SaveCredits again", func() error { return s.SaveCredits(ctx, []journal.Credit{credit("a", 7), credit("b", 0)}) }},
+		{"Credits", func() error { _, err := s.Credits(ctx); return err }},
 		{"AddSamples", func() error { return s.AddSamples(ctx, "user:7/model:m/epoch", []speed.Sample{sample, sample}) }},
 		{"AddSamples of a job", func() error { return s.AddSamples(ctx, "job:b/epoch", []speed.Sample{sample}) }},
 		{"Samples", func() error { _, err := s.Samples(ctx, "user:7/model:m/epoch", 9); return err }},

@@ -42,10 +42,10 @@ func (y *story) steps() []func() error {
 	return []func() error{
 		y.open,
 		y.intend(1, 2), y.save(1, 8, false), y.health(3, 1), y.advance(1, elastic.Asked), y.history(1, 3), y.history(3, 1), y.speeds("m", 12),
-		y.advance(1, elastic.Verified), y.intend(3), y.end(1), y.save(1, 4, true), y.prune, y.health(2, 4), y.advance(2, elastic.Requeued),
+		y.advance(1, elastic.Verified), y.intend(3), y.credits(5, 11), y.end(1), y.save(1, 4, true), y.prune, y.health(2, 4), y.advance(2, elastic.Requeued),
 		y.save(20, 30, false), y.advance(3, elastic.Asked), y.end(2), y.speeds("n", 5),
 		y.shutdown, y.open,
-		y.advance(3, elastic.Released), y.save(5, 9, true), y.intend(1), y.history(5, 2), y.end(3), y.prune,
+		y.advance(3, elastic.Released), y.credits(6, -3), y.save(5, 9, true), y.intend(1), y.history(5, 2), y.end(3), y.prune,
 		y.shutdown,
 	}
 }
@@ -146,6 +146,17 @@ func (y *story) health(count, user int) func() error {
 	}
 }
 
+// credits saves so many credits of shares; of 0 every third.
+func (y *story) credits(count, of int) func() error {
+	return func() error {
+		var all []journal.Credit
+		for n := range count {
+			all = append(all, journal.Credit{CreditKey: journal.CreditKey{Account: "phys", User: "u" + strconv.Itoa(n)}, Seconds: float64(of*(n%3)) / 7, At: noon})
+		}
+		return y.s.SaveCredits(never, all)
+	}
+}
+
 func (y *story) prune() error { return y.s.Prune(never, noon) }
 
 // dump returns everything in the store, for comparison; "" while it is closed.
@@ -160,8 +171,9 @@ func dump(s *Store) (string, error) {
 	open, err1 := s.Open(never)
 	jobs, err2 := s.Jobs(never, time.Time{})
 	health, err3 := s.Health(never)
-	errs := []error{err1, err2, err3}
-	all := []any{open, jobs, health}
+	credits, err4 := s.Credits(never)
+	errs := []error{err1, err2, err3, err4}
+	all := []any{open, jobs, health, credits}
 	for _, token := range []string{"token1", "token3", "token5"} {
 		runs, err := s.Segments(never, token)
 		all, errs = append(all, runs), append(errs, err)

@@ -21,6 +21,7 @@ const (
 	sampleColumns    = `id, model, gpus, nodes, seconds, units, at, kind, split, beside, sum`
 	complaintColumns = `node, gpu, uid, label, job, user, unfit, first, last, muted, confirmed, sum`
 	answerColumns    = `uid, key, at, sum`
+	creditColumns    = `account, user, seconds, at, sum`
 )
 
 // table is one of the tables whose rows are summed.
@@ -40,6 +41,7 @@ var tables = []table{
 		`UPDATE segments SET sum = ? WHERE token = ? AND restarts = ?`, 2},
 	{"samples", `SELECT ` + sampleColumns + ` FROM samples ORDER BY id`, true, `UPDATE samples SET sum = ? WHERE id = ?`, 1},
 	{"answers", `SELECT ` + answerColumns + ` FROM answers ORDER BY uid, key`, false, `UPDATE answers SET sum = ? WHERE uid = ? AND key = ?`, 2},
+	{"credits", `SELECT ` + creditColumns + ` FROM credits ORDER BY account, user`, false, `UPDATE credits SET sum = ? WHERE account = ? AND user = ?`, 2},
 	{"complaints", `SELECT ` + complaintColumns + ` FROM complaints ORDER BY node, gpu, uid`, false,
 		`UPDATE complaints SET sum = ? WHERE node = ? AND gpu = ? AND uid = ?`, 3},
 }

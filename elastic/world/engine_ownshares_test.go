@@ -1,13 +1,17 @@
 package world_test
 
 import (
+	"math"
 	"testing"
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/share"
 	"github.com/sluice-hpc/sluice/elastic/world"
+	"github.com/sluice-hpc/sluice/elastic/world/records"
 	"github.com/sluice-hpc/sluice/slurm"
+	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
 // ownTree has the accounts phys and bio with 60 and 40 shares, and a user of each.
@@ -62,5 +66,37 @@ func TestOwnShares(t *testing.T) {
 				t.Errorf("after a reload: %d queries for Slurm's tree, the report %+v", s.asked, r)
 			}
 		})
+	}
+}
+
+// TestBooksOutliveTheDaemon: what a user had less than it deserved still counts after a restart, also
+// one by a crash, but for the last minute.
+func TestBooksOutliveTheDaemon(t *testing.T) {
+	w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{Seed: 5, Nodes: fake.Grid(1, 10)}})
+	kept := new(journal.Memory)
+	start := func() *daemon {
+		return boot(t, w, kept, "lookahead", func(c *engine.Config) { c.Own, c.Limiter = ownTree(t), w.Client })
+	}
+	credit := func(d *daemon, user string) float64 {
+		for _, c := range d.Report().Shares.Claims.Each {
+			if c.User == user {
+				return c.Credit / 3600
+			}
+		}
+		return math.NaN()
+	}
+	d := start()
+	in(w, "", "bob", 10) // it keeps its minimum
+	d.drive(t, 5*time.Minute)
+	in(w, "", "ann", 1)
+	d.drive(t, 30*time.Minute)
+	ann, bob := credit(d, "ann"), credit(d, "bob")
+	if !(ann > 2.5 && ann < 3.1) || math.Abs(ann+bob) > .01 {
+		t.Errorf("half an hour with 6 GPUs less: %v GPU-hours, and %v", ann, bob)
+	}
+	d = start()
+	d.drive(t, 10*time.Second)
+	if again := credit(d, "ann"); math.Abs(again-ann) > .15 {
+		t.Errorf("after a restart %v GPU-hours, before %v", again, ann)
 	}
 }

@@ -16,8 +16,9 @@
 // request is withdrawn. Otherwise a crash in between would leave an open move with the answer
 // of a job that has continued training.
 //
-// Save stores what changed in a cycle: records, runs, speeds, answers, complaints about GPUs. It
-// MUST be called AFTER all folding of the cycle. What is lost before is read again from the same files.
+// Save stores what changed in a cycle: records, runs, speeds, answers, the books of shares (at most
+// once a minute), complaints about GPUs. It MUST be called AFTER all folding of the cycle. What is
+// lost before is read again from the same files; of the books it is lost.
 //
 // # Failures
 //

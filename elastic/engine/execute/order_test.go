@@ -140,7 +140,7 @@ func TestRecord(t *testing.T) {
 
 // TestSave: what could not be saved fails the save, and is saved by the next one.
 func TestSave(t *testing.T) {
-	for name, op := range map[string]string{"jobs": "savejobs", "runs": "savesegments", "speeds": "addsamples", "answers": "saveanswers", "health": "savehealth"} {
+	for name, op := range map[string]string{"jobs": "savejobs", "runs": "savesegments", "speeds": "addsamples", "answers": "saveanswers", "health": "savehealth", "books of shares": "savecredits"} {
 		x, w, _ := executor(t)
 		js := x.ByID[7]
 		js.Rec.Place, js.Runs.Seg = nodes.Placement{{Node: "g1", GPUs: 1}}, &journal.Segment{Token: "t7", Place: nodes.Placement{{Node: "g1", GPUs: 1}}}
@@ -148,6 +148,10 @@ func TestSave(t *testing.T) {
 		x.HeardLines([]*track.Job{js}, []observe.Lines{{Read: true, Lines: []checkpoint.Progress{line}, Next: 1}}, noon)
 		x.Unsaved[journal.AnswerKey{UID: 5, Key: "script/s"}] = noon
 		x.Health = elastic.Health{{Sighting: elastic.Sighting{Node: "g1", GPU: "0", Unfit: "ECC"}, First: noon, Last: noon}}
+		had := journal.Credit{CreditKey: journal.CreditKey{Account: "gone", User: "ann"}, Seconds: 3600, At: noon}
+		x.Shares.TookShares([]slurm.Share{{Account: "root"}}, nil, noon)
+		x.Shares.RecallCredits([]journal.Credit{had})
+		x.Snapshot(observe.Look{}, noon)
 		w.fails[op] = errors.New("the disk is full")
 		if err := x.Save(t.Context()); !errors.Is(err, w.fails[op]) {
 			t.Errorf("%s: the save ends with %v", name, err)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+	"github.com/sluice-hpc/sluice/elastic/engine/track"
 )
 
 // Save stores what changed in the cycle, in few transactions. What could not be stored is tried
@@ -26,6 +27,9 @@ func (x *Executor) Save(ctx context.Context) error {
 	}
 	x.SavedJobs()
 	if err := x.saveAnswers(ctx); err != nil {
+		return err
+	}
+	if err := saveCredits(ctx, x.Journal, &x.Shares); err != nil {
 		return err
 	}
 	return x.saveHealth(ctx)
@@ -50,6 +54,22 @@ func (x *Executor) saveAnswers(ctx context.Context) error {
 		return fmt.Errorf("keeping which scripts and models have answered: %w", err)
 	}
 	clear(x.Unsaved)
+	return nil
+}
+
+// saveCredits stores what accounts had less than they deserved by shares, or more: a restart MUST NOT
+// forgive it.
+func saveCredits(ctx context.Context, to journal.Journal, shares *track.Shares) error {
+	unsaved, due := shares.UnsavedCredits()
+	if !due {
+		return nil
+	}
+	if len(unsaved) > 0 {
+		if err := to.SaveCredits(ctx, unsaved); err != nil {
+			return fmt.Errorf("keeping what accounts had beyond their shares: %w", err)
+		}
+	}
+	shares.SavedCredits(unsaved)
 	return nil
 }
 

@@ -48,6 +48,12 @@ type Journal interface {
 	SaveAnswers(ctx context.Context, answers []Answer) error
 	// Answers returns all answers in order of user and key.
 	Answers(ctx context.Context) ([]Answer, error)
+
+	// SaveCredits inserts or replaces credits by account and user in one transaction. One of 0
+	// is deleted instead.
+	SaveCredits(ctx context.Context, credits []Credit) error
+	// Credits returns all credits in order of account and user.
+	Credits(ctx context.Context) ([]Credit, error)
 }
 
 // Answer says that a job of this user has answered a request with a verified checkpoint.

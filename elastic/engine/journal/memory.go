@@ -55,6 +55,7 @@ type Memory struct {
 	samples  map[string][]speed.Sample
 	health   elastic.Health
 	answers  map[AnswerKey]time.Time
+	credits  map[CreditKey]Credit
 }
 
 // Copy returns an independent journal with the same contents.
@@ -64,6 +65,7 @@ func (m *Memory) Copy() *Memory {
 	c := &Memory{
 		last: m.last, intents: maps.Clone(m.intents), closed: maps.Clone(m.closed), jobs: maps.Clone(m.jobs),
 		samples: maps.Clone(m.samples), health: slices.Clone(m.health), answers: maps.Clone(m.answers),
+		credits: maps.Clone(m.credits),
 	}
 	if m.segments != nil {
 		c.segments = map[string]map[int]Segment{}
@@ -90,6 +92,7 @@ func (m *Memory) write(ctx context.Context, op string, change func() error) erro
 		m.intents, m.closed = map[int64]elastic.Intent{}, map[int64]bool{}
 		m.jobs, m.segments = map[string]JobRecord{}, map[string]map[int]Segment{}
 		m.samples, m.answers = map[string][]speed.Sample{}, map[AnswerKey]time.Time{}
+		m.credits = map[CreditKey]Credit{}
 	}
 	return change()
 }

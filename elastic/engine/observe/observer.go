@@ -45,6 +45,7 @@ type Records interface {
 	Segments(ctx context.Context, token string) ([]journal.Segment, error)
 	Health(ctx context.Context) (elastic.Health, error)
 	Answers(ctx context.Context) ([]journal.Answer, error)
+	Credits(ctx context.Context) ([]journal.Credit, error)
 }
 
 // Look is one observation of the cluster.

@@ -33,6 +33,7 @@ type Shares struct {
 type books struct {
 	credit *share.Ledger
 	upTo   time.Time // until when it is booked; zero = not begun
+	kept   creditsKept
 }
 
 // bookMost bounds the time that is booked at once: a clock may be set ahead, and after an outage

@@ -33,6 +33,9 @@ func (st *State) Snapshot(v observe.Look, now time.Time) elastic.Snapshot {
 func (st *State) prepare(now time.Time) {
 	closeArrays(st.ByID)
 	st.Shares.book(st.halfLife(), now)
+	if st.Site.Known || !st.HasLimiter { // the half-life is known
+		st.Shares.recall(now)
+	}
 	for _, js := range st.Ordered() {
 		if !js.lives() {
 			continue

@@ -41,6 +41,11 @@ func (w *Watch) Load(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return fmt.Errorf("reading which scripts and models have answered: %w", err)
 	}
+	credits, err := w.Observer.Journal.Credits(ctx)
+	if err != nil {
+		return fmt.Errorf("reading what accounts had beyond their shares: %w", err)
+	}
+	w.Shares.RecallCredits(credits)
 	if err := w.recallLengths(ctx, now); err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package contract
 import (
 	"context"
 	"errors"
+	"math"
 	"reflect"
 	"testing"
 	"time"
@@ -48,6 +49,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Subject) {
 		{"segments", testSegments},
 		{"health", testHealth},
 		{"answers", testAnswers},
+		{"credits", testCredits},
 		{"samples", testSamples},
 		{"sample bound", testSampleBound},
 		{"series bound", testSeriesBound},
@@ -83,6 +85,9 @@ func testEmpty(t *testing.T, s Subject) {
 	answers, err := s.Answers(ctx)
 	equal(t, answers, nil, err)
 	equal(t, nil, nil, s.SaveAnswers(ctx, nil))
+	credits, err := s.Credits(ctx)
+	equal(t, credits, nil, err)
+	equal(t, nil, nil, s.SaveCredits(ctx, nil))
 	none, err := s.Intend(ctx, nil)
 	equal(t, len(none), 0, err)
 	equal(t, nil, nil, s.SaveJobs(ctx, nil))
@@ -309,6 +314,24 @@ func testAnswers(t *testing.T, s Subject) {
 	equal(t, got, all[1:], err)
 }
 
+// Credits are ordered by account, then user, whatever the order of saving. What is not a number is
+// nothing.
+func testCredits(t *testing.T, s Subject) {
+	ctx := t.Context()
+	of := func(account, user string, seconds float64) journal.Credit {
+		return journal.Credit{CreditKey: journal.CreditKey{Account: account, User: user}, Seconds: seconds, At: day.Add(1)}
+	}
+	all := []journal.Credit{of("", "eve", 1), of("bio", "it's ☂", -1e17), of("phys", "ann", .25), of("phys", "bob", 7)}
+	equal(t, nil, nil, s.SaveCredits(ctx, []journal.Credit{all[3], all[0], all[2], all[1], of("phys", "cat", math.NaN())}))
+	got, err := s.again().Credits(ctx)
+	equal(t, got, all, err)
+	// One of 0 is deleted; the others stay.
+	all[2].Seconds, all[2].At = -3, day.Add(time.Hour)
+	equal(t, nil, nil, s.again().SaveCredits(ctx, []journal.Credit{of("", "eve", 0), all[2], of("phys", "bob", math.Inf(1)), of("never", "there", 0)}))
+	got, err = s.again().Credits(ctx)
+	equal(t, got, all[1:3], err)
+}
+
 // A call with a cancelled context changes nothing.
 func testCancelled(t *testing.T, s Subject) {
 	ctx, cancel := context.WithCancel(t.Context())
@@ -318,6 +341,7 @@ func testCancelled(t *testing.T, s Subject) {
 		"SaveSegments": s.SaveSegments(ctx, []journal.Segment{{Token: "a"}}),
 		"SaveHealth":   s.SaveHealth(ctx, elastic.Health{complaint("gpu1", "0", 7)}),
 		"SaveAnswers":  s.SaveAnswers(ctx, []journal.Answer{{UID: 7, Key: "model/m", At: day}}),
+		"SaveCredits":  s.SaveCredits(ctx, []journal.Credit{{CreditKey: journal.CreditKey{Account: "a"}, Seconds: 1}}),
 		"AddSamples":   s.AddSamples(ctx, "m", []speed.Sample{sample(1, day)}),
 		"Advance":      s.Advance(ctx, Intent(1)),
 		"Close":        s.Close(ctx, Intent(1), elastic.Done, nil, day),

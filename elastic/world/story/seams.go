@@ -169,6 +169,10 @@ func (c journalSeam) SaveAnswers(ctx context.Context, a []journal.Answer) error 
 	return c.write("saveanswers", func() error { return c.Journal.SaveAnswers(ctx, a) })
 }
 
+func (c journalSeam) SaveCredits(ctx context.Context, all []journal.Credit) error {
+	return c.write("savecredits", func() error { return c.Journal.SaveCredits(ctx, all) })
+}
+
 func (c journalSeam) AddSamples(ctx context.Context, model string, s []speed.Sample) error {
 	return c.write("addsamples", func() error { return c.Journal.AddSamples(ctx, model, s) })
 }
