@@ -15,10 +15,16 @@ import (
 
 // examineShares reports by whose shares GPUs are divided, and which settings of shares have no effect.
 func examineShares(ctx context.Context, p patient, s command.Settings) []finding {
-	if len(p.site.Shares) == 0 {
-		return withoutOwn(p, s)
+	var weights []finding
+	if len(p.site.Shares) > 0 || fairShare(s) > 0 && s.Database() {
+		if out, err := p.ask(ctx, "scontrol", "-o", "show", "partition"); err == nil {
+			weights = untracked(out, s.Get("AccountingStorageTRES"))
+		}
 	}
-	all := ownShares(p, s, userExists)
+	if len(p.site.Shares) == 0 {
+		return append(withoutOwn(p, s), weights...)
+	}
+	all := append(ownShares(p, s, userExists), weights...)
 	client, err := dial(p.site)
 	if err != nil {
 		return all // examineDaemon reports it
@@ -74,6 +80,38 @@ func ownShares(p patient, s command.Settings, exists func(user string) bool) []f
 			"[shares.NAME] names users that do not exist on this host: %s", few(absent)))
 	}
 	return all
+}
+
+// untracked is about billing weights of GPUs that Slurm does not track: it bills none of them, and the
+// books of shares count none.
+func untracked(partitions, tracked string) []finding {
+	known := map[string]bool{}
+	for tres := range strings.SplitSeq(strings.ToLower(tracked), ",") {
+		known[tres] = true
+	}
+	var lost []string
+	for line := range strings.Lines(partitions) {
+		name := ""
+		for _, word := range strings.Fields(line) {
+			key, value, _ := strings.Cut(word, "=")
+			switch key {
+			case "PartitionName":
+				name = value
+			case "TRESBillingWeights":
+				for item := range strings.SplitSeq(value, ",") {
+					of, _, _ := strings.Cut(strings.ToLower(item), "=")
+					if strings.HasPrefix(of, "gres/gpu") && !known[of] {
+						lost = append(lost, of+" of partition "+name)
+					}
+				}
+			}
+		}
+	}
+	if len(lost) == 0 {
+		return nil
+	}
+	return []finding{warned("shares", "name them in AccountingStorageTRES in slurm.conf, such as AccountingStorageTRES=gres/gpu,gres/gpu:a100",
+		"TRESBillingWeights has no effect for GPUs that Slurm does not track: %s; these count 1 in the books of shares", few(lost))}
 }
 
 // mostLookups bounds how many users are looked up: a directory service may be slow.

@@ -80,6 +80,25 @@ func TestDoctorOfADivision(t *testing.T) {
 	}
 }
 
+// TestDoctorOfUntrackedWeights: weights of GPUs that Slurm does not track have no effect, and are told.
+func TestDoctorOfUntrackedWeights(t *testing.T) {
+	const out = "PartitionName=gpu State=UP TRESBillingWeights=CPU=1.0,GRES/gpu=2,GRES/gpu:A100=4 MaxNodes=4\nPartitionName=cpu TRESBillingWeights=CPU=1\nPartitionName=old State=UP\n"
+	const told = "WARN shares: TRESBillingWeights has no effect for GPUs that Slurm does not track: "
+	const so = "; these count 1 in the books of shares\n"
+	for tracked, want := range map[string]string{
+		"cpu,mem,energy,node,billing":                 told + "gres/gpu of partition gpu, gres/gpu:a100 of partition gpu" + so,
+		"cpu,mem,node,gres/gpu":                       told + "gres/gpu:a100 of partition gpu" + so,
+		"cpu,mem,node,billing,gres/gpu,gres/gpu:a100": "",
+	} {
+		if got := said(untracked(out, tracked)); got != want {
+			t.Errorf("%s: %s", tracked, got)
+		}
+	}
+	if got := untracked("", ""); got != nil {
+		t.Errorf("%v", got)
+	}
+}
+
 func TestUserExists(t *testing.T) {
 	if !userExists("root") || userExists("sluice-test-nobody-has-this-name") {
 		t.Error("root does not exist, or anybody does")

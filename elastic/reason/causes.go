@@ -358,7 +358,7 @@ type (
 		Limit Reason
 	}
 	// Deserved: by its shares a user of an account may have this many while others want theirs. User
-	// "": all users of the account together. QOS, if not "", is that of the jobs meant; if it is a
+	// "": all users of the account together. Account "": the user has none with shares. QOS, if not "", is that of the jobs meant; if it is a
 	// Scavenger, this many is what others leave.
 	Deserved struct {
 		value

@@ -102,3 +102,16 @@ func meaning(name string, doc *ast.CommentGroup) string {
 	}
 	return text
 }
+
+// TestDeservedOfNoAccount: a user that no account of the site's own tree lists is told so.
+func TestDeservedOfNoAccount(t *testing.T) {
+	for want, r := range map[string]reason.Deserved{
+		"the 2 GPUs that user eve of no account with shares deserves now": {User: "eve", GPUs: 2},
+		"the 2 GPUs that user eve of account bio deserves now":            {User: "eve", Account: "bio", GPUs: 2},
+		"the 2 GPUs that account bio deserves now":                        {Account: "bio", GPUs: 2},
+	} {
+		if got := say.Reason(r, reasontest.Now); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

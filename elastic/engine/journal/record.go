@@ -34,12 +34,13 @@ type Identity struct {
 	User      string
 	UID       uint32
 	Partition string
-	Account   Account `json:",omitzero"` // as Slurm last showed it
+	Account   Account `json:",omitzero"` // as it was seen last
 }
 
-// Account is the account in Slurm that a job counts for.
+// Account is the account that a job counts for: of the site's own tree of shares if it has one, else
+// the one in Slurm.
 type Account struct {
-	Name  string // "" = Slurm has none: it runs without slurmdbd
+	Name  string // "" = it has none
 	Known bool   // false in records of releases that did not store it
 }
 
