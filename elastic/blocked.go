@@ -22,6 +22,10 @@ const (
 	Obstructed   Block = "obstacle"    // a reason that Slurm gives only after a release
 )
 
+// Uncleared: Slurm still counts the job on nodes of its last run. It would get no GPUs, and those
+// chosen for it would be counted as used until slurmctld restarts.
+const Uncleared Block = "uncleared"
+
 // Unreachable: the job's folder has not answered for long, so its run could not be given its
 // incarnation and size.
 const Unreachable Block = "folder"
@@ -40,7 +44,7 @@ const ArrayPatience = time.Minute
 type Blocked struct {
 	Code  Block
 	Until time.Time // when it ends by itself; zero = not known
-	On    string    // of dependencies: "job 12 (afterok)"; else the reservation or Slurm's reason
+	On    string    // of dependencies: "job 12 (afterok)"; of Uncleared: the nodes, separated by commas; else the reservation or Slurm's reason
 	Since time.Time // of Obstructed: when Slurm last gave the reason; of Unreachable: since when
 	Times int       // how many times in a row Slurm gave the reason
 	Array Arrival   // of Arriving and Incomplete
@@ -62,6 +66,8 @@ func (b Blocked) why(id JobID) reason.Reason {
 		return reason.ReservationBegins{Reservation: b.On, At: b.Until}
 	case Obstructed:
 		return b.obstructed(id)
+	case Uncleared:
+		return reason.CountedStill{Nodes: strings.Split(b.On, ",")}
 	case Unreachable:
 		return reason.FolderUnreadable{Since: b.Since}
 	case Arriving:

@@ -38,13 +38,13 @@ func (u unlucky) RequeueLingering(ctx context.Context, id slurm.JobID) error {
 // lingering plays a job that shrinks for another on its node, is requeued by its user, or shrinks at
 // the user's request while another node is idle. It loses its node while it is completing, on a
 // release of Slurm that continues to count it there.
-func lingering(t *testing.T, way int, away time.Duration, kill []int, after, half bool) (total int, log string) {
+func lingering(t *testing.T, way int, away time.Duration, kill []int, after, half bool, faults ...string) (total int, log string) {
 	t.Helper()
 	b := &boundaries{after: after, kill: map[int]bool{}}
 	for _, k := range kill {
 		b.kill[k] = true
 	}
-	w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{Seed: 7, Nodes: fake.Grid(min(way, 2), 4), Draining: 2 * time.Second, Lingering: true}})
+	w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{Seed: 7, Nodes: fake.Grid(min(way, 2), 4), Draining: 2 * time.Second, Lingering: true, Faults: fake.MustParse(strings.Join(faults, "; "))}})
 	begin, lost := w.Now(), false
 	lose := func() {
 		if !lost {
@@ -149,5 +149,23 @@ func TestClearedNodeIsLeftAlone(t *testing.T) {
 	}
 	if cleared == 0 || started < cleared+settling.Seconds() {
 		t.Errorf("cleared at %.1f s, started at %.1f s\n%s", cleared, started, log)
+	}
+}
+
+// TestRefusedClearing: a clearing that Slurm refuses, even for minutes, is tried again, and the job is
+// not started before: it would get no GPUs, and those chosen for it would stay counted as used.
+func TestRefusedClearing(t *testing.T) {
+	for times, moves := range map[int]int{1: 1, 200: 2} {
+		var faults []string
+		for n := range times {
+			faults = append(faults, fmt.Sprintf("scontrol requeue pending #%d: refused", n+1))
+		}
+		_, log := lingering(t, 1, 20*time.Second, nil, false, false, faults...)
+		if n := strings.Count(log, "job 1 open: clear"); n < moves {
+			t.Errorf("refused %d times: %d moves\n%s", times, n, log)
+		}
+		if strings.Contains(log, "the launch failed") || strings.Count(log, "cleared of it first") > 1 {
+			t.Errorf("refused %d times: to be started before it was cleared\n%s", times, log)
+		}
 	}
 }

@@ -3,6 +3,7 @@ package eligible
 import (
 	"cmp"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -28,6 +29,7 @@ func (l *Look) Bar(s *elastic.Snapshot) {
 				l.Arrays.awaits(j.ID, own, s.Now),
 				blockedBy(own.Slurm, own.Begin, listed, first, s.Now, ahead),
 				l.notBegun(own, s.Now),
+				uncleared(own),
 				unreachable(own, s.Now),
 				l.obstructed(own, listed, s.Now))
 		}
@@ -49,6 +51,14 @@ func (l *Look) clockBefore() time.Time {
 		}
 	}
 	return at
+}
+
+// uncleared returns the block of a job that Slurm still counts on nodes of its last run.
+func uncleared(own Job) elastic.Blocked {
+	if !own.Slurm.Lingers() {
+		return elastic.Blocked{}
+	}
+	return elastic.Blocked{Code: elastic.Uncleared, On: strings.Join(own.Slurm.Nodes, ",")}
 }
 
 // unreachable returns the block of a job whose folder hangs: the target of its next run could not

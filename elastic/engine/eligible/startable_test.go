@@ -125,3 +125,20 @@ func TestOnlyOneOfItsName(t *testing.T) {
 		}
 	}
 }
+
+// TestUncleared: a job that Slurm still counts on nodes of its last run does not start before it is cleared.
+func TestUncleared(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		of   slurm.Job
+		want elastic.Blocked
+	}{
+		{"on none", slurm.Job{State: slurm.Pending}, elastic.Blocked{}},
+		{"on two", slurm.Job{State: slurm.Pending, Nodes: []string{"g1", "g2"}}, elastic.Blocked{Code: elastic.Uncleared, On: "g1,g2"}},
+		{"it runs there", slurm.Job{State: slurm.Running, Nodes: []string{"g1"}}, elastic.Blocked{}},
+	} {
+		if got := uncleared(Job{Slurm: &c.of}); got != c.want {
+			t.Errorf("%s: %+v", c.name, got)
+		}
+	}
+}

@@ -199,9 +199,11 @@ func (x *Executor) failed(ctx context.Context, in elastic.Intent, a elastic.Acti
 		return true, true
 	case errors.Is(err, slurm.ErrRefused) && defers(a):
 		return true, false // the time has come while sluiced was held up: observe first
-	case errors.Is(err, slurm.ErrPermission) && revives(a), errors.Is(err, slurm.ErrRefused) && revives(a) && in.Kind != elastic.Clearing:
-		// Try again for as long as the table does (toRevive): the job would be lost. A slurmctld that
-		// has just started may not know its operators yet.
+	case errors.Is(err, slurm.ErrPermission) && revives(a), errors.Is(err, slurm.ErrRefused) && revives(a) && in.Kind != elastic.Clearing,
+		clears(a) && (errors.Is(err, slurm.ErrRefused) || errors.Is(err, slurm.ErrPermission)):
+		// Try again for as long as the table does (toRevive, toClear): the job would be lost, or GPUs
+		// would. A slurmctld that has just started may not know its operators yet. Of a clearing the
+		// second half may be what was refused: the job is cancelled then.
 		return true, false
 	case errors.Is(err, slurm.ErrRefused), errors.Is(err, slurm.ErrPermission):
 		if in.Step >= elastic.Requeued && !track.StopsRun(a) {
@@ -216,6 +218,12 @@ func (x *Executor) failed(ctx context.Context, in elastic.Intent, a elastic.Acti
 // such a job after MinJobAge.
 func revives(a elastic.Action) bool {
 	_, is := a.(elastic.RequeueFailed)
+	return is
+}
+
+// clears reports whether an action clears a job of its last run: it is cancelled and brought back.
+func clears(a elastic.Action) bool {
+	_, is := a.(elastic.RequeueLingering)
 	return is
 }
 

@@ -89,7 +89,8 @@ func TestFailed(t *testing.T) {
 		{"a denied stop", elastic.Verified, elastic.Requeue{Job: 7}, slurm.ErrPermission, false, false, 0, []string{"close", "withdraw"}},
 		{"a denied revival", elastic.Verified, elastic.RequeueFailed{Job: 7}, slurm.ErrPermission, true, false, 0, nil},
 		{"a refused revival", elastic.Verified, elastic.RequeueFailed{Job: 7}, slurm.ErrRefused, true, false, 0, nil},
-		{"a refused clearing", elastic.Verified, elastic.RequeueLingering{Job: 7}, slurm.ErrRefused, false, false, 0, []string{"close", "withdraw"}},
+		{"a refused clearing", elastic.Verified, elastic.RequeueLingering{Job: 7}, slurm.ErrRefused, true, false, 0, nil},
+		{"a denied clearing", elastic.Verified, elastic.RequeueLingering{Job: 7}, slurm.ErrPermission, true, false, 0, nil},
 		{"a refused withdrawal", elastic.Asked, elastic.WithdrawRequest{Job: 7}, slurm.ErrRefused, true, false, 0, nil},
 	} {
 		x, w, moves := executor(t, elastic.Intent{Job: 7, Kind: elastic.Resize, Step: c.step})

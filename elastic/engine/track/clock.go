@@ -33,6 +33,7 @@ func (st *State) Rewind(now time.Time) {
 		atMost(&js.Placing.saving, now)
 		atMost(&js.Placing.PassAsked, now)
 		atMost(&js.rescue.stranded.last, now)
+		atMost(&js.rescue.cleared.last, now)
 		atMost(&js.Over.noticed, now)
 		atMost(&js.Over.looked, now)
 		moved, ended := atMost(&js.Rec.Moved, now), atMost(&js.Rec.Ended, now)

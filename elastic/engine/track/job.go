@@ -76,8 +76,8 @@ type placing struct {
 
 // rescue counts how often sluice requeued a job after a failure.
 type rescue struct {
-	revived int    // the last failed run after which it was requeued, counted from 1
-	cleared int    // the last run whose stale allocation was cleared, counted from 1
+	revived int // the last failed run after which it was requeued, counted from 1
+	cleared cleared
 	struck  struck // how often its runner was killed
 	// stranded: how often it was requeued because a node lost its processes, when last, and
 	// after which run, counted from 1.

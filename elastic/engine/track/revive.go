@@ -75,19 +75,34 @@ func (st *State) revivals(now time.Time) []elastic.Intent {
 	return out
 }
 
-// lingers reports whether Slurm still counts the pending job on the nodes of its last run, so that
-// a Clearing move is due. It is tried in one move a run, since a second one would not help. A job
-// that an administrator holds is not touched.
-func (open Moves) lingers(js *Job) bool {
-	return js.Shown.Slurm.Lingers() && js.Shown.Slurm.Reason != eligible.HeldByAdmin &&
-		(js.rescue.cleared <= js.Shown.Slurm.Restarts || slices.ContainsFunc(open, func(in elastic.Intent) bool { return in.Job == js.Rec.ID && in.Kind == elastic.Clearing }))
+// A clearing that had no effect is tried again, each further time clearingRest later, at most
+// clearingMost: the job cannot start before, and no other job may have its GPUs.
+const (
+	clearingRest = 5 * time.Minute
+	clearingMost = time.Hour
+)
+
+// cleared counts the moves that were to clear a job of the same run.
+type cleared struct {
+	of    int // the run, counted from 1
+	times int
+	last  time.Time
+}
+
+// lingers reports whether Slurm still counts the pending job on the nodes of its last run. A job that
+// an administrator holds is not touched.
+func lingers(sj slurm.Job) bool { return sj.Lingers() && sj.Reason != eligible.HeldByAdmin }
+
+// clearDue reports whether a Clearing move of a job that lingers is due.
+func (c cleared) clearDue(restarts int, now time.Time) bool {
+	return c.of != restarts+1 || !now.Before(c.last.Add(min(time.Duration(c.times)*clearingRest, clearingMost)))
 }
 
 // clearings returns the moves that clear stale allocations of waiting jobs.
 func (st *State) clearings(now time.Time) []elastic.Intent {
 	var out []elastic.Intent
 	for _, js := range st.Ordered() {
-		if !js.Shown.Seen || js.Shown.Disown || st.Open.has(js.Rec.ID) || PhaseOf(js.Shown.Slurm, now) != elastic.Waiting || !st.Open.lingers(js) {
+		if !js.Shown.Seen || js.Shown.Disown || st.Open.has(js.Rec.ID) || PhaseOf(js.Shown.Slurm, now) != elastic.Waiting || !lingers(js.Shown.Slurm) || !js.rescue.cleared.clearDue(js.Shown.Slurm.Restarts, now) {
 			continue
 		}
 		out = append(out, st.Rules.bringBack(js, elastic.Clearing, reason.CountedStill{Nodes: js.Shown.Slurm.Nodes}, now))
@@ -127,7 +142,11 @@ func (cl *Cluster) Opened(js *Job, kind elastic.Kind, now time.Time) {
 	case elastic.Save, elastic.Park:
 		js.Placing.saving = now
 	case elastic.Clearing:
-		js.rescue.cleared = js.Shown.Slurm.Restarts + 1
+		if c, run := &js.rescue.cleared, js.Shown.Slurm.Restarts+1; c.of != run {
+			*c = cleared{of: run}
+		}
+		js.rescue.cleared.times++
+		js.rescue.cleared.last = now
 		for _, node := range js.Shown.Slurm.Nodes { // perhaps for less time than lies between two looks
 			cl.Lost[node] = now
 		}

@@ -123,10 +123,10 @@ func TestRevivals(t *testing.T) {
 	}
 }
 
-// TestClearings: if Slurm counts a held job on nodes of its last run, that is cleared once a run; nothing
-// is started on those nodes at once.
+// TestClearings: if Slurm counts a held job on nodes of its last run, that is cleared, again after a
+// rest; nothing is started on those nodes at once.
 func TestClearings(t *testing.T) {
-	lingers := func() (*State, *Job) {
+	lingering := func() (*State, *Job) {
 		st, js := New(Rules{}, nil, nil), killedJob()
 		js.Shown.Slurm = slurm.Job{ID: 7, UID: 5, State: slurm.Pending, Held: true, Restarts: 2, Nodes: []string{"g1"}}
 		st.Remember(js)
@@ -141,36 +141,38 @@ func TestClearings(t *testing.T) {
 		{"on none", func(_ *State, js *Job) { js.Shown.Slurm.Nodes = nil }, 0},
 		{"not held", func(_ *State, js *Job) { js.Shown.Slurm.Held = false }, 0},
 		{"held by an administrator", func(_ *State, js *Job) { js.Shown.Slurm.Reason = "JobHeldAdmin" }, 0},
-		{"cleared in this run", func(_ *State, js *Job) { js.rescue.cleared = 3 }, 0},
-		{"cleared in this run, and another's clearing is open", func(st *State, js *Job) {
-			js.rescue.cleared, st.Open = 3, Moves{{Job: 8, Kind: elastic.Clearing}}
+		{"cleared a moment ago", func(_ *State, js *Job) {
+			js.rescue.cleared = cleared{of: 3, times: 1, last: noon.Add(-4 * time.Minute)}
 		}, 0},
-		{"cleared in the run before", func(_ *State, js *Job) { js.rescue.cleared = 2 }, 1},
+		{"cleared once, 5 min ago", func(_ *State, js *Job) {
+			js.rescue.cleared = cleared{of: 3, times: 1, last: noon.Add(-5 * time.Minute)}
+		}, 1},
+		{"cleared twice, 9 min ago", func(_ *State, js *Job) {
+			js.rescue.cleared = cleared{of: 3, times: 2, last: noon.Add(-9 * time.Minute)}
+		}, 0},
+		{"cleared often, an hour ago", func(_ *State, js *Job) { js.rescue.cleared = cleared{of: 3, times: 99, last: noon.Add(-time.Hour)} }, 1},
+		{"cleared in the run before", func(_ *State, js *Job) { js.rescue.cleared = cleared{of: 2, times: 9, last: noon} }, 1},
 		{"a move is open", func(st *State, js *Job) { st.Open = Moves{{Job: js.Rec.ID, Kind: elastic.Start}} }, 0},
 		{"its user took the tag away", func(_ *State, js *Job) { js.Shown.Disown = true }, 0},
 	} {
-		st, js := lingers()
+		st, js := lingering()
 		c.change(st, js)
 		if got := st.clearings(noon); len(got) != c.want {
 			t.Errorf("%s: %+v", c.name, got)
 		}
 	}
-	st, js := lingers()
-	for _, c := range []struct {
-		in   elastic.Intent
-		want bool
-	}{
-		{elastic.Intent{Job: 7, Kind: elastic.Clearing}, true}, // it is being tried
-		{elastic.Intent{Job: 7, Kind: elastic.Start}, false},
-		{elastic.Intent{Job: 8, Kind: elastic.Clearing}, false},
-	} {
-		js.rescue.cleared = 3
-		if got := (Moves{c.in}).lingers(js); got != c.want {
-			t.Errorf("cleared in this run, %s of job %d is open: %v", c.in.Kind, c.in.Job, got)
-		}
-	}
+	st, js := lingering()
 	st.Opened(js, elastic.Clearing, noon)
-	if !st.Lost["g1"].Equal(noon) || js.rescue.cleared != 3 {
+	if !st.Lost["g1"].Equal(noon) || js.rescue.cleared != (cleared{of: 3, times: 1, last: noon}) {
 		t.Errorf("%v, %+v", st.Lost, js.rescue)
+	}
+	st.Opened(js, elastic.Clearing, noon.Add(time.Hour))
+	if want := (cleared{of: 3, times: 2, last: noon.Add(time.Hour)}); js.rescue.cleared != want {
+		t.Errorf("the second time: %+v", js.rescue)
+	}
+	js.Shown.Slurm.Restarts = 3
+	st.Opened(js, elastic.Clearing, noon)
+	if js.rescue.cleared != (cleared{of: 4, times: 1, last: noon}) {
+		t.Errorf("of the next run: %+v", js.rescue)
 	}
 }

@@ -204,7 +204,7 @@ func (st *State) JobOf(js *Job, now time.Time) elastic.Job {
 		j.Grown, j.Spec = j.Spec, j.Spec.AtMinimum()
 	}
 	j.MaxNodes = j.Spec.Nodes
-	j.Lingers = st.Open.lingers(js)
+	j.Lingers = lingers(js.Shown.Slurm)
 	j.UserHold = (j.Phase == elastic.Running || j.Phase == elastic.Waiting) && HeldByPerson(sj, r.Barred)
 	// Slurm already counts the GPUs of a completing job as free, so they must not be
 	// subtracted from the GPUs in use.
