@@ -79,13 +79,8 @@ type rescue struct {
 	revived int // the last failed run after which it was requeued, counted from 1
 	cleared cleared
 	struck  struck // how often its runner was killed
-	// stranded: how often it was requeued because a node lost its processes, when last, and
-	// after which run, counted from 1.
-	stranded struct {
-		times int
-		last  time.Time
-		of    int
-	}
+	// stranded: how often it was requeued because a node lost its processes.
+	stranded stranded
 }
 
 // runs are a job's runs and the GPU-seconds they used.

@@ -12,10 +12,17 @@ import (
 )
 
 // mayRequeue reports whether a failed run is requeued because the job is most likely not to blame:
-// the kill request for an earlier run reached it (see owed), as it was killed soon after the job or
-// its node was lost, or its runner was killed. Each run is requeued at most once.
+// sluice stopped it because it was stranded, the kill request for an earlier run reached it (see
+// owed), as it was killed soon after the job or its node was lost, or its runner was killed. Each run
+// is requeued at most once.
 func (cl *Cluster) mayRequeue(js *Job, now time.Time) bool {
-	if js.Shown.Slurm.State != slurm.Failed || js.Shown.Slurm.Completing || js.Shown.Disown || js.rescue.revived > js.Shown.Slurm.Restarts || !js.Mail.killed() {
+	if js.Shown.Slurm.State != slurm.Failed || js.Shown.Slurm.Completing || js.Shown.Disown || js.rescue.revived > js.Shown.Slurm.Restarts {
+		return false
+	}
+	if js.rescue.stranded.stopped(js.Mail.runner, js.Shown.Slurm) {
+		return true
+	}
+	if !js.Mail.killed() {
 		return false
 	}
 	if js.killedRunner() || now.Before(js.Placing.rest.Add(owed-settling)) {
@@ -67,7 +74,10 @@ func (st *State) revivals(now time.Time) []elastic.Intent {
 			continue
 		}
 		var why reason.Reason = reason.OwedToLost
-		if js.killedRunner() {
+		switch {
+		case js.rescue.stranded.stopped(js.Mail.runner, js.Shown.Slurm):
+			why = reason.StopForgotten
+		case js.killedRunner():
 			why = reason.RunnerKilled{Signal: js.Shown.Slurm.ExitSignal}
 		}
 		out = append(out, st.Rules.bringBack(js, elastic.Revival, why, now))

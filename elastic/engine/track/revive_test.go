@@ -31,6 +31,13 @@ func TestMayRequeue(t *testing.T) {
 	lost := func(ago time.Duration) func(*State, *Job) {
 		return func(st *State, _ *Job) { st.Lost["g1"] = noon.Add(-ago) }
 	}
+	stranded := func(times, of int) func(*State, *Job) {
+		return func(_ *State, js *Job) { js.rescue.stranded.times, js.rescue.stranded.of = times, of }
+	}
+	strandedWord := func(restarts int) func(*State, *Job) {
+		return func(_ *State, js *Job) { js.Mail.runner.word.Stranded, js.Mail.runner.word.Restarts = true, restarts }
+	}
+	ended := func(_ *State, js *Job) { js.Mail.runner.word.Exit = &checkpoint.Exit{Code: 1} }
 	for _, c := range []struct {
 		name   string
 		change []func(*State, *Job)
@@ -52,6 +59,12 @@ func TestMayRequeue(t *testing.T) {
 		{"its script says that a signal did", []func(*State, *Job){lost(0), func(_ *State, js *Job) { js.Mail.runner.word.Exit = &checkpoint.Exit{Code: 137} }}, true},
 		{"its runner never spoke", []func(*State, *Job){lost(0), func(_ *State, js *Job) { js.Mail.runner = runnerWord{} }}, false},
 		{"its runner spoke of an earlier run", []func(*State, *Job){lost(0), func(_ *State, js *Job) { js.Mail.runner.ok = false }}, true},
+		{"stopped as stranded", []func(*State, *Job){stranded(2, 2), ended}, true},
+		{"stopped as stranded, and requeued after this run", []func(*State, *Job){stranded(2, 2), func(_ *State, js *Job) { js.rescue.revived = 2 }}, false},
+		{"an earlier run was stranded", []func(*State, *Job){stranded(1, 1), ended}, false},
+		{"its runner says that it was stranded, to a daemon that has just started", []func(*State, *Job){strandedWord(1), ended}, true},
+		{"... of an earlier run", []func(*State, *Job){strandedWord(0), ended}, false},
+		{"... and sluice requeued an earlier run for it", []func(*State, *Job){stranded(1, 1), strandedWord(1), ended}, false},
 	} {
 		st, js := New(Rules{}, nil, nil), killedJob()
 		for _, f := range c.change {
@@ -117,7 +130,11 @@ func TestRevivals(t *testing.T) {
 	if again := st.revivals(noon); len(again) > 0 || js.rescue.revived != 2 || js.rescue.struck != (struck{times: 1, from: "00000004"}) {
 		t.Errorf("after it was opened for this run: %+v, %+v", again, js.rescue)
 	}
-	js.rescue.revived, js.Shown.Seen = 0, false
+	js.rescue.revived, js.rescue.stranded.of = 0, 2
+	if of := st.revivals(noon); len(of) != 1 || of[0].Cause != reason.StopForgotten {
+		t.Errorf("stopped as stranded: %+v", of)
+	}
+	js.Shown.Seen = false
 	if again := st.revivals(noon); len(again) > 0 {
 		t.Errorf("of a job that Slurm did not show: %+v", again)
 	}

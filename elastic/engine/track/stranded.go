@@ -7,6 +7,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine/event"
 	"github.com/sluice-hpc/sluice/elastic/resize"
+	"github.com/sluice-hpc/sluice/slurm"
 )
 
 // A job whose node lost its processes is requeued at once the first time. Each further time it
@@ -16,6 +17,20 @@ const (
 	strandedRest = 5 * time.Minute
 	strandedMost = time.Hour
 )
+
+// stranded counts the requeues of a job because a node lost its processes.
+type stranded struct {
+	times int
+	last  time.Time
+	of    int // the run after which it was requeued last, counted from 1
+}
+
+// stopped reports whether sluice requeued the failed run because it was stranded. slurmctld, which was
+// killed before it saved the requeue, takes the script's end by its signal for a failure. A daemon
+// that was restarted since then believes the runner once.
+func (s stranded) stopped(by runnerWord, sj slurm.Job) bool {
+	return s.of == sj.Restarts+1 || s.times == 0 && by.ok && by.word.Stranded && by.word.Restarts == sj.Restarts
+}
 
 // strandedNow reports whether the runner says that a node lost the job's processes, Slurm has not
 // noticed, and the job's requeue is due.
