@@ -78,7 +78,10 @@ type Job struct {
 	Grown Spec
 	// Deaf counts the requests in a row without a valid checkpoint.
 	Deaf int
-	Done float64 // units of work finished, may be fractional
+	// Unusable counts the checkpoints in a row that were verified on request and that the next run
+	// passed over as invalid.
+	Unusable int
+	Done     float64 // units of work finished, may be fractional
 	// Curve gives the seconds per unit for every shape; nil if nothing is known.
 	Curve *speed.Curve
 	Price Price
@@ -180,6 +183,14 @@ func (j Job) Remaining() (float64, bool) {
 func (j Job) Overruns() bool {
 	return length.Past(max(1, j.Stretch.Factor)*j.Reached, j.Attained)
 }
+
+// unusableMost is the number of unusable checkpoints in a row from which on a job keeps its size. One may
+// be an accident, such as a file that was deleted.
+const unusableMost = 2
+
+// LosesCheckpoints reports whether stopping the job would most likely lose work again: its checkpoints
+// are valid when they are requested, and not at the next start.
+func (j *Job) LosesCheckpoints() bool { return j.Unusable >= unusableMost }
 
 // GPUs returns the job's present size.
 func (j Job) GPUs() int { return j.Place.GPUs() }

@@ -44,7 +44,7 @@ func newSlots(s *elastic.Snapshot) *slots {
 
 // couldMove reports whether the job would be asked for a checkpoint if its size were to change.
 func couldMove(j *elastic.Job, l *elastic.Limits) bool {
-	return j.Phase == elastic.Running && j.Speaks && j.Unread.IsZero() && j.Quiet.IsZero() && !j.UserHold && !j.Directive.Hold && (l.DeafAfter == 0 || j.Deaf < l.DeafAfter)
+	return j.Phase == elastic.Running && j.Speaks && j.Unread.IsZero() && j.Quiet.IsZero() && !j.UserHold && !j.Directive.Hold && (l.DeafAfter == 0 || j.Deaf < l.DeafAfter) && !j.LosesCheckpoints()
 }
 
 // add counts an open move.

@@ -155,6 +155,7 @@ func drawJob(t *rapid.T, id int, partitions []string) elastic.Job {
 		Done:  rapid.Float64Range(0, 500).Draw(t, "done"),
 		Price: elastic.Price{Start: time.Duration(rapid.SampledFrom([]int{0, 10, 100}).Draw(t, "price")) * time.Second},
 	}
+	j.Unusable = rapid.SampledFrom([]int{0, 0, 0, 1, 2}).Draw(t, "unusable")
 	j.Promised = !spec.Deadline.IsZero() && rapid.Bool().Draw(t, "promised")
 	j.Directive.Hold = rapid.IntRange(0, 9).Draw(t, "held") == 0
 	if rapid.IntRange(0, 5).Draw(t, "pinned") == 0 {
@@ -241,7 +242,7 @@ func dump(s elastic.Snapshot) string {
 		fmt.Fprintf(&b, "node %s %v gpus=%d used=%d types=%s %v usable=%v\n", n.Name, n.Partitions, n.GPUs, n.Used, n.Type, n.Types, n.Usable)
 	}
 	for _, j := range s.Jobs {
-		fmt.Fprintf(&b, "job %d %s %s %v min=%d max=%d step=%d sizes=%v uneven=%v pin=%d price=%v speaks=%v deaf=%d\n", j.ID, j.Partition, j.Phase, j.Place, j.Spec.Min, j.Spec.Max, j.Spec.Step, j.Spec.Sizes, j.Spec.AllowUneven, j.Directive.Pin, j.Price.Total(), j.Speaks, j.Deaf)
+		fmt.Fprintf(&b, "job %d %s %s %v min=%d max=%d step=%d sizes=%v uneven=%v pin=%d price=%v speaks=%v deaf=%d unusable=%d\n", j.ID, j.Partition, j.Phase, j.Place, j.Spec.Min, j.Spec.Max, j.Spec.Step, j.Spec.Sizes, j.Spec.AllowUneven, j.Directive.Pin, j.Price.Total(), j.Speaks, j.Deaf, j.Unusable)
 	}
 	fmt.Fprintf(&b, "intents %+v demands %+v limits %+v\n", s.Intents, s.Demands, s.Limits)
 	return b.String()

@@ -69,7 +69,7 @@ func holdsMain(s elastic.Snapshot, j elastic.Job) bool {
 
 func movesFreely(s elastic.Snapshot, j elastic.Job) bool {
 	_, moving := s.Intent(j.ID)
-	return j.Speaks && !j.UserHold && !j.Directive.Hold && !moving && (s.Limits.DeafAfter == 0 || j.Deaf < s.Limits.DeafAfter)
+	return j.Speaks && !j.LosesCheckpoints() && !j.UserHold && !j.Directive.Hold && !moving && (s.Limits.DeafAfter == 0 || j.Deaf < s.Limits.DeafAfter)
 }
 
 func usable(s elastic.Snapshot, node string) bool {

@@ -76,7 +76,7 @@ type measurement struct {
 // may not be decided about.
 func measurementOf(s elastic.Snapshot, j *elastic.Job) (measurement, bool) {
 	_, moving := s.Intent(j.ID)
-	if len(j.Spec.Profile) == 0 || moving || j.Directive != (elastic.Directive{}) || j.Deaf > 0 || !j.Unread.IsZero() {
+	if len(j.Spec.Profile) == 0 || moving || j.Directive != (elastic.Directive{}) || j.Deaf > 0 || j.LosesCheckpoints() || !j.Unread.IsZero() {
 		return measurement{}, false
 	}
 	if !j.Begun.IsZero() && s.Now.Sub(j.Begun) >= profileWithin {

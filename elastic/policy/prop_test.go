@@ -91,7 +91,7 @@ func sound(t *rapid.T, policy string, s elastic.Snapshot, j elastic.Job, a elast
 	d, ok := a[j.ID]
 	was := s.Committed(j).GPUs()
 	_, moving := s.Intent(j.ID)
-	mayMove := j.Phase == elastic.Running && j.Speaks && !j.UserHold && !j.Directive.Hold && !moving &&
+	mayMove := j.Phase == elastic.Running && j.Speaks && !j.LosesCheckpoints() && !j.UserHold && !j.Directive.Hold && !moving &&
 		(s.Limits.DeafAfter == 0 || j.Deaf < s.Limits.DeafAfter)
 	switch {
 	case !ok || d.Why == nil:

@@ -36,7 +36,7 @@ var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 //	    profile=1,2,4 began=5m (ago, its first run) steps=3/2/-/1 (seconds a step,
 //	    twice on each) moves=2 (so far)
 //	    asked=4 had=100 (GPU-seconds) waited=1h (since submit) ran=5m (since its start)
-//	    price=12s moved=30s (ago) silent deaf=2 partition=gpu
+//	    price=12s moved=30s (ago) silent deaf=2 unusable=2 partition=gpu
 //	    due=2h (from now) soft promised curve.t4=300/160 (on nodes of that type)
 //	    held userhold suspended queued completing moving=n1:4 starting=n1:4
 //	    limit=2h (its time limit; of a running one, what is left of it)
@@ -212,7 +212,7 @@ func (a arguments) node(name string) nodes.Node {
 func (a arguments) job(s *elastic.Snapshot, name string) {
 	id, _ := strconv.Atoi(name)
 	j := elastic.Job{
-		ID: elastic.JobID(id), Partition: "gpu", Place: a.place("on"), Speaks: a["silent"] == "", Deaf: a.int("deaf"),
+		ID: elastic.JobID(id), Partition: "gpu", Place: a.place("on"), Speaks: a["silent"] == "", Deaf: a.int("deaf"), Unusable: a.int("unusable"),
 		Done: a.number("done"), UserHold: a["userhold"] != "", Phase: elastic.Running,
 		Spec: elastic.Spec{
 			Min: max(1, a.int("min")), Max: a.int("max"), Step: a.int("step"), AllowUneven: a["uneven"] != "",

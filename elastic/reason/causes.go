@@ -164,6 +164,13 @@ type (
 		value
 		Requests int
 	}
+	// Unusable: number of checkpoints in a row that were verified on request and invalid at the
+	// next start.
+	Unusable struct {
+		value
+		Checkpoints int
+		Job         int64
+	}
 	// FolderSilent: its folder has not answered since this time.
 	FolderSilent struct {
 		value

@@ -8,7 +8,7 @@ var all = []Reason{
 	BeingStarted{}, Moving{}, HeldByUser{}, Quiet{}, IdleAndBack{}, IdleElsewhere{}, NotAsNeeded{},
 	TakesNoneBack{}, SpareSaves{}, Takes{}, RestTakes{}, Rest{}, PinnedTo{}, PinnedBut{}, PinnedUnavailable{},
 	NoSplit{}, StartsFirst{}, MoreIdle{}, FewerFaster{}, JobWaits{}, Both{}, AndMoreWait{}, Saves{},
-	ComesFirst{}, Rests{}, IdleKept{}, NextSize{}, NotFaster{}, WouldSave{}, IdleUnfit{}, Deaf{}, FolderSilent{},
+	ComesFirst{}, Rests{}, IdleKept{}, NextSize{}, NotFaster{}, WouldSave{}, IdleUnfit{}, Deaf{}, Unusable{}, FolderSilent{},
 	Retry{}, WouldDelay{}, Backfilled{}, CanStartAt{}, OnEdge{}, TakesNothingNew{}, NothingNew{},
 	OrdinaryWaits{}, Measures{}, JobStarts{}, RoomFor{}, UnseenFaster{}, NextDeadline{}, Attained{},
 	ShortestRest{}, NeverResizes{}, Draining{}, Maintenance{}, NoRoomBeside{}, Circle{}, NoPlace{},

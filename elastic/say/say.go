@@ -318,6 +318,8 @@ func (s speaker) pins(r reason.Reason) string {
 		return fmt.Sprintf("it was resized at %s, and is not resized again before %s", s.hms(r.Moved), s.hms(r.Until))
 	case reason.Deaf:
 		return fmt.Sprintf("it left the last %d checkpoint requests without a valid checkpoint", r.Requests)
+	case reason.Unusable:
+		return fmt.Sprintf("its last %d requested checkpoints were valid, and invalid at the next start (once its program is repaired: sluice resize %d auto)", r.Checkpoints, r.Job)
 	case reason.FolderSilent:
 		return "its folder has not answered since " + s.moment(r.Since)
 	case reason.Retry:

@@ -10,7 +10,8 @@ import (
 )
 
 // Direct records a user's directive for a job. It is in force when Direct returns nil. Earlier
-// refusals and unanswered requests are then forgotten, so that the next cycle tries again.
+// refusals, unanswered requests and unusable checkpoints are then forgotten, so that the next cycle tries
+// again.
 func (x *Executor) Direct(ctx context.Context, js *track.Job, order elastic.Directive) error {
 	rec := js.Rec
 	rec.Tag.Directive = order
@@ -19,7 +20,7 @@ func (x *Executor) Direct(ctx context.Context, js *track.Job, order elastic.Dire
 		return fmt.Errorf("job %d: not recorded: %w", rec.ID, err)
 	}
 	js.Rec, js.PendingTag = rec, true
-	js.Placing.Refused = elastic.Refused{} // try again
+	track.TryAgain(js)
 	return nil
 }
 

@@ -81,6 +81,7 @@ type rescue struct {
 	struck  struck // how often its runner was killed
 	// stranded: how often it was requeued because a node lost its processes.
 	stranded stranded
+	unusable unusable
 }
 
 // runs are a job's runs and the GPU-seconds they used.

@@ -40,6 +40,7 @@ func (js *Job) Box() observe.Box { return observe.Box{Token: js.Rec.Token, UID: 
 func (st *State) HeardRunners(jobs []*Job, words []observe.Word, now time.Time) {
 	for i, js := range jobs {
 		js.heardRunner(words[i], now)
+		js.rescue.unusable.heard(js.Mail.runner)
 		js.retrace(st.knownUnit(js.Rec))
 		st.tellRun(js, now)
 	}

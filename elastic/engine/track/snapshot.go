@@ -213,6 +213,7 @@ func (st *State) JobOf(js *Job, now time.Time) elastic.Job {
 	}
 	j.Directive.Hold = j.Directive.Hold || j.Phase == elastic.Waiting && j.UserHold
 	js.Mail.report(&j, now)
+	j.Unusable = js.rescue.unusable.times
 	return j
 }
 

@@ -75,6 +75,9 @@ var table = []struct {
 	}, func(_ *elastic.Snapshot, j *Subject) reason.Reason {
 		return reason.Keeps{GPUs: j.Now, Because: reason.Deaf{Requests: j.Deaf}}
 	}},
+	{Fixed, func(_ *elastic.Snapshot, j *Subject) bool { return j.LosesCheckpoints() }, func(_ *elastic.Snapshot, j *Subject) reason.Reason {
+		return reason.Keeps{GPUs: j.Now, Because: reason.Unusable{Checkpoints: j.Unusable, Job: int64(j.ID)}}
+	}},
 	{Movable, func(*elastic.Snapshot, *Subject) bool { return true }, nil},
 }
 

@@ -30,7 +30,7 @@ func turns(s elastic.Snapshot, turn time.Duration) elastic.Allocation {
 	var who []elastic.Job
 	inv := s.Foreign()
 	for _, j := range s.Jobs {
-		if j.Directive.Hold || j.Deaf >= s.Limits.DeafAfter || j.Phase != elastic.Waiting && !j.Speaks {
+		if j.Directive.Hold || j.Deaf >= s.Limits.DeafAfter || j.Phase != elastic.Waiting && (!j.Speaks || j.LosesCheckpoints()) {
 			inv = nodes.With(inv, nodes.Load{Place: s.Committed(j)})
 		} else {
 			who = append(who, j)
