@@ -30,6 +30,7 @@ func (w *World) Check() []string {
 // Finding is a violation of an invariant.
 type Finding struct {
 	Kind string // its kind, if a scenario may excuse it; "" = it may not
+	Job  int64  // of which job; 0 = of none, or not known
 	Text string
 }
 

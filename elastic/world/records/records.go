@@ -239,7 +239,7 @@ func (r *Records) Findings(liar func(job int64) bool) (out []world.Finding) {
 		if v.Invariant == "I3" && liar(v.Job) {
 			continue // its records contain its false reports
 		}
-		out = append(out, world.Finding{Kind: string(v.Kind), Text: "audit: " + v.String()})
+		out = append(out, world.Finding{Kind: string(v.Kind), Job: v.Job, Text: "audit: " + v.String()})
 	}
 	for _, n := range report.Notes {
 		out = append(out, world.Finding{Text: "audit: " + n})

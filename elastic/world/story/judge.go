@@ -14,7 +14,7 @@ import (
 // judge checks the end of every job.
 func (p *play) judge() {
 	for _, f := range p.w.Findings() {
-		if !p.stopForgotten(f) && !p.neverKept(f) {
+		if !p.stopForgotten(f) && !p.neverKept(f) && !p.knownToNone(f) {
 			p.out.Broken = append(p.out.Broken, f.Text)
 		}
 	}
@@ -80,6 +80,20 @@ func (p *play) neverKept(f world.Finding) bool {
 				return w.Where == "store" && w.How != "" && w.At < a.At && w.At+w.For+2*p.s.Period > a.At
 			})
 		})
+}
+
+// knownToNone reports whether the finding is that a job is not known of which nothing is left to know: its
+// user removed or broke its comment, and the store is an older copy, damaged or lost.
+func (p *play) knownToNone(f world.Finding) bool {
+	if f.Kind != records.Unnoticed || !p.replaced() {
+		return false
+	}
+	for i, job := range p.jobs {
+		if job != nil && int64(job.ID()) == f.Job && (p.left[i] || p.torn[i]) {
+			return true
+		}
+	}
+	return false
 }
 
 // called reports whether something was done to the job, or to another with its number: a user who
