@@ -107,6 +107,7 @@ var table = map[elastic.Step][]row{
 		// A revival and a clearing begin here. A request that came too early was dropped.
 		{toRevive, revive},
 		{toClear, clearAway},
+		{startedAndFailed, reviveLaunch},
 		{ended, closeEnded},
 		{superseded, closeNow(elastic.Fellback, reason.OlderJournal)},
 		{runsAlready, closeNow(elastic.UserWon, reason.BroughtBackByOther)},
@@ -125,6 +126,7 @@ var table = map[elastic.Step][]row{
 	// R4: pending, and not started before its begin time, which is soon if sluiced is gone.
 	elastic.Requeued: {
 		{failedOfStop, reviveStopped},
+		{startedAndFailed, reviveLaunch},
 		{ended, closeEnded},
 		{superseded, closeNow(elastic.Fellback, reason.OlderJournal)},
 		{ranAlready, closeNow(elastic.Fellback, reason.OlderJournal)},
@@ -155,6 +157,7 @@ var table = map[elastic.Step][]row{
 	// R5: size and incarnation are written to the pending job.
 	elastic.Written: {
 		{failedOfStop, reviveStopped},
+		{startedAndFailed, reviveLaunch},
 		{ended, closeEnded},
 		{superseded, closeNow(elastic.Fellback, reason.OlderJournal)},
 		{heldPending, closeNow(elastic.UserWon, reason.HeldByOther)},

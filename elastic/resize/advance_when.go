@@ -114,6 +114,12 @@ func failedOfStop(s situation) bool {
 	return s.job.Phase == elastic.Ended && s.job.State == "FAILED" && s.in.Stopped() && s.job.Restarts <= s.in.Restarts && s.job.RunnerOf != s.in.To
 }
 
+// startedAndFailed: Slurm started the stopped job by itself, as its begin time came while slurmctld or
+// sluiced was away, and the launch failed: its node was lost while the job was cleaned up there.
+func startedAndFailed(s situation) bool {
+	return s.in.Stopped() && s.job.Restarts > s.in.Restarts && launchFailed(s)
+}
+
 // startedUncleared: a user or an administrator released the job before it was cleared, so that
 // it got no GPUs and failed before its runner began. sluice has to bring it back, as in
 // halfCleared.
