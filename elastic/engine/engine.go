@@ -186,6 +186,7 @@ func (e *Engine) blinded(now time.Time, err error) time.Time {
 		e.Tell(now, 0, "blind", err.Error())
 	}
 	e.blind.why = err.Error()
+	e.NoteBlind()
 	e.blind.wait = min(2*e.blind.wait, max(e.cfg.Backoff, e.cfg.Transition))
 	e.report.Blind(e.blind.why, now.Sub(e.blind.since))
 	return now.Add(e.blind.wait)

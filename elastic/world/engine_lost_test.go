@@ -49,6 +49,22 @@ func TestReturnedNodeIsLeftAlone(t *testing.T) {
 	}
 }
 
+// TestNodeReturnsDuringAnOutage: slurmctld, which is away for longer than it owes the lost node anything,
+// sends its kill request after its return. Nothing is started there right then.
+func TestNodeReturnsDuringAnOutage(t *testing.T) {
+	w := world.New(world.Config{Fake: fake.Config{Seed: 3, Nodes: fake.Grid(1, 4), Faults: fake.MustParse("at 65s: down 5m")}})
+	d := boot(t, w, new(journal.Memory), "lookahead", func(c *engine.Config) { c.Period = time.Second })
+	j := w.Submit(world.Job{User: "alice", Spec: elastic.Spec{Min: 2, Max: 2, Total: 60}})
+	answers := w.Now().Add(6*time.Minute + 5*time.Second)
+	w.At(time.Minute, func() { w.Slurm.NodeDown("gpu1", "test") })
+	w.At(70*time.Second, func() { w.Slurm.NodeReturn("gpu1") })
+	d.drive(t, 7*time.Minute)
+	got := d.of(t, j).Job
+	if got.Phase != elastic.Running || got.Restarts == 0 || got.Started.Before(answers.Add(settling)) {
+		t.Errorf("%s, started %s after the outage\n%s", got.State, got.Started.Sub(answers), d.log.String())
+	}
+}
+
 // TestLostNodeDoesNotHoldOthersUp: meanwhile other nodes are used at once.
 func TestLostNodeDoesNotHoldOthersUp(t *testing.T) {
 	w := world.New(world.Config{Fake: fake.Config{Seed: 3, Nodes: fake.Grid(2, 4)}})

@@ -10,7 +10,27 @@ const stalled = 2 * time.Second
 // NoteAway notes at the start of a cycle whether it is more than stalled after due.
 func (mo *Moments) NoteAway(due, now time.Time) {
 	if !due.IsZero() && now.After(due.Add(stalled)) {
-		mo.away = now
+		mo.away, mo.outage = now, true
+	}
+}
+
+// NoteBlind notes that Slurm does not answer.
+func (mo *Moments) NoteBlind() { mo.outage = true }
+
+// Answers applies the end of an outage to what slurmctld still owes to lost nodes and jobs: it could send
+// no kill request meanwhile. It MUST run BEFORE Lost.Note, which forgets nodes.
+func Answers(st *State, now time.Time) {
+	if !st.outage {
+		return
+	}
+	st.outage = false
+	for node := range st.Lost {
+		st.Lost[node] = now
+	}
+	for _, js := range st.Jobs {
+		if rest := &js.Placing.rest; !rest.IsZero() && st.Last.Now.Before(rest.Add(owed-settling)) {
+			*rest = Later(*rest, now.Add(settling))
+		}
 	}
 }
 

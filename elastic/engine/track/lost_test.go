@@ -91,3 +91,40 @@ func TestReviving(t *testing.T) {
 		}
 	}
 }
+
+// TestLostBeforeAnOutage: what slurmctld owes to a lost node and to the job that ran there counts from the
+// end of an outage, and only what it still owed when it was last seen.
+func TestLostBeforeAnOutage(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		outage   func(*State)
+		rest     time.Duration // the job rests until then, from the last look
+		requeues bool
+		rests    bool
+	}{
+		{"slurmctld was away", func(st *State) { st.NoteBlind() }, -time.Minute, true, true},
+		{"its answer came late", func(st *State) { st.NoteAway(noon.Add(-10*time.Minute), noon) }, -time.Minute, true, true},
+		{"the job was lost long before", func(st *State) { st.NoteBlind() }, settling - owed, true, false},
+		{"there was no outage", func(*State) {}, -time.Minute, false, false},
+	} {
+		st, js := New(Rules{}, nil, nil), killedJob()
+		st.Remember(js)
+		st.Last.Now = noon.Add(-10 * time.Minute)
+		st.Lost["g1"] = st.Last.Now.Add(-time.Minute)
+		js.Placing.rest = st.Last.Now.Add(c.rest)
+		c.outage(st)
+		Answers(st, noon)
+		st.Lost.Note([]slurm.Node{{Name: "g1", States: []string{"IDLE"}}}, noon)
+		if rests := js.Placing.rest.After(noon); rests != c.rests {
+			t.Errorf("%s: rests until %v", c.name, js.Placing.rest)
+		}
+		js.Placing.rest = time.Time{}
+		if got := st.mayRequeue(js, noon.Add(time.Minute)); got != c.requeues {
+			t.Errorf("%s: requeued: %v", c.name, got)
+		}
+		Answers(st, noon.Add(time.Hour)) // an outage is over once
+		if at, ok := st.Lost["g1"]; ok && !at.Equal(noon) {
+			t.Errorf("%s: lost at %v", c.name, at)
+		}
+	}
+}

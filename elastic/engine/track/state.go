@@ -106,9 +106,10 @@ type seen struct {
 
 // Moments are times that later cycles need.
 type Moments struct {
-	away  time.Time // when Slurm last answered again after an outage
-	Began time.Time // when Slurm first answered since the daemon started; zero = not yet
-	ahead time.Time // the latest time that the clock has shown
+	away   time.Time // when Slurm last answered again after an outage
+	outage bool      // Slurm has not answered since the last look, or its answer came late
+	Began  time.Time // when Slurm first answered since the daemon started; zero = not yet
+	ahead  time.Time // the latest time that the clock has shown
 }
 
 // unmanaged has the reasons why tagged jobs are not managed, in the last cycle and in this one.
