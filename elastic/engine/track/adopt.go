@@ -99,9 +99,9 @@ func charge(rec *journal.JobRecord, account string) bool {
 }
 
 // livesAgain clears the end of a job that was requeued before Slurm purged it: by its user, or for
-// its open move.
+// its open move. It may have ended again since the last look.
 func (st *State) livesAgain(js *Job, sj slurm.Job, now time.Time) {
-	if js.Rec.Ended.IsZero() || sj.State.Ended() || sj.Completing {
+	if js.Rec.Ended.IsZero() || sj.Completing || sj.State.Ended() && !ranSince(js, sj) {
 		return
 	}
 	js.Rec.Ended, js.Rec.Deaf, js.Over.Words, js.Dirty = time.Time{}, 0, nil, true
@@ -112,6 +112,12 @@ func (st *State) livesAgain(js *Job, sj slurm.Job, now time.Time) {
 		by = "brought back for its move"
 	}
 	st.Tell(now, js.Rec.ID, "adopted", "lives again: "+by)
+}
+
+// ranSince reports whether an ended job has had another run since its recorded end. A requeue
+// alone counts a restart too; the job may have been cancelled after it.
+func ranSince(js *Job, sj slurm.Job) bool {
+	return sj.Restarts > max(js.Rec.Restarts, js.Over.of-1) && sj.Start.After(js.Rec.Ended)
 }
 
 // sameTag reports whether two tags are equal or have the same text.
@@ -182,7 +188,7 @@ func (st *State) Ended(js *Job, state string, last observe.Word, now time.Time) 
 		return
 	}
 	js.Rec.Ended, js.Rec.State, js.Dirty = js.endedAt(now), state, true
-	js.Over.noticed = now
+	js.Over.noticed, js.Over.of = now, js.Shown.Slurm.Restarts+1
 	st.Open.hadRun(js, now)
 	js.HeardLast(last)
 	js.Runs.end(js.endOfRun(now))

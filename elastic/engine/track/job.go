@@ -119,5 +119,6 @@ type over struct {
 	Words   *checkpoint.LastWords // nil when it ended well
 	exit    *checkpoint.Exit      // as its runner reported it; nil = unknown
 	noticed time.Time             // when the end was noticed; zero = not since the daemon started
+	of      int                   // the run that ended, counted from 1; 0 = not since the daemon started
 	looked  time.Time             // when accounting was last asked about it; zero = not since the daemon started
 }

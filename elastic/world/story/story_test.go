@@ -175,3 +175,21 @@ func TestShrinkFindsWhatMatters(t *testing.T) {
 		t.Errorf("%s", short)
 	}
 }
+
+// TestSecondEnd: a job that its user requeues after its end, and that ends again while sluiced is down, has
+// a second end in the log.
+func TestSecondEnd(t *testing.T) {
+	s := story.Story{
+		Seed: 1, Nodes: 1, GPUs: 4, Policy: "knapsack", Draining: 200 * time.Millisecond, Period: 30 * time.Second, Transition: time.Second,
+		Jobs: []story.Job{{User: "alice", Min: 1, Max: 1, Total: 1.5, Seconds: 60, Save: time.Second, Load: time.Second}},
+		Acts: []story.Act{
+			{At: 200 * time.Second, What: "user requeues"},
+			{At: 201 * time.Second, What: "daemon is stopped", For: 5 * time.Minute},
+		},
+	}
+	var log strings.Builder
+	o := story.Play(t.Context(), s, nil, &log)
+	if n := strings.Count(log.String(), "job 1 ended: COMPLETED"); len(o.Broken) > 0 || n != 2 {
+		t.Errorf("%v, %d ends\n%s", o.Broken, n, log.String())
+	}
+}
