@@ -16,7 +16,7 @@ import (
 // examineShares reports by whose shares GPUs are divided, and which settings of shares have no effect.
 func examineShares(ctx context.Context, p patient, s command.Settings) []finding {
 	var weights []finding
-	if len(p.site.Shares) > 0 || fairShare(s) > 0 && s.Database() {
+	if len(p.site.Shares) > 0 || s.FairShare().Weight > 0 && s.Database() {
 		if out, err := p.ask(ctx, "scontrol", "-o", "show", "partition"); err == nil {
 			weights = untracked(out, s.Get("AccountingStorageTRES"))
 		}
