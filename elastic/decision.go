@@ -136,4 +136,7 @@ type Plan struct {
 	Open    []Intent                  // new intents, without IDs yet
 	Reasons []JobReason               // one per job, in order of the snapshot
 	Target  map[JobID]nodes.Placement // the place of each job after the plan
+	// Contend are waiting jobs that Slurm is to start in its own order, at their minimum: an
+	// ordinary job of lower priority waits for GPUs that they could use.
+	Contend []JobID
 }

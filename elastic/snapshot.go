@@ -31,6 +31,7 @@ type Job struct {
 	UID       uint32
 	Account   string // Slurm's account; "" = none, or not known
 	QOS       string // Slurm's; "" = none
+	Scavenger bool   // its QOS may have only GPUs that no other job wants
 	Partition string
 	Spec      Spec
 	Directive Directive
@@ -216,9 +217,11 @@ type Price struct {
 // Total returns the whole dead time of a move.
 func (p Price) Total() time.Duration { return p.Save + p.Drain + p.Start + p.Load }
 
-// Demand is an ordinary Slurm job that waits for GPUs.
+// Demand is an ordinary Slurm job that waits for GPUs, or one of sluice's that Slurm is to start in its
+// own order.
 type Demand struct {
 	ID        JobID
+	Priority  int64 // Slurm's; 0 = not known
 	Partition string
 	Nodes     int    // at least 1
 	GPUs      int    // in all, at least 1
@@ -300,7 +303,7 @@ type Snapshot struct {
 	// Due are moves that jobs need whatever a policy decides: to be brought back, or to save
 	// before a time limit ends them.
 	Due     []Intent
-	Demands []Demand // ordinary pending jobs that Slurm could start with more GPUs
+	Demands []Demand // pending jobs that Slurm could start with more GPUs, the highest priority first
 	// Others counts, per node, the GPUs of jobs that are not sluice's, from the same answer of
 	// Slurm that showed sluice's. For a job on several nodes it counts what the job holds for
 	// certain, and an even share as far as the previous observation showed it in use.

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/sluice-hpc/sluice/cmd/site"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
@@ -35,5 +37,36 @@ func TestStartsInSlurmsOrder(t *testing.T) {
 	nice.completes()
 	if n, p := nice.view(), plain.view(); !p.FirstRun.Before(n.FirstRun) {
 		t.Errorf("the job of priority %d began at %v, the one of priority %d at %v", p.Priority, p.FirstRun, n.Priority, n.FirstRun)
+	}
+}
+
+// TestOrdinaryJobsAmongElasticOnes: on a real Slurm, of an elastic and an ordinary job that wait for the
+// same GPUs the one that Slurm has first starts first, although Slurm could start the ordinary one at
+// any time and the elastic one is deferred. priority/basic: the one that came first.
+func TestOrdinaryJobsAmongElasticOnes(t *testing.T) {
+	t.Parallel()
+	s := play(t, withNodes(1, 2))
+	ordinary := func(name string, seconds int) string {
+		id := s.as("", "sbatch", "--parsable", "--job-name="+name, "--output=/dev/null", "--gpus=2", fmt.Sprintf("--wrap=sleep %d", seconds))
+		return strings.TrimSpace(id)
+	}
+	running := func(id string) {
+		s.must(site.Until(s.ctx, 2*time.Minute, "job "+id+" to run", func() (bool, error) {
+			return strings.Contains(s.as("", "squeue", "--noheader", "--format=%T", "--jobs="+id), "RUNNING"), nil
+		}))
+	}
+	running(ordinary("holds", 25))
+	whole := []string{"--min-gpus=2", "--max-gpus=2"}
+	first := s.submit("first", "", 4, whole)
+	between := ordinary("between", 5)
+	last := s.submit("last", "", 2, whole)
+	first.until("to wait in Slurm", func(v wire.Job) bool { return v.SlurmReason == "Resources" || v.SlurmReason == "Priority" })
+	running(between)
+	last.completes()
+	began := func(v wire.Job) time.Time { return v.FirstRun }
+	start, err := time.ParseInLocation("2006-01-02T15:04:05", strings.TrimSpace(s.as("", "squeue", "--noheader", "--states=all", "--format=%S", "--jobs="+between)), time.Local)
+	s.must(err)
+	if f, l := began(first.view()), began(last.view()); !f.Before(start) || l.Before(start) {
+		t.Errorf("the elastic jobs began at %s and %s, the ordinary one between them at %s", f, l, start)
 	}
 }

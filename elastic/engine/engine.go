@@ -145,7 +145,7 @@ func (e *Engine) Cycle(ctx context.Context, now time.Time) (wake time.Time, err 
 	// 6. Act on the new moves.
 	snap.Intents = e.Open
 	more, _ := e.Executor.Act(ctx, opened, snap, now)
-	acted = e.Executor.DoChores(ctx, now) || more || acted
+	acted = e.Executor.DoChores(ctx, plan.Contend, now) || more || acted
 	// 7. Confirm: save what changed and publish the report.
 	err = e.Executor.Save(ctx)
 	e.publish(snap, plan, now)

@@ -26,6 +26,7 @@ func Reconcile(s elastic.Snapshot, a elastic.Allocation, where Arrangement) elas
 			p.Open = append(p.Open, *in)
 		}
 	}
+	noteContenders(&p, contend(&s, opened))
 	p.Open = withDue(r.open, s.Due, p.Open)
 	return p
 }

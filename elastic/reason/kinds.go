@@ -14,7 +14,7 @@ var all = []Reason{
 	ShortestRest{}, NeverResizes{}, Draining{}, Maintenance{}, NoRoomBeside{}, Circle{}, NoPlace{},
 	CannotGiveBack{}, EndsBy{}, DeadlinePassed{}, DeadlineUnknown{}, DeadlineUnjudged{}, DeadlineUnmet{},
 	Limit{}, Within{}, NoMoreWithin{}, AnotherWaitsWithin{}, Reclaimed{}, Deserved{}, RestartBeyond{},
-	FewerThan{}, Beyond{}, BeyondShared{}, InSlurm{}, NotNow{}, WaitsReturn{}, StartsAfter{}, LicenseBusy{}, Refusal{}, Again{},
+	FewerThan{}, Beyond{}, BeyondShared{}, InSlurm{}, Contends{}, NotNow{}, WaitsReturn{}, StartsAfter{}, LicenseBusy{}, Refusal{}, Again{},
 	SlurmTakes{}, NotStarted{}, NotMoved{}, Begins{}, ReservationBegins{}, Obstructed{}, FolderUnreadable{},
 	ArrayArriving{}, ArrayIncomplete{}, Depends{}, NeverDepends{}, AwaitsSlurm{}, NewerMove{}, NotSaved{},
 	JobEnded{}, CheckpointVerified{}, SavedTrainsOn{}, StoppedAfter{}, Runs{}, Late{}, Unsatisfiable{},

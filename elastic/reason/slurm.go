@@ -13,6 +13,12 @@ type (
 		value
 		Reason string
 	}
+	// Contends: it waits in Slurm's own order at its minimum, because Job, an ordinary job of
+	// lower priority, waits too.
+	Contends struct {
+		value
+		Job int64
+	}
 	// NotNow: the planned move cannot be opened now.
 	NotNow struct {
 		value

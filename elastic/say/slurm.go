@@ -89,6 +89,8 @@ func (s speaker) slurm(r reason.Reason) string {
 	switch r := r.(type) {
 	case reason.InSlurm:
 		return "released; waits in Slurm: " + r.Reason
+	case reason.Contends:
+		return fmt.Sprintf("waits in Slurm's own order at its minimum, since ordinary job %d of lower priority waits too", r.Job)
 	case reason.NotNow:
 		return "not now: " + s.say(r.Because)
 	case reason.WaitsReturn:

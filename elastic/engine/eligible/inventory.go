@@ -1,6 +1,8 @@
 package eligible
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
@@ -8,9 +10,9 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// Ordinary sets what ordinary jobs hold (Tenants, Others) and wait for (Demands). last is the
-// previous snapshot, of the last cycle or of this one.
-func Ordinary(s *elastic.Snapshot, ordinary []slurm.Job, all []slurm.Node, last *elastic.Snapshot) {
+// Ordinary sets what ordinary jobs hold (Tenants, Others) and wait for (Demands). contending are jobs
+// of sluice that wait among them. last is the previous snapshot, of the last cycle or of this one.
+func Ordinary(s *elastic.Snapshot, ordinary, contending []slurm.Job, all []slurm.Node, last *elastic.Snapshot) {
 	for _, sj := range ordinary {
 		if tenant, ok := tenantOf(sj, s.Now); ok {
 			s.Tenants = append(s.Tenants, tenant)
@@ -19,6 +21,12 @@ func Ordinary(s *elastic.Snapshot, ordinary []slurm.Job, all []slurm.Node, last 
 			s.Demands = append(s.Demands, d)
 		}
 	}
+	for _, sj := range contending {
+		if d, ok := demandOf(sj); ok {
+			s.Demands = append(s.Demands, d)
+		}
+	}
+	slices.SortStableFunc(s.Demands, func(a, b elastic.Demand) int { return cmp.Compare(b.Priority, a.Priority) })
 	s.Others = others(ordinary, all, last)
 }
 
@@ -157,6 +165,6 @@ func demandOf(sj slurm.Job) (elastic.Demand, bool) {
 		return elastic.Demand{}, false
 	}
 	return elastic.Demand{
-		ID: elastic.JobID(sj.ID), Partition: sj.Partition, Nodes: max(1, sj.NodeCount), GPUs: sj.Whole(), Type: sj.GPUType,
+		ID: elastic.JobID(sj.ID), Priority: sj.Priority, Partition: sj.Partition, Nodes: max(1, sj.NodeCount), GPUs: sj.Whole(), Type: sj.GPUType,
 	}, true
 }

@@ -54,7 +54,7 @@ func busy() (*Look, elastic.Snapshot) {
 
 // all applies everything to a snapshot, in the order of the cycle.
 func all(l *Look, s *elastic.Snapshot) {
-	Ordinary(s, l.Jobs[3:], l.Nodes, &elastic.Snapshot{})
+	Ordinary(s, l.Jobs[3:], nil, l.Nodes, &elastic.Snapshot{})
 	PerNode(l.Site.Limits, s.Nodes)
 	s.Caps = l.Caps(s)
 	Spread(s)

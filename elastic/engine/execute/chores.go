@@ -10,9 +10,17 @@ import (
 
 // DoChores performs the actions that belong to no move (see track.Chores): it defers jobs that
 // Slurm requeued, carries out users' orders and writes them into comments, and withdraws requests
-// that no move needs. It reports whether there were any. Then it renews begin times.
-func (x *Executor) DoChores(ctx context.Context, now time.Time) bool {
-	did := false
+// that no move needs. Jobs that are to contend in Slurm's own order get their begin time now: no move
+// is recorded, since a job that was never started waits as before if sluiced dies here. It reports
+// whether there were any of these. Then it renews begin times.
+func (x *Executor) DoChores(ctx context.Context, contend []elastic.JobID, now time.Time) bool {
+	did := len(contend) > 0
+	for _, id := range contend {
+		a := elastic.LetStart{Job: id, First: true}
+		if err := x.perform(ctx, a, elastic.Job{ID: id}, now); err != nil {
+			x.CouldNot(a, id, err, now)
+		}
+	}
 	moving := map[elastic.JobID]bool{}
 	for _, in := range x.Open {
 		moving[in.Job] = true

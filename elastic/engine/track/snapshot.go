@@ -75,7 +75,7 @@ func (st *State) build(v observe.Look, now time.Time) (s elastic.Snapshot, doubt
 	s.Intents = slices.Clone(st.Open)
 	s = s.Lent()
 	s.Due = slices.Concat(st.revivals(now), st.clearings(now), st.savesDue(now))
-	eligible.Ordinary(&s, ordinary(st.ByID, v.Jobs), v.Nodes, &st.Last)
+	eligible.Ordinary(&s, ordinary(st.ByID, v.Jobs), contending(st.ByID, v.Jobs, st.Open, now), v.Nodes, &st.Last)
 	eligible.PerNode(st.Site.Limits, s.Nodes)
 	look := st.LookFor(&s, v)
 	look.Order(&s)
@@ -98,6 +98,17 @@ func ordinary(known Known, jobs []slurm.Job) (out []slurm.Job) {
 	out = slices.Grow(out, len(jobs)) // nearly all on most clusters, up to 100,000
 	for _, sj := range jobs {
 		if js := known[elastic.JobID(sj.ID)]; js == nil || !js.Shown.Seen || js.Shown.Disown {
+			out = append(out, sj)
+		}
+	}
+	return out
+}
+
+// contending returns the jobs of sluice that wait in Slurm, which may start them at any time.
+func contending(known Known, jobs []slurm.Job, open Moves, now time.Time) (out []slurm.Job) {
+	for _, sj := range jobs {
+		id := elastic.JobID(sj.ID)
+		if js := known[id]; js != nil && js.Shown.Seen && !js.Shown.Disown && !open.has(id) && PhaseOf(sj, now) == elastic.Queued {
 			out = append(out, sj)
 		}
 	}
@@ -190,7 +201,7 @@ func (st *State) JobOf(js *Job, now time.Time) elastic.Job {
 		Curve: st.Learnt.Curve(st.KeysOf(r)), MIG: js.Learnt.Gauged.mig, OnUnfitGPU: js.Learnt.onUnfitGPU, Price: r.Price, Moved: r.Moved, Rest: Later(js.Placing.rest, js.Placing.uncertainUntil),
 		Asked: cmp.Or(r.Tag.Directive.Pin, r.Tag.Spec.Min), Attained: js.Runs.attained(now), Reached: js.Runs.course.reached, Stretch: st.Lengths.stretchOf(r, now),
 	}
-	j.Billing = sj.Billing
+	j.Billing, j.Scavenger = sj.Billing, st.Rules.QOS[sj.QOS].Scavenger
 	j.Promised, j.Licenses = r.Promised, slurm.LicenseNames(sj.Licenses)
 	m := st.Site.Memory[sj.ID]
 	j.Memory = elastic.Memory{PerNodeMB: m.PerNode, PerCPUMB: m.PerCPU, PerGPUMB: m.PerGPU}
