@@ -57,25 +57,20 @@ func TestDivisionOfAnOwnTree(t *testing.T) {
 		t.Fatal(err)
 	}
 	tree, _ := own.Tree.With("")
-	for _, c := range []struct {
-		bob       int // what bob wants
-		ann, eve  int // what they get
-		whole     int
-		bobs, cat int
-	}{
-		{24, 12, 0, 24, 6, 6},
-		{2, 14, 1, 24, 2, 7},
+	for bob, want := range map[int][4]int{ // what ann, cat, bob and eve get of 24 GPUs, by what bob wants
+		24: {12, 6, 6, 0},
+		2:  {14, 7, 2, 1},
 	} {
-		wants := []Want{
-			{Account: "theory", User: "ann", GPUs: 14}, {Account: "theory", User: "cat", GPUs: 24 - 17},
-			{Account: "Bio", User: "bob", GPUs: c.bob}, {User: "eve", GPUs: 24},
-		}
-		got, err := tree.Deserved(c.whole, wants)
+		got, err := tree.Deserved(24, []Want{
+			{Account: "theory", User: "ann", GPUs: 14}, {Account: "theory", User: "cat", GPUs: 7}, {Account: "Bio", User: "bob", GPUs: bob}, {User: "eve", GPUs: 24},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got[0].GPUs != c.ann || got[1].GPUs != c.cat || got[2].GPUs != c.bobs || got[3].GPUs != c.eve {
-			t.Errorf("bob wants %d: %v", c.bob, got)
+		for i, n := range want {
+			if got[i].GPUs != n {
+				t.Errorf("bob wants %d: %v, want %v", bob, got, want)
+			}
 		}
 	}
 }
