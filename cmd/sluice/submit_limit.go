@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/sluice-hpc/sluice/sbatch"
@@ -32,12 +33,16 @@ func (s *submission) startable(ctx context.Context) error {
 	if err != nil {
 		return nil
 	}
+	inventory := sync.OnceValues(func() ([]slurm.Node, error) { return client.Nodes(ctx) })
+	if sized {
+		go inventory() // while the partitions are queried: the user waits for both
+	}
 	partitions, err := client.Partitions(ctx)
 	if err != nil {
 		return nil
 	}
 	if sized {
-		if inventory, err := client.Nodes(ctx); err == nil {
+		if inventory, err := inventory(); err == nil {
 			if wrong := tooMany(s.request.Spec, s.request.LeastFrom(), usedPartitions(s.request.Partitions, partitions), inventory); wrong != nil {
 				return wrong
 			}
