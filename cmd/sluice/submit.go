@@ -260,9 +260,16 @@ func (s *submission) print(line string, made ...slurm.JobID) {
 	}
 	text := fmt.Sprintf("standard output cannot be written: %v", cause(err))
 	if made[0] > 0 {
-		text = fmt.Sprintf("job %s is submitted, but %s", ranges(made), text)
+		text = fmt.Sprintf("%s submitted, but %s", jobsAre(made), text)
 	}
 	terminal.Warn(s.errs, text)
+}
+
+func jobsAre(made []slurm.JobID) string {
+	if len(made) == 1 {
+		return fmt.Sprintf("job %d is", made[0])
+	}
+	return "jobs " + ranges(made) + " are"
 }
 
 // doubt says what to do if it is unknown whether there is a job.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -105,7 +106,10 @@ func (c sbatchCall) run(ctx context.Context) answer {
 	// In this order: an id says that there is a job, whatever happened to sbatch after it. Without
 	// an id a success says so, also if Run failed at something else.
 	var exit *exec.ExitError
-	switch _, named := jobID(out.String()); {
+	_, named := jobID(out.String())
+	// A plugin's number is not an id, so it must be sbatch's own line where sbatch failed.
+	named = named && (strings.Contains(out.String(), submittedLine) || slices.Contains(c.args, "--parsable"))
+	switch {
 	case cmd.ProcessState != nil && cmd.ProcessState.Success():
 		return answer{out: out.String()}
 	case named:
@@ -148,12 +152,15 @@ func lost(said string) bool {
 	return false
 }
 
+// submittedLine begins sbatch's line of a job, unless --parsable is given.
+const submittedLine = "Submitted batch job "
+
 // jobID parses the number in sbatch's line, with or without --parsable: the last line
 // that has one, because a site's plugins may print lines before it.
 func jobID(out string) (slurm.JobID, bool) {
 	lines := strings.Split(out, "\n")
 	for i := len(lines) - 1; i >= 0; i-- {
-		text := strings.TrimPrefix(lines[i], "Submitted batch job ")
+		text := strings.TrimPrefix(lines[i], submittedLine)
 		text, _, _ = strings.Cut(text, ";")
 		text, _, _ = strings.Cut(text, " on cluster ")
 		if n, err := strconv.ParseInt(text, 10, 64); err == nil && n > 0 && text[0] != '+' {

@@ -45,10 +45,12 @@ func TestSbatchFates(t *testing.T) {
 		{"lost", "echo Zero Bytes were transmitted or received >&2; exit 1", answer{fate: unknown, code: 1, why: "slurmctld's answer to sbatch was lost"}},
 		{"killed", "kill -9 $$", answer{fate: unknown, why: "sbatch was ended by signal: killed"}},
 		{"killed once it had named the job", "echo Submitted batch job 7; kill -9 $$", answer{out: "Submitted batch job 7\n", why: "signal: killed"}},
-		{"failed once it had named the job", "echo 7; echo Zero Bytes were transmitted or received >&2; exit 3", answer{out: "7\n", why: "exit status 3"}},
+		{"failed once it had named the job", "echo Submitted batch job 7; echo Zero Bytes were transmitted or received >&2; exit 3", answer{out: "Submitted batch job 7\n", why: "exit status 3"}},
+		{"failed, with a plugin's number", "echo 42; exit 3", answer{fate: refused, code: 3, out: "42\n"}},
+		{"--parsable", "echo 7; exit 3", answer{out: "7\n", why: "exit status 3"}},
 	} {
 		var errs bytes.Buffer
-		c := sbatchCall{program: program(t, tc.body), limit: time.Minute, errs: &errs}
+		c := sbatchCall{program: program(t, tc.body), args: []string{tc.name}, limit: time.Minute, errs: &errs}
 		if got := c.run(context.Background()); got != tc.want {
 			t.Errorf("%s: got %+v, want %+v", tc.name, got, tc.want)
 		}
