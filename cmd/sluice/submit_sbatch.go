@@ -103,13 +103,11 @@ func (c sbatchCall) run(ctx context.Context) answer {
 	cmd.WaitDelay = 2 * time.Second
 	err := cmd.Run()
 
-	// In this order: an id says that there is a job, whatever happened to sbatch after it. Without
-	// an id a success says so, also if Run failed at something else.
-	var exit *exec.ExitError
 	_, named := jobID(out.String())
 	// A plugin's number is not an id, so it must be sbatch's own line where sbatch failed.
 	named = named && (strings.Contains(out.String(), submittedLine) || slices.Contains(c.args, "--parsable"))
-	switch {
+	var exit *exec.ExitError
+	switch { // in this order: an id, and a success without one, say that there is a job, whatever else failed
 	case cmd.ProcessState != nil && cmd.ProcessState.Success():
 		return answer{out: out.String()}
 	case named:
