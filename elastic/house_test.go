@@ -74,7 +74,7 @@ var may = map[string][]string{
 	"elastic/engine/observe":      {"elastic", "elastic/engine/journal", "checkpoint", "slurm"},
 	"elastic/engine/track":        {"elastic", "elastic/resize", "elastic/engine/eligible", "elastic/engine/event", "elastic/engine/journal", "elastic/engine/learn", "elastic/engine/observe", "elastic/learn/length", "elastic/learn/speed", "elastic/reason", "elastic/say", "elastic/share", "elastic/share/claim", "nodes", "checkpoint", "slurm"},
 	"elastic/engine/execute":      {"elastic", "elastic/resize", "elastic/engine/event", "elastic/engine/journal", "elastic/engine/observe", "elastic/engine/track", "elastic/reason", "elastic/say", "checkpoint", "slurm"},
-	"elastic/engine/watch":        {"elastic/engine/event", "elastic/engine/execute", "elastic/engine/journal", "elastic/engine/observe", "elastic/engine/track", "slurm"},
+	"elastic/engine/watch":        {"elastic", "elastic/engine/event", "elastic/engine/execute", "elastic/engine/journal", "elastic/engine/observe", "elastic/engine/track", "slurm"},
 	"elastic/engine/publish":      {"elastic", "elastic/engine/eligible", "elastic/engine/journal", "elastic/engine/track", "elastic/learn/speed", "elastic/policy", "elastic/reason", "elastic/share", "elastic/share/claim", "nodes", "checkpoint", "slurm"},
 	"elastic/engine":              {"elastic", "elastic/plan", "elastic/engine/eligible", "elastic/engine/event", "elastic/engine/execute", "elastic/engine/journal", "elastic/engine/learn", "elastic/engine/observe", "elastic/engine/publish", "elastic/engine/track", "elastic/engine/watch", "elastic/policy", "elastic/reason", "nodes", "slurm"},
 	"elastic/store":               {"elastic", "elastic/engine/journal", "elastic/reason", "elastic/learn/speed", "nodes"},
