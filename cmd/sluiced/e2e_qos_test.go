@@ -1,0 +1,76 @@
+package main_test
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"github.com/sluice-hpc/sluice/cmd/site"
+	"github.com/sluice-hpc/sluice/slurm/lab"
+)
+
+// TestQOSRules: on a real Slurm with slurmdbd, at its default scheduling parameters, two accounts have 60
+// and 40 shares, and three QOS have a rule each. Jobs of the scavenger have what no other job
+// wants, and shrink to their minimum once another account wants more than it deserves; jobs of the
+// QOS with a guarantee have that, which is more than their account deserves; of one user's jobs
+// those of the QOS with a weight have as much more. No job is stopped. Without the rule the
+// jobs of each part have other sizes: 4 and 6, 6 and 4, 5 and 5.
+func TestQOSRules(t *testing.T) {
+	if err := lab.MissingAccounting(""); err != nil {
+		if os.Getenv("SLUICE_REQUIRE_LAB") == "1" {
+			t.Fatal(err)
+		}
+		t.Skipf("SKIPPED, rules for QOS were not tested on a real Slurm: %v", err)
+	}
+	t.Parallel()
+	const ivy, jon = "sluice-test-ivy", "sluice-test-jon"
+	s := play(t, withNodes(1, 10), withUsers([]string{ivy, jon}), withConfig(quick+rulesOfQOS), func(c *site.Config) {
+		c.Lab.Accounting = true
+		c.Lab.ExtraConf = "PriorityType=priority/multifactor\nPriorityWeightFairshare=100000\nPriorityDecayHalfLife=7-0\nPriorityCalcPeriod=1\n"
+	})
+	s.enrollWithQOS("geo", ivy, "60")
+	s.enrollWithQOS("med", jon, "40")
+	s.readsShares("60", "40")
+	began := time.Now()
+	job := func(name, user, qos string) *job {
+		return s.submit(name, user, 1_000_000, []string{"--max-gpus=10", "--qos=" + qos}, "--seconds", "0.4")
+	}
+
+	scavenges := job("scavenges", ivy, "low")
+	scavenges.runsOn(10)
+	ordinary := job("ordinary", jon, "normal")
+	ordinary.runsOn(9) // more than the 4 that its account deserves
+	scavenges.runsOn(1)
+	t.Logf("a scavenger has what no other wants, after %v", time.Since(began).Round(time.Second))
+	s.cancel(scavenges)
+
+	guaranteed := job("guaranteed", ivy, "urgent")
+	guaranteed.runsOn(8)
+	ordinary.runsOn(2)
+	t.Logf("a guarantee is kept, after %v", time.Since(began).Round(time.Second))
+	s.cancel(guaranteed, ordinary)
+
+	plain, weighs := job("plain", ivy, "normal"), job("weighs", ivy, "heavy")
+	weighs.runsOn(8)
+	plain.runsOn(2)
+	t.Logf("a weight counts among a user's jobs, after %v", time.Since(began).Round(time.Second))
+	s.cancel(plain, weighs)
+}
+
+// rulesOfQOS are the rules that TestQOSRules shows.
+const rulesOfQOS = `[qos.low]
+scavenger = true
+[qos.urgent]
+guarantee = 8
+[qos.heavy]
+weight = 4.0
+`
+
+// enrollWithQOS makes an account with a user and so many shares, whose jobs may use the QOS with rules.
+func (s *scene) enrollWithQOS(account, user, shares string) {
+	s.t.Helper()
+	s.must(s.Lab.Enroll(s.ctx, account, user))
+	_, _ = s.Run(s.ctx, "", "sacctmgr", "-i", "add", "qos", "low,urgent,heavy") // an error if they are there already
+	s.limit("account", account, "fairshare="+shares)
+	s.limit("user", user, "qos=normal,low,urgent,heavy")
+}
