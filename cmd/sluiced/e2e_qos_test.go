@@ -14,7 +14,7 @@ import (
 // wants, and shrink to their minimum once another account wants more than it deserves; jobs of the
 // QOS with a guarantee have that, which is more than their account deserves; of one user's jobs
 // those of the QOS with a weight have as much more. No job is stopped. Without the rule the
-// jobs of each part have other sizes: 4 and 6, 6 and 4, 5 and 5.
+// jobs of each part have other sizes: 6 and 4, 6 and 4, 1 and 9.
 func TestQOSRules(t *testing.T) {
 	if err := lab.MissingAccounting(""); err != nil {
 		if os.Getenv("SLUICE_REQUIRE_LAB") == "1" {
