@@ -85,10 +85,15 @@ func (w *World) forgetful() bool {
 	return slices.ContainsFunc(w.cfg.Fake.Faults, func(f fake.Fault) bool { return f.Kind == fake.Forget })
 }
 
+// LateStop reports whether the fault makes slurmctld carry out a stop late.
+func LateStop(f fake.Fault) bool {
+	return f.Kind == fake.Late && (f.On == "scontrol requeue incomplete" || f.On == "scontrol requeuehold")
+}
+
 // lateStops returns the longest time that slurmctld takes in this world to carry out a stop.
 func (w *World) lateStops() (most time.Duration) {
 	for _, f := range w.cfg.Fake.Faults {
-		if f.Kind == fake.Late && f.On == "scontrol requeuehold" {
+		if LateStop(f) {
 			most = max(most, f.For)
 		}
 	}

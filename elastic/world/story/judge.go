@@ -67,8 +67,7 @@ func (p *play) usersStop(i int) bool {
 // of which no daemon could know: the store had been replaced, or a second daemon with a store of
 // its own withdrew the request. The work of these seconds is lost.
 func (p *play) stopForgotten(f world.Finding) bool {
-	late := slices.ContainsFunc(p.plan, func(f fake.Fault) bool { return f.Kind == fake.Late && f.On == "scontrol requeuehold" })
-	return late && (p.replaced() || p.s.has("second daemon")) && f.Kind == world.StoppedUnsaved
+	return slices.ContainsFunc(p.plan, world.LateStop) && (p.replaced() || p.s.has("second daemon")) && f.Kind == world.StoppedUnsaved
 }
 
 // neverKept reports whether the finding is that a job is not known because its record could not be
