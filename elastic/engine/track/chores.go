@@ -33,6 +33,9 @@ func (st *State) Chores(js *Job, now time.Time) []elastic.Action {
 	// instead of waiting for nodes that may be down. Or started for nodes that are unusable now.
 	case phase == elastic.Queued && (js.Shown.Slurm.Restarts > js.Rec.Restarts && !js.Rec.FirstRun.IsZero() || anyGone(st.Seen.Nodes, js.Shown.Slurm.ReqNodes)):
 		return []elastic.Action{later}
+	// Its begin time has come by sluice's clock, and not by slurmctld's, which is far behind.
+	case phase == elastic.Queued && js.Shown.Slurm.Reason == beginTime && now.Sub(js.Shown.Slurm.Eligible) > beginsLate:
+		return []elastic.Action{later}
 	case js.PendingTag && phase != elastic.Completing:
 		return []elastic.Action{annotation(&js.Rec)}
 	// A node lost what ran on it, and Slurm has not noticed.
@@ -47,6 +50,13 @@ func (st *State) Chores(js *Job, now time.Time) []elastic.Action {
 	}
 	return nil
 }
+
+// beginTime is Slurm's reason for a job that waits for its begin time. It stays until the next
+// scheduling pass, which is seldom more than half a minute away.
+const beginTime = "BeginTime"
+
+// beginsLate is for how long after its begin time a job may show that reason.
+const beginsLate = 5 * time.Minute
 
 func annotation(rec *journal.JobRecord) elastic.Action {
 	return elastic.Annotate{Job: rec.ID, Directive: rec.Tag.Directive}

@@ -32,6 +32,15 @@ func TestChores(t *testing.T) {
 		{"it waits for a node that is gone", []func(*Job){queued, func(js *Job) { js.Shown.Slurm.ReqNodes = []string{"g2"} }}, []elastic.Action{elastic.Defer{Job: 7}}},
 		{"it waits for a node that is there", []func(*Job){queued, func(js *Job) { js.Shown.Slurm.ReqNodes = []string{"g1"} }}, nil},
 		{"its requeue delay has not passed", []func(*Job){queued, func(js *Job) { js.Shown.Slurm.Restarts, js.Shown.Slurm.Eligible = 2, noon.Add(time.Minute) }}, nil},
+		{"its begin time passed, and Slurm has not looked at it yet", []func(*Job){queued, func(js *Job) {
+			js.Shown.Slurm.Reason, js.Shown.Slurm.Eligible = "BeginTime", noon.Add(-5*time.Minute)
+		}}, nil},
+		{"its begin time has passed by sluice's clock only", []func(*Job){queued, func(js *Job) {
+			js.Shown.Slurm.Reason, js.Shown.Slurm.Eligible = "BeginTime", noon.Add(-6*time.Minute)
+		}}, []elastic.Action{elastic.Defer{Job: 7}}},
+		{"it waits in Slurm for GPUs", []func(*Job){queued, func(js *Job) {
+			js.Shown.Slurm.Reason, js.Shown.Slurm.Eligible = "Resources", noon.Add(-time.Hour)
+		}}, nil},
 		{"sluice hold", []func(*Job){func(js *Job) { js.Rec.Tag.Directive.Hold, js.PendingTag = true, true }}, []elastic.Action{elastic.Hold{}, elastic.Annotate{}}},
 		{"... of a job that Slurm cleans up", []func(*Job){func(js *Job) { js.Rec.Tag.Directive.Hold, js.PendingTag, js.Shown.Slurm.Completing = true, true, true }}, nil},
 		{"... which Slurm has already", []func(*Job){queued, held, func(js *Job) { js.Rec.Tag.Directive.Hold, js.PendingTag = true, true }}, []elastic.Action{elastic.Annotate{}}},

@@ -61,9 +61,10 @@ func TestMayRequeue(t *testing.T) {
 		{"its runner spoke of an earlier run", []func(*State, *Job){lost(0), func(_ *State, js *Job) { js.Mail.runner.ok = false }}, true},
 		{"stopped as stranded", []func(*State, *Job){stranded(2, 2), ended}, true},
 		{"stopped as stranded, and requeued after this run", []func(*State, *Job){stranded(2, 2), func(_ *State, js *Job) { js.rescue.revived = 2 }}, false},
+		{"stopped as stranded, and slurmctld forgot a restart too", []func(*State, *Job){stranded(2, 3), ended}, true},
 		{"an earlier run was stranded", []func(*State, *Job){stranded(1, 1), ended}, false},
 		{"its runner says that it was stranded, to a daemon that has just started", []func(*State, *Job){strandedWord(1), ended}, true},
-		{"... of an earlier run", []func(*State, *Job){strandedWord(0), ended}, false},
+		{"... of an earlier run", []func(*State, *Job){strandedWord(0), ended, func(_ *State, js *Job) { js.Mail.runner.ok = false }}, false},
 		{"... and sluice requeued an earlier run for it", []func(*State, *Job){stranded(1, 1), strandedWord(1), ended}, false},
 	} {
 		st, js := New(Rules{}, nil, nil), killedJob()

@@ -26,10 +26,10 @@ type stranded struct {
 }
 
 // stopped reports whether sluice requeued the failed run because it was stranded. slurmctld, which was
-// killed before it saved the requeue, takes the script's end by its signal for a failure. A daemon
-// that was restarted since then believes the runner once.
+// killed before it saved the requeue, takes the script's end by its signal for a failure; it may count
+// fewer restarts than there were. A daemon that was restarted since then believes the runner once.
 func (s stranded) stopped(by runnerWord, sj slurm.Job) bool {
-	return s.of == sj.Restarts+1 || s.times == 0 && by.ok && by.word.Stranded && by.word.Restarts == sj.Restarts
+	return s.of > sj.Restarts || s.times == 0 && by.ok && by.word.Stranded
 }
 
 // strandedNow reports whether the runner says that a node lost the job's processes, Slurm has not
