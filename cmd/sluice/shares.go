@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/csv"
 	"fmt"
 	"io"
@@ -84,7 +85,7 @@ var shareColumns = []struct {
 	terminal.Column
 	cell func(l wire.Share) string
 }{
-	{terminal.Left("ACCOUNT"), func(l wire.Share) string { return l.Account }},
+	{terminal.Left("ACCOUNT"), func(l wire.Share) string { return cmp.Or(l.Account, "(none)") }},
 	{terminal.Left("USER"), func(l wire.Share) string { return l.User }},
 	{terminal.Right("SHARES"), sharesCell},
 	{terminal.Right("DAY-H"), hoursCell(func(h wire.GPUHours) float64 { return h.Day })},
