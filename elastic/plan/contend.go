@@ -51,6 +51,9 @@ func mayContend(s *elastic.Snapshot, j *elastic.Job) bool {
 		return false
 	case j.WaitsOutside() != nil || j.Lingers || s.Now.Before(j.Rest) || j.Refused.Start.Times > 0:
 		return false
+	// Only sluice knows how many tasks of its array may run, and keeps licenses for jobs between two sizes.
+	case j.Spec.Array.Limit > 0 || len(j.Licenses) > 0:
+		return false
 	// It may have only what no other wants; it is admitted by its deadline; it has run.
 	case j.Scavenger || !j.Spec.Deadline.IsZero() || j.Incarnation > 0 || !j.Begun.IsZero():
 		return false

@@ -37,6 +37,8 @@ func TestContend(t *testing.T) {
 		"its last run lingers":   {func(_ *elastic.Snapshot, j *elastic.Job) { j.Lingers = true }, false},
 		"it rests":               {func(_ *elastic.Snapshot, j *elastic.Job) { j.Rest = noon.Add(time.Minute) }, false},
 		"a scavenger":            {func(_ *elastic.Snapshot, j *elastic.Job) { j.Scavenger = true }, false},
+		"a task of %N":           {func(_ *elastic.Snapshot, j *elastic.Job) { j.Spec.Array = elastic.Array{Count: 9, Limit: 2} }, false},
+		"a license":              {func(_ *elastic.Snapshot, j *elastic.Job) { j.Licenses = []string{"solver"} }, false},
 		"admitted by a deadline": {func(_ *elastic.Snapshot, j *elastic.Job) { j.Spec.Deadline = noon.Add(time.Hour) }, false},
 		"it has a move": {func(s *elastic.Snapshot, j *elastic.Job) {
 			s.Intents = []elastic.Intent{{Job: j.ID, Kind: elastic.Start, Cause: reason.Released}}
