@@ -2,6 +2,7 @@ package plan
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/reason"
@@ -43,7 +44,8 @@ func contend(s *elastic.Snapshot, opened []*elastic.Intent) map[elastic.JobID]el
 }
 
 // mayContend reports whether Slurm could start the job as it was submitted, and nothing but its
-// begin time keeps it from that.
+// begin time keeps it from that: nothing either that Slurm does not know of, such as several types of
+// GPU that it accepts, nodes with unfit GPUs, or edge pools.
 func mayContend(s *elastic.Snapshot, j *elastic.Job) bool {
 	_, moving := s.Intent(j.ID)
 	switch {
@@ -58,7 +60,9 @@ func mayContend(s *elastic.Snapshot, j *elastic.Job) bool {
 	case j.Scavenger || !j.Spec.Deadline.IsZero() || j.Incarnation > 0 || !j.Begun.IsZero():
 		return false
 	}
-	return true
+	return len(j.Spec.Types) < 2 && !slices.ContainsFunc(s.Nodes, func(n nodes.Node) bool {
+		return (n.Why.State == nodes.Unfit || n.Why.State == nodes.Returned) && n.InAny(j.Partition)
+	}) && !slices.ContainsFunc(strings.Split(j.Partition, ","), func(p string) bool { return s.Edges[p] })
 }
 
 // noteContenders lists the jobs that are to contend in the plan, in the order of the snapshot.

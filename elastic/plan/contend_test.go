@@ -37,6 +37,10 @@ func TestContend(t *testing.T) {
 		"its last run lingers":   {func(_ *elastic.Snapshot, j *elastic.Job) { j.Lingers = true }, false},
 		"it rests":               {func(_ *elastic.Snapshot, j *elastic.Job) { j.Rest = noon.Add(time.Minute) }, false},
 		"a scavenger":            {func(_ *elastic.Snapshot, j *elastic.Job) { j.Scavenger = true }, false},
+		"several types of GPU":   {func(_ *elastic.Snapshot, j *elastic.Job) { j.Spec.Types = []string{"a100", "h100"} }, false},
+		"a node has unfit GPUs":  {func(s *elastic.Snapshot, _ *elastic.Job) { s.Nodes = append(s.Nodes, unfit("a")) }, false},
+		"another's are unfit":    {func(s *elastic.Snapshot, _ *elastic.Job) { s.Nodes = append(s.Nodes, unfit("c")) }, true},
+		"an edge pool":           {func(s *elastic.Snapshot, _ *elastic.Job) { s.Edges = map[string]bool{"a": true} }, false},
 		"a task of %N":           {func(_ *elastic.Snapshot, j *elastic.Job) { j.Spec.Array = elastic.Array{Count: 9, Limit: 2} }, false},
 		"a license":              {func(_ *elastic.Snapshot, j *elastic.Job) { j.Licenses = []string{"solver"} }, false},
 		"admitted by a deadline": {func(_ *elastic.Snapshot, j *elastic.Job) { j.Spec.Deadline = noon.Add(time.Hour) }, false},
@@ -59,6 +63,11 @@ func TestContend(t *testing.T) {
 			t.Errorf("%s: because %v", name, p.Reasons[0].Why)
 		}
 	}
+}
+
+// unfit returns a node on which sluice starts nothing.
+func unfit(partition string) nodes.Node {
+	return nodes.Node{Name: "n9", GPUs: 4, Partitions: []string{partition}, Why: nodes.Unusable{State: nodes.Unfit}}
 }
 
 // TestContendsOnlyIfItMust: a job that starts by itself does not contend, and few do at once.
