@@ -295,6 +295,19 @@ func TestReusedJobNumber(t *testing.T) {
 			t.Errorf("%q: %v", token, c.report.Violations)
 		}
 	}
+	// A daemon that knew the job from its store adopts no job under its number again, unless the store
+	// was emptied.
+	adopted := at(5, "adopted", Fields{Token: "41fb60dbe63324060d659b80086ba823"})
+	for _, emptied := range []bool{false, true} {
+		events := []Event{began(1, 1, "00000001")}
+		if emptied {
+			events = append(events, Event{Line: Line{Number: 4, At: adopted.At}, Kind: "emptied"})
+		}
+		c := &check{Evidence: Evidence{Events: append(events, adopted, began(7, 0, ""))}}
+		if c.noLostProgress(); len(c.report.Violations) > 0 != emptied {
+			t.Errorf("emptied %v: %v", emptied, c.report.Violations)
+		}
+	}
 }
 
 // TestEndedJobsInTheSavedState: a slurmctld that starts lists jobs that had ended, with their

@@ -15,6 +15,7 @@ type progress struct {
 	step     int           // last step of the open move
 	token    string        // "" = not known
 	over     bool          // sluiced logged its end
+	known    bool          // the store in place has it
 	stranded bool          // sluiced has just logged that its run has nothing left to save
 }
 
@@ -25,7 +26,7 @@ func (c *check) noLostProgress() {
 	for _, e := range c.Events {
 		if e.Kind == "emptied" { // the restored copy does not know what was verified later
 			for _, p := range jobs {
-				p.newest = 0
+				p.newest, p.known = 0, false
 			}
 		}
 		if e.Job == 0 {
@@ -41,14 +42,14 @@ func (c *check) noLostProgress() {
 }
 
 func (c *check) progress(p *progress, e Event) {
-	defer func() { p.stranded = e.Kind == "stranded" }()
+	defer func() { p.stranded, p.known = e.Kind == "stranded", p.known || e.Kind != "problem" }()
 	switch e.Kind {
 	case "adopted":
 		over := p.over
 		p.over = false
 		if e.Token != "" {
 			// slurmctld forgot a job and reused its number
-			if p.token != "" && p.token != e.Token || p.token == "" && over {
+			if p.token != "" && p.token != e.Token || p.token == "" && (over || p.known) {
 				*p = progress{good: map[int]Event{}}
 			}
 			p.token = e.Token
