@@ -34,7 +34,7 @@ type Finding struct {
 	Text string
 }
 
-// StoppedUnsaved is the kind of a finding that a scenario may excuse: I3, the daemon requeued a run
+// StoppedUnsaved is the kind of a finding that a scenario may excuse: I3, a daemon requeued a run
 // whose work was not saved. Package records has other kinds.
 const StoppedUnsaved = "stopped_unsaved"
 
@@ -157,7 +157,7 @@ func (c *checker) nothingLost(t *Trainer, runs []RunRecord) {
 		if ours(r.Why.By) && r.Done > r.Saved+slack {
 			c.add("I3", t, "run %d was stopped by %s (%s) with %.6g units done and %.6g saved",
 				r.Restarts, r.Why.By, r.Why.What, r.Done, r.Saved)
-			if r.Why.By == Daemon && r.Why.What == fake.RequeuedBy {
+			if r.Why.What == fake.RequeuedBy {
 				c.broken[len(c.broken)-1].Kind = StoppedUnsaved
 			}
 		}
