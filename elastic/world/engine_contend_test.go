@@ -36,7 +36,7 @@ func TestOrdinaryJobOfLowerPriority(t *testing.T) {
 						w.Submit(world.Job{User: "dora", Spec: elastic.Spec{Min: 1, Max: 4, Total: 4000}, Model: world.Amdahl(60, 0.05)})
 					}
 					finish(t, w, d, 10*time.Minute)
-					ordinary := w.Ordinary("carol", 1, 3, 30*time.Hour)
+					ordinary := w.Ordinary("carol", 1, 2, 30*time.Hour)
 					job := w.Submit(world.Job{User: "alice", Spec: elastic.Spec{Min: 3, Max: 3, Total: 20}, Model: world.Perfect(60)})
 					finish(t, w, d, 3*time.Hour)
 					o, err := w.User("root").Job(t.Context(), ordinary)
