@@ -179,7 +179,8 @@ func revive(s situation) Next {
 func reviveLaunch(s situation) Next {
 	next := Next{Intent: s.in, Again: true, Why: reason.LaunchFailed}
 	next.Intent.Step, next.Intent.Fallbacks = elastic.Verified, s.in.Fallbacks+1
-	next.Intent.Restarts, next.Intent.Moved = s.job.Restarts, s.now
+	next.Intent.Restarts = s.job.Restarts
+	next.Intent.Moved = s.now
 	return next
 }
 
