@@ -52,6 +52,7 @@ type Job struct {
 	// Aged is the part of it for its age, which Slurm adds from its begin time on.
 	Priority, Aged int64
 	Lingers        bool // pending, and Slurm still counts it on nodes of its last run
+	Uncleared      bool // Lingers, and was cleared in vain a moment ago
 	Restarts       int  // Slurm's restart count
 
 	// Place is the job's nodes and GPUs: its true split while it runs, else empty.

@@ -29,7 +29,7 @@ func (l *Look) Bar(s *elastic.Snapshot) {
 				l.Arrays.awaits(j.ID, own, s.Now),
 				blockedBy(own.Slurm, own.Begin, listed, first, s.Now, ahead),
 				l.notBegun(own, s.Now),
-				uncleared(own),
+				uncleared(j, own.Slurm.Nodes, l.moves(j.ID)),
 				unreachable(own, s.Now),
 				l.obstructed(own, listed, s.Now))
 		}
@@ -53,12 +53,13 @@ func (l *Look) clockBefore() time.Time {
 	return at
 }
 
-// uncleared returns the block of a job that Slurm still counts on nodes of its last run.
-func uncleared(own Job) elastic.Blocked {
-	if !own.Slurm.Lingers() {
+// uncleared returns the block of a job that Slurm still counts on nodes of its last run although it was to
+// be cleared of it. While it is being cleared, or is about to be, it keeps its place among the others.
+func uncleared(j *elastic.Job, on []string, moves bool) elastic.Blocked {
+	if !j.Uncleared || moves {
 		return elastic.Blocked{}
 	}
-	return elastic.Blocked{Code: elastic.Uncleared, On: strings.Join(own.Slurm.Nodes, ",")}
+	return elastic.Blocked{Code: elastic.Uncleared, On: strings.Join(on, ",")}
 }
 
 // unreachable returns the block of a job whose folder hangs: the target of its next run could not

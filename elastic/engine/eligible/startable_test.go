@@ -129,15 +129,15 @@ func TestOnlyOneOfItsName(t *testing.T) {
 // TestUncleared: a job that Slurm still counts on nodes of its last run does not start before it is cleared.
 func TestUncleared(t *testing.T) {
 	for _, c := range []struct {
-		name string
-		of   slurm.Job
-		want elastic.Blocked
+		name             string
+		uncleared, moves bool
+		want             elastic.Blocked
 	}{
-		{"on none", slurm.Job{State: slurm.Pending}, elastic.Blocked{}},
-		{"on two", slurm.Job{State: slurm.Pending, Nodes: []string{"g1", "g2"}}, elastic.Blocked{Code: elastic.Uncleared, On: "g1,g2"}},
-		{"it runs there", slurm.Job{State: slurm.Running, Nodes: []string{"g1"}}, elastic.Blocked{}},
+		{"counted nowhere, or not cleared yet", false, false, elastic.Blocked{}},
+		{"cleared in vain", true, false, elastic.Blocked{Code: elastic.Uncleared, On: "g1,g2"}},
+		{"it is being cleared", true, true, elastic.Blocked{}},
 	} {
-		if got := uncleared(Job{Slurm: &c.of}); got != c.want {
+		if got := uncleared(&elastic.Job{Uncleared: c.uncleared}, []string{"g1", "g2"}, c.moves); got != c.want {
 			t.Errorf("%s: %+v", c.name, got)
 		}
 	}

@@ -216,6 +216,7 @@ func (st *State) JobOf(js *Job, now time.Time) elastic.Job {
 	}
 	j.MaxNodes = j.Spec.Nodes
 	j.Lingers = lingers(js.Shown.Slurm)
+	j.Uncleared = j.Lingers && !js.rescue.cleared.clearDue(js.Shown.Slurm.Restarts, now)
 	j.UserHold = (j.Phase == elastic.Running || j.Phase == elastic.Waiting) && HeldByPerson(sj, r.Barred)
 	// Slurm already counts the GPUs of a completing job as free, so they must not be
 	// subtracted from the GPUs in use.
