@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/policy/roles"
 	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/nodes"
 )
@@ -74,19 +75,11 @@ func backfill(s elastic.Snapshot, a elastic.Allocation) elastic.Allocation {
 	return out
 }
 
-// leastSize returns the size at which a waiting job is started: its pin, or its minimum.
-func leastSize(j *elastic.Job) int {
-	if pin := j.Directive.Pin; pin > 0 && j.Spec.Allows(pin, pin) {
-		return pin
-	}
-	return j.Spec.Min
-}
-
 // ask returns the request of a waiting job at the size at which it is started, in some of its
 // partitions; "" = all.
 func (t *timetable) ask(j *elastic.Job, within string) nodes.Request {
 	r := j.Request(t.s.Limits)
-	r.GPUs, r.Partition, r.Uneven = leastSize(j), cmp.Or(within, j.Partition), j.Spec.AllowUneven
+	r.GPUs, r.Partition, r.Uneven = roles.LeastOf(j), cmp.Or(within, j.Partition), j.Spec.AllowUneven
 	return r
 }
 

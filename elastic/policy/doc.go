@@ -8,11 +8,13 @@
 //  1. startable.go, caps.go: the policy is asked about the jobs that Slurm would start, within
 //     the site's limits (Snapshot.Caps) and the shares of users, which are caps too
 //     (reclaim.go); what is idle then is lent (lend.go). Its answer may make it be asked again.
-//  2. backfill.go: jobs start before a job that does not fit, if that cannot delay it.
-//  3. profile.go: jobs whose speed is measured get the size to measure next.
-//  4. vacate.go: jobs leave nodes of edge pools that other work needs.
-//  5. depart.go: jobs leave drained nodes, and nodes with maintenance ahead.
-//  6. leave.go: jobs leave nodes with unfit GPUs.
+//  2. scavenge.go: where started jobs may be stopped (Limits.Preempt), scavengers are parked for
+//     waiting jobs of others, before any other job is, and start after those. It asks the policy.
+//  3. backfill.go: jobs start before a job that does not fit, if that cannot delay it.
+//  4. profile.go: jobs whose speed is measured get the size to measure next.
+//  5. vacate.go: jobs leave nodes of edge pools that other work needs.
+//  6. depart.go: jobs leave drained nodes, and nodes with maintenance ahead.
+//  7. leave.go: jobs leave nodes with unfit GPUs.
 //
 // Policies with deadlines are wrapped by pools.go, which tries jobs in other pools.
 //

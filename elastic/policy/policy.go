@@ -61,7 +61,8 @@ var BySpeeds = Policy{
 }
 
 // Decide returns the policy's decision. Allocate is asked about the jobs that Slurm would start
-// (startable), within the site's limits and the shares of accounts (capped); then jobs are
+// (startable), within the site's limits and the shares of accounts (capped), and with scavengers
+// last where started jobs may be stopped (scavenge); then jobs are
 // measured whose users asked for it (profile), and jobs leave edge nodes that others need
 // (vacate), drained nodes and maintenance (depart), and unfit GPUs (leave).
 func (p Policy) Decide(s elastic.Snapshot) elastic.Allocation {
@@ -78,13 +79,13 @@ func (p Policy) decide(s elastic.Snapshot) elastic.Allocation {
 	return leave(s, depart(s, vacate(s, profile(s, p.start(s))), false))
 }
 
-// start is Allocate with backfill. Policies for clusters on which jobs may be stopped stay as
-// published.
+// start is Allocate with scavengers last (scavenge), and with backfill. Policies for clusters on
+// which jobs may be stopped stay as published.
 func (p Policy) start(s elastic.Snapshot) elastic.Allocation {
 	if p.Stops {
-		return p.Allocate(s)
+		return scavenge(s, p.Allocate)
 	}
-	return backfill(s, p.Allocate(s))
+	return backfill(s, scavenge(s, p.Allocate))
 }
 
 // Of returns the policy that decides about the jobs of a list of partitions.

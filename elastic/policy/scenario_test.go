@@ -38,9 +38,10 @@ var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 //	    asked=4 had=100 (GPU-seconds) waited=1h (since submit) ran=5m (since its start)
 //	    price=12s moved=30s (ago) silent deaf=2 unusable=2 partition=gpu
 //	    due=2h (from now) soft promised curve.t4=300/160 (on nodes of that type)
-//	    held userhold suspended queued completing moving=n1:4 starting=n1:4
+//	    held userhold suspended queued completing moving=n1:4 starting=n1:4 parking=n1:4
 //	    limit=2h (its time limit; of a running one, what is left of it)
 //	tenant 8 on=n1:2 left=1h (an ordinary job among foreign; until its time limit)
+//	    scavenger (its QOS is low, a scavenger)
 //	share most=4 jobs=1,2 (their users' part of the GPUs, as a cap that reclaims)
 //	demand 9 gpus=4 nodes=1 partition=gpu
 //
@@ -225,6 +226,9 @@ func (a arguments) job(s *elastic.Snapshot, name string) {
 	if a["partition"] != "" {
 		j.Partition = a["partition"]
 	}
+	if a["scavenger"] != "" {
+		j.Scavenger, j.QOS = true, "low"
+	}
 	if a["due"] != "" {
 		j.Spec.Deadline, j.Spec.Soft, j.Promised = now.Add(a.span("due")), a["soft"] != "", a["promised"] != ""
 	}
@@ -272,6 +276,9 @@ func (a arguments) job(s *elastic.Snapshot, name string) {
 		if target := a.place(map[elastic.Kind]string{elastic.Resize: "moving", elastic.Start: "starting"}[kind]); target != nil {
 			s.Intents = append(s.Intents, elastic.Intent{Job: j.ID, Kind: kind, From: j.Place, Target: target, Cause: reason.Text{Text: "decided before"}})
 		}
+	}
+	if from := a.place("parking"); from != nil {
+		s.Intents = append(s.Intents, elastic.Intent{Job: j.ID, Kind: elastic.Park, From: from, Cause: reason.Text{Text: "decided before"}})
 	}
 	s.Jobs = append(s.Jobs, j)
 }

@@ -79,6 +79,14 @@ type (
 		value
 		Because Reason
 	}
+	// Yields: jobs of its QOS may have only GPUs that no other job wants, and this job waits for so
+	// many. QOS "" = not known.
+	Yields struct {
+		value
+		QOS  string
+		Job  int64
+		GPUs int
+	}
 	// Leaves: it saves, and waits for GPUs on nodes that it may use.
 	Leaves struct {
 		value

@@ -280,6 +280,8 @@ func (s speaker) others(r reason.Reason) string {
 		return fmt.Sprintf("job %d starts", r.Job)
 	case reason.RoomFor:
 		return fmt.Sprintf("ordinary job %d waits for room", r.Job)
+	case reason.Yields:
+		return fmt.Sprintf("jobs of %s get only GPUs that no other job wants, and job %d waits for %s", qos(r.QOS), r.Job, gpus(r.GPUs))
 	case reason.OrdinaryWaits:
 		return fmt.Sprintf("ordinary job %d waits for %s", r.Job, r.Node)
 	case reason.WouldDelay:

@@ -100,3 +100,11 @@ func ordinal(n int) string {
 	}
 	return fmt.Sprintf("%dth", n)
 }
+
+// qos names a QOS; "" is the job's own, whose name is not known.
+func qos(name string) string {
+	if name == "" {
+		return "its QOS"
+	}
+	return "QOS " + name
+}

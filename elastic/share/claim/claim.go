@@ -63,13 +63,13 @@ func Of(t *share.Tree, s *elastic.Snapshot, credit *share.Ledger, rigid func(par
 			}
 		}
 	}
-	err := out.divide(t, qos)
+	err := out.divide(t, qos, givenBack(s, rigid))
 	return out, err
 }
 
-// divide divides the GPUs: what scavengers cannot give back is set aside, the others divide the rest,
-// and scavengers what is left of it.
-func (c *Claims) divide(t *share.Tree, qos map[string]share.QOS) error {
+// divide divides the GPUs: what scavengers keep is set aside, the others divide the rest, and
+// scavengers what is left of it. They keep their minimums, except what they give back by being parked.
+func (c *Claims) divide(t *share.Tree, qos map[string]share.QOS, givenBack int) error {
 	var most, last []*Claim
 	aside := 0
 	for i := range c.Each {
@@ -86,6 +86,7 @@ func (c *Claims) divide(t *share.Tree, qos map[string]share.QOS) error {
 	if err != nil {
 		return err
 	}
+	aside -= min(aside, givenBack)
 	bounds, err := t.Bounds(max(0, c.Capacity-aside), wantsOf(most))
 	left := c.Capacity
 	for i := range bounds {

@@ -57,6 +57,44 @@ func TestQOS(t *testing.T) {
 	}
 }
 
+// TestParkedScavengersKeepNothing: where jobs may be parked, scavengers give back what waiting jobs of
+// others need to start, and only that; without preempt they keep their minimum.
+func TestParkedScavengersKeepNothing(t *testing.T) {
+	low := func(who string, least, has int) elastic.Job {
+		return with(in("low", runs(who, least, 16, has)), func(j *elastic.Job) { j.Scavenger = true })
+	}
+	for _, c := range []struct {
+		name    string
+		preempt bool
+		s       *elastic.Snapshot
+		want    string
+	}{
+		{"without preempt", false, site(0, low("ann@phys", 8, 8), low("ann@phys", 8, 8), waits("bob@bio", 3, 0)), "bob@bio 0, ann@phys 16"},
+		{"for a job that waits", true, site(0, low("ann@phys", 8, 8), low("ann@phys", 8, 8), waits("bob@bio", 3, 0)), "bob@bio 3, ann@phys 16"},
+		{"for no growth", true, site(0, low("ann@phys", 8, 8), low("ann@phys", 4, 4), runs("bob@bio", 1, 16, 4)), "bob@bio 4, ann@phys 12"},
+		{"as much as they have", true, site(0, low("ann@phys", 2, 2), runs("bob@bio", 14, 14, 14), waits("bob@bio", 5, 5)), "bob@bio 16, ann@phys 2"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			tree, err := share.Parse("phys=60,bio=40")
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.s.Limits.Preempt = c.preempt
+			got, err := Of(tree, c.s, nil, nil, map[string]share.QOS{"low": {Scavenger: true}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var each []string
+			for _, u := range got.Each {
+				each = append(each, fmt.Sprintf("%s@%s %d", u.User, u.Account, u.Bound))
+			}
+			if text := strings.Join(each, ", "); text != c.want {
+				t.Errorf("got  %s\nwant %s", text, c.want)
+			}
+		})
+	}
+}
+
 // TestLawsOfQOS: whatever the jobs and rules are, the bounds are no more than the GPUs unless what cannot
 // be taken back is; nothing is idle that is wanted; scavengers have more than they keep only if no other
 // wants more; QOS with guarantees deserve them; and by spreading jobs over QOS of equal weight no user

@@ -1,0 +1,138 @@
+package policy
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/policy/roles"
+	"github.com/sluice-hpc/sluice/elastic/reason"
+	"github.com/sluice-hpc/sluice/nodes"
+)
+
+// scavenge makes a policy answer with jobs of scavengers last, where started jobs may be stopped
+// (Limits.Preempt); no policy knows about scavengers. In this ORDER:
+//
+//  1. The policy is asked without the scavengers that wait. For each job of others that still
+//     waits, as few scavengers as possible are parked so that it fits, and the policy is asked
+//     again without those. They are parked only if it starts the job then.
+//  2. If none is parked, the policy may stop jobs itself: others only if it would stop them too
+//     without the scavengers that may be parked and share nodes with them.
+//  3. Scavengers that wait start where no other job waits for GPUs that they could use.
+//
+// Each parking starts a job, and a scavenger that was started keeps its GPUs for some time
+// (roles.Parkable): so none is parked and started in turns. It is pure.
+func scavenge(s elastic.Snapshot, ask func(elastic.Snapshot) elastic.Allocation) elastic.Allocation {
+	if !s.Limits.Preempt || !slices.ContainsFunc(s.Jobs, func(j elastic.Job) bool { return j.Scavenger }) {
+		return ask(s)
+	}
+	g := newScavenging(s, ask)
+	a, parked := g.decide()
+	if !parked {
+		a = g.start(a)
+	}
+	return g.complete(a)
+}
+
+// scavenging is the state of one decision.
+type scavenging struct {
+	s     elastic.Snapshot
+	ask   func(elastic.Snapshot) elastic.Allocation
+	first []*elastic.Job // jobs of others that wait for GPUs, in their order
+	runs  []*elastic.Job // scavengers that may be parked, the last started first
+	waits []*elastic.Job // scavengers that wait, and that the policy is not asked about
+}
+
+func newScavenging(s elastic.Snapshot, ask func(elastic.Snapshot) elastic.Allocation) *scavenging {
+	g := &scavenging{s: s, ask: ask}
+	parkable := roles.Parkable(&s)
+	for i := range s.Jobs {
+		switch j := &s.Jobs[i]; {
+		case !j.Scavenger && roles.Startable(&s, j):
+			g.first = append(g.first, j)
+		case j.Scavenger && roles.MayStart(&s, j):
+			g.waits = append(g.waits, j)
+		case parkable != nil && parkable(j):
+			g.runs = append(g.runs, j)
+		}
+	}
+	slices.SortStableFunc(g.runs, func(x, y *elastic.Job) int { return y.Started.Compare(x.Started) })
+	return g
+}
+
+// without returns the snapshot in which some jobs do not exist.
+func without(s elastic.Snapshot, gone ...[]*elastic.Job) elastic.Snapshot {
+	var loads []nodes.Load
+	jobs := slices.Clone(s.Jobs)
+	for _, j := range slices.Concat(gone...) {
+		loads = append(loads, j.Load(j.Place))
+		jobs = slices.DeleteFunc(jobs, func(k elastic.Job) bool { return k.ID == j.ID })
+	}
+	s.Nodes, s.Jobs = nodes.Without(s.Nodes, loads...), jobs
+	return s
+}
+
+// decide returns the answer without the scavengers that wait, and whether some are parked for it.
+func (g *scavenging) decide() (elastic.Allocation, bool) {
+	if len(g.first) == 0 || len(g.runs) == 0 {
+		return g.stop()
+	}
+	calm, parked := g.park()
+	if parked || !g.leaves(calm, nil) {
+		return calm, parked
+	}
+	if a, parked := g.stop(); !g.leaves(a, calm) {
+		return a, parked
+	}
+	return calm, false
+}
+
+// leaves reports whether a job of others waits in an answer, of those that get GPUs in another one if there
+// is one.
+func (g *scavenging) leaves(a, other elastic.Allocation) bool {
+	return slices.ContainsFunc(g.first, func(x *elastic.Job) bool {
+		return a[x.ID].GPUs == 0 && (other == nil || other[x.ID].GPUs > 0)
+	})
+}
+
+// complete says of the scavengers that the policy was not asked about why they wait. Backfill may start
+// them before a job that has a reservation.
+func (g *scavenging) complete(a elastic.Allocation) elastic.Allocation {
+	out := maps.Clone(a)
+	for _, j := range g.waits {
+		if _, decided := out[j.ID]; decided {
+			continue
+		}
+		d := elastic.Decision{Why: reason.Waits{GPUs: roles.LeastOf(j), Because: reason.NoneIdle}}
+		if x := g.before(out, j); x != nil {
+			d.Why = reason.Waits{GPUs: roles.LeastOf(j), Because: yields(j, x)}
+			if out[x.ID].Reserves {
+				d.Behind = x.ID
+			}
+		}
+		out[j.ID] = d
+	}
+	return out
+}
+
+// before returns the first job of others that waits in an answer for GPUs that a scavenger could use, or
+// else that is started on such; nil if there is none.
+func (g *scavenging) before(a elastic.Allocation, j *elastic.Job) *elastic.Job {
+	for _, waits := range []bool{true, false} {
+		for _, x := range g.first {
+			if waits == (a[x.ID].GPUs == 0) && overlap(g.s, x.Partition, j.Partition) {
+				return x
+			}
+		}
+	}
+	return nil
+}
+
+// parks is the decision to park a scavenger for another job.
+func parks(j, to *elastic.Job) elastic.Decision {
+	return elastic.Decision{Why: reason.Stops{Because: yields(j, to)}}
+}
+
+func yields(j, to *elastic.Job) reason.Reason {
+	return reason.Yields{QOS: j.QOS, Job: int64(to.ID), GPUs: roles.LeastOf(to)}
+}

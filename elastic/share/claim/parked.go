@@ -1,0 +1,26 @@
+package claim
+
+import (
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/policy/roles"
+)
+
+// givenBack returns how many GPUs scavengers give back by being parked: as many as waiting jobs of
+// others need to start, if there are so many.
+func givenBack(s *elastic.Snapshot, rigid func(partitions string) bool) int {
+	parkable := roles.Parkable(s)
+	if parkable == nil {
+		return 0
+	}
+	w, kept, needed := newWants(s, rigid), 0, 0
+	for i := range s.Jobs {
+		switch j := &s.Jobs[i]; {
+		case parkable(j):
+			_, least, _ := w.of(j)
+			kept += least
+		case !j.Scavenger && roles.Startable(s, j):
+			needed += roles.LeastOf(j)
+		}
+	}
+	return min(kept, needed)
+}
