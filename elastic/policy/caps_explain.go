@@ -33,6 +33,8 @@ func (b *bounds) explain(a elastic.Allocation) elastic.Allocation {
 			d = elastic.Decision{Why: reason.Waits{GPUs: j.Spec.Min, Because: reason.Within{Limit: j.why}}}
 		case j.out:
 			d = elastic.Decision{GPUs: j.now, Why: reason.Keeps{GPUs: j.now, Because: reason.RestartBeyond{Limit: j.why}}}
+		case j.gives && d.GPUs == 0: // it is stopped, for a reason of its own
+			continue
 		case j.beyond && d.GPUs < j.now:
 			d.Why = reason.Resizes{From: j.now, To: d.GPUs, Because: reason.Reclaimed{Limit: j.why}}
 		case j.gives && d.GPUs < j.now:
