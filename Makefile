@@ -4,7 +4,7 @@ GO      ?= go
 VERSION := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 LDFLAGS := -X main.version=$(VERSION)
 
-.PHONY: all build packages demo test test-end-to-end test-waiting test-packages test-elsewhere lint bench bench-job bench-live bench-policy bench-systems bench-shares conform damage deb gpu exact liars planted mutants properties seeds crashes soak fuzz hostile failover reclaims gone nfs reliability-report clean
+.PHONY: all build packages demo test test-end-to-end test-waiting test-packages test-elsewhere lint bench bench-job bench-live bench-policy bench-systems bench-shares conform damage deb gpu exact liars planted mutants properties seeds crashes soak fuzz hostile failover reclaims shared gone nfs reliability-report clean
 
 all: build
 
@@ -188,6 +188,12 @@ reclaims: packages
 gone: packages
 	@etc/slurm-trees; case $$? in 0|69|75) ;; *) exit 1 ;; esac # said what cannot be had
 	@SLUICE_GONE=4 SLUICE_LAB_ROOTS="$$(etc/slurm-trees --roots)" etc/campaign gone $(GO) test -count=1 -v -timeout 0 -parallel 2 -run 'TestGoneForGood' ./cmd/sluiced
+
+# Three accounts with 60, 30 and 10 shares that all want more GPUs than there are, on a real Slurm for
+# SHARED: the GPU-seconds of each by sacct beside its share, and those that were idle. SEED draws the jobs.
+SHARED ?= 1h
+shared: packages
+	@SLUICE_SHARED=$(SHARED) SLUICE_SHARED_SEED=$(SEED) etc/campaign shared $(GO) test -count=1 -v -timeout 0 -run 'TestSharedHour$$' ./cmd/sluiced
 
 # Job folders on NFS, as the kernel's client shows them to machines with caches of their own,
 # the server killed, frozen, full: what sluice's two sides see of each other, and end-to-end

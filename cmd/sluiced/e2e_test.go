@@ -173,6 +173,7 @@ type job struct {
 	user   string
 	name   string
 	epochs int
+	most   int // GPUs at most, where a test counts them
 }
 
 const perEpoch = 4

@@ -1,6 +1,6 @@
 """A training loop without a framework, for tests: it works in steps, says what it
 did, and can be told to misbehave. One process whatever the GPUs; a step takes
---seconds divided by them."""
+--seconds divided by them, but for the part --serial."""
 import argparse
 import json
 import os
@@ -13,6 +13,7 @@ p = argparse.ArgumentParser()
 p.add_argument("--epochs", type=int, default=1000)
 p.add_argument("--steps-per-epoch", type=int, default=4)
 p.add_argument("--seconds", type=float, default=1.0, help="of a step on one GPU")
+p.add_argument("--serial", type=float, default=0.0, help="part of a step that more GPUs do not speed up")
 p.add_argument("--steps-log", required=True)
 p.add_argument("--ignore", action="store_true", help="never answer a request")
 p.add_argument("--exit-on-request", type=int, help="exit with this code instead of saving")
@@ -40,7 +41,7 @@ total = a.epochs * a.steps_per_epoch
 while at < total:
     if a.fail_at is not None and at >= a.fail_at:
         sys.exit(3)
-    time.sleep(a.seconds / world)
+    time.sleep(a.seconds * (a.serial + (1 - a.serial) / world))
     with open(a.steps_log, "a") as f:
         f.write("%d %d %d 0.0 %d\n" % (restart, at // a.steps_per_epoch, at % a.steps_per_epoch, world))
     at += 1
