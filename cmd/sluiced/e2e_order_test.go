@@ -50,23 +50,26 @@ func TestOrdinaryJobsAmongElasticOnes(t *testing.T) {
 		id := s.as("", "sbatch", "--parsable", "--job-name="+name, "--output=/dev/null", "--gpus=2", fmt.Sprintf("--wrap=sleep %d", seconds))
 		return strings.TrimSpace(id)
 	}
-	running := func(id string) {
-		s.must(site.Until(s.ctx, 2*time.Minute, "job "+id+" to run", func() (bool, error) {
-			return strings.Contains(s.as("", "squeue", "--noheader", "--format=%T", "--jobs="+id), "RUNNING"), nil
+	started := func(id string) {
+		s.must(site.Until(s.ctx, 3*time.Minute, "job "+id+" to start", func() (bool, error) {
+			state := strings.TrimSpace(s.as("", "squeue", "--noheader", "--states=all", "--format=%T", "--jobs="+id))
+			return state != "" && state != "PENDING", nil
 		}))
 	}
-	running(ordinary("holds", 25))
+	holds := ordinary("holds", 900)
+	started(holds)
 	whole := []string{"--min-gpus=2", "--max-gpus=2"}
 	first := s.submit("first", "", 4, whole)
-	between := ordinary("between", 5)
+	between := ordinary("between", 20)
 	last := s.submit("last", "", 2, whole)
 	first.until("to wait in Slurm", func(v wire.Job) bool { return v.SlurmReason == "Resources" || v.SlurmReason == "Priority" })
-	running(between)
-	last.completes()
-	began := func(v wire.Job) time.Time { return v.FirstRun }
+	last.until("to be known", func(v wire.Job) bool { return v.State == "PENDING" })
+	s.as("", "scancel", holds)
+	started(between)
 	start, err := time.ParseInLocation("2006-01-02T15:04:05", strings.TrimSpace(s.as("", "squeue", "--noheader", "--states=all", "--format=%S", "--jobs="+between)), time.Local)
 	s.must(err)
-	if f, l := began(first.view()), began(last.view()); !f.Before(start) || l.Before(start) {
+	last.completes()
+	if f, l := first.view().FirstRun, last.view().FirstRun; !f.Before(start) || l.Before(start) {
 		t.Errorf("the elastic jobs began at %s and %s, the ordinary one between them at %s", f, l, start)
 	}
 }
