@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/plan"
 	"github.com/sluice-hpc/sluice/elastic/policy/roles"
 	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/nodes"
@@ -36,27 +37,38 @@ func scavenge(s elastic.Snapshot, ask func(elastic.Snapshot) elastic.Allocation)
 
 // scavenging is the state of one decision.
 type scavenging struct {
-	s     elastic.Snapshot
-	ask   func(elastic.Snapshot) elastic.Allocation
-	first []*elastic.Job // jobs of others that wait for GPUs, in their order
-	runs  []*elastic.Job // scavengers that may be parked, the last started first
-	waits []*elastic.Job // scavengers that wait, and that the policy is not asked about
+	s      elastic.Snapshot
+	ask    func(elastic.Snapshot) elastic.Allocation
+	first  []*elastic.Job // jobs of others that wait for GPUs, in their order
+	later  []*elastic.Job // scavengers that run and may be parked, now or later, the last started first
+	runs   []*elastic.Job // those of them that may be parked now
+	giving bool           // a scavenger is being parked
+	waits  []*elastic.Job // scavengers that wait, and that the policy is not asked about
 }
 
 func newScavenging(s elastic.Snapshot, ask func(elastic.Snapshot) elastic.Allocation) *scavenging {
 	g := &scavenging{s: s, ask: ask}
-	parkable := roles.Parkable(&s)
+	now, later := roles.Parkable(&s), roles.ParkableLater(&s)
 	for i := range s.Jobs {
-		switch j := &s.Jobs[i]; {
+		j := &s.Jobs[i]
+		if in, moving := s.Intent(j.ID); moving && j.Scavenger && in.Kind == elastic.Park {
+			g.giving = true
+		}
+		switch {
 		case !j.Scavenger && roles.Startable(&s, j):
 			g.first = append(g.first, j)
 		case j.Scavenger && roles.MayStart(&s, j):
 			g.waits = append(g.waits, j)
-		case parkable != nil && parkable(j):
+		case later != nil && later(j):
+			g.later = append(g.later, j)
+		}
+	}
+	slices.SortStableFunc(g.later, func(x, y *elastic.Job) int { return y.Started.Compare(x.Started) })
+	for _, j := range g.later {
+		if now(j) {
 			g.runs = append(g.runs, j)
 		}
 	}
-	slices.SortStableFunc(g.runs, func(x, y *elastic.Job) int { return y.Started.Compare(x.Started) })
 	return g
 }
 
@@ -72,19 +84,36 @@ func without(s elastic.Snapshot, gone ...[]*elastic.Job) elastic.Snapshot {
 	return s
 }
 
-// decide returns the answer without the scavengers that wait, and whether some are parked for it.
+// decide returns the answer without the scavengers that wait, and whether some are parked for it. While
+// scavengers run that may be parked, now or later, or are being parked, the policy does not stop jobs
+// itself unless jobs wait that have no use for their GPUs: else it would stop for its own reasons what is
+// started in their place.
 func (g *scavenging) decide() (elastic.Allocation, bool) {
-	if len(g.first) == 0 || len(g.runs) == 0 {
+	if len(g.later) == 0 && !g.giving {
 		return g.stop()
 	}
 	calm, parked := g.park()
-	if parked || !g.leaves(calm, nil) {
+	if parked || !g.leaves(calm, nil) || g.helps(calm) {
 		return calm, parked
 	}
 	if a, parked := g.stop(); !g.leaves(a, calm) {
 		return a, parked
 	}
 	return calm, false
+}
+
+// helps reports whether a job that waits in an answer could start on GPUs that are being given back, or on
+// those of scavengers.
+func (g *scavenging) helps(a elastic.Allocation) bool {
+	f := newFitting(g.s, plan.Arrange(g.s, a))
+	return slices.ContainsFunc(g.first, func(x *elastic.Job) bool {
+		return a[x.ID].GPUs == 0 && (len(f.fits(x, nil)) > 0 || len(f.fewest(x, g.useful(g.later, x))) > 0)
+	})
+}
+
+// useful returns those jobs that have GPUs on nodes that another job could use.
+func (g *scavenging) useful(of []*elastic.Job, x *elastic.Job) []*elastic.Job {
+	return slices.DeleteFunc(slices.Clone(of), func(j *elastic.Job) bool { return !g.meet(j, x) })
 }
 
 // leaves reports whether a job of others waits in an answer, of those that get GPUs in another one if there

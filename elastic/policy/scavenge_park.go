@@ -74,7 +74,7 @@ func (g *scavenging) choose(a elastic.Allocation, tried map[elastic.JobID]bool) 
 		if at := f.fits(x, nil); len(at) > 0 { // it waits for something else, or for GPUs that are being given back
 			continue
 		}
-		parked := f.fewest(x, slices.DeleteFunc(slices.Clone(left), func(j *elastic.Job) bool { return !g.meet(j, x) }))
+		parked := f.fewest(x, g.useful(left, x))
 		if len(parked) == 0 {
 			continue
 		}

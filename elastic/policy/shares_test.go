@@ -33,7 +33,7 @@ func drawShares(t *rapid.T, s *elastic.Snapshot) *share.Tree {
 
 // claimed returns the snapshot with the caps that its shares make for a policy.
 func claimed(t *rapid.T, s elastic.Snapshot, tree *share.Tree, p policy.Policy) (elastic.Snapshot, claim.Claims) {
-	c, err := claim.Of(tree, &s, nil, p.RigidIn, nil)
+	c, err := claim.Of(tree, &s, nil, p.RigidIn, map[string]share.QOS{"low": {Scavenger: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

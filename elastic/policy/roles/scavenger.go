@@ -13,12 +13,23 @@ import (
 // its GPUs for the cooldown after it was started or moved, and for a quarter of Limits.Wait after it
 // was started, as other jobs do that may be parked.
 func Parkable(s *elastic.Snapshot) func(j *elastic.Job) bool {
+	kept := max(s.Limits.Cooldown, s.Limits.Wait/4)
+	later := ParkableLater(s)
+	if later == nil {
+		return nil
+	}
+	return func(j *elastic.Job) bool {
+		return later(j) && !s.Resting(j) && !justStarted(s, j, kept)
+	}
+}
+
+// ParkableLater is Parkable for the time when the jobs have had their GPUs for long enough.
+func ParkableLater(s *elastic.Snapshot) func(j *elastic.Job) bool {
 	if !s.Limits.Preempt || !overloaded(s) {
 		return nil
 	}
-	kept := max(s.Limits.Cooldown, s.Limits.Wait/4)
 	return func(j *elastic.Job) bool {
-		if !j.Scavenger || j.Promised || s.Resting(j) || justStarted(s, j, kept) {
+		if !j.Scavenger || j.Promised {
 			return false
 		}
 		role, _ := (&Subject{Job: *j, At: j.Place, Now: j.GPUs()}).Classify(s)
