@@ -112,13 +112,14 @@ func (g *sharing) fill() {
 	g.loose = 0
 }
 
-// refill submits jobs until each account that came wants more than all GPUs, one job of each in turn.
+// refill submits jobs until each account that came wants more than all GPUs and four times its share, one
+// job of each in turn: what a job could use is not wanted while it moves or has no checkpoint.
 func (g *sharing) refill() {
 	g.t.Helper()
 	for added := true; added; {
 		added = false
 		for _, a := range g.tenants {
-			if !a.came || a.wants > sharedGPUs+4 {
+			if !a.came || float64(a.wants) > max(sharedGPUs+4, 4*sharedGPUs*a.share) {
 				continue
 			}
 			g.submitFor(a)
