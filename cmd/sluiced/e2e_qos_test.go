@@ -1,11 +1,14 @@
 package main_test
 
 import (
+	"fmt"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/sluice-hpc/sluice/cmd/site"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/slurm/lab"
 )
 
@@ -13,8 +16,9 @@ import (
 // and 40 shares, and three QOS have a rule each. Jobs of the scavenger have what no other job
 // wants, and shrink to their minimum once another account wants more than it deserves; jobs of the
 // QOS with a guarantee have that, which is more than their account deserves; of one user's jobs
-// those of the QOS with a weight have as much more. No job is stopped. Without the rule the
-// jobs of each part have other sizes: 6 and 4, 6 and 4, 1 and 9.
+// those of the QOS with a weight have as much more. No job is stopped for that, and without the
+// rule the jobs of each part have other sizes: 6 and 4, 6 and 4, 1 and 9. At last a job waits that
+// fits only where the scavenger's is stopped: preempt = true allows that.
 func TestQOSRules(t *testing.T) {
 	if err := lab.MissingAccounting(""); err != nil {
 		if os.Getenv("SLUICE_REQUIRE_LAB") == "1" {
@@ -55,10 +59,25 @@ func TestQOSRules(t *testing.T) {
 	plain.runsOn(2)
 	t.Logf("a weight counts among a user's jobs, after %v", time.Since(began).Round(time.Second))
 	s.cancel(plain, weighs)
+
+	parked := s.submit("parked", ivy, 1_000_000, []string{"--min-gpus=6", "--qos=low"}, "--seconds", "0.4")
+	parked.until("to train", func(v wire.Job) bool { return v.State == "RUNNING" && v.GPUs >= 6 && v.Speaks && v.Done > 0 })
+	waits := s.submit("waits", jon, 30, []string{"--min-gpus=6", "--qos=normal"}, "--seconds", "0.4")
+	parked.until("to be parked", func(v wire.Job) bool {
+		return v.State == "PENDING" && v.GPUs == 0 && v.Move == nil && strings.Contains(v.Reason, fmt.Sprintf("job %d", waits.id))
+	})
+	waits.completes()
+	parked.until("to run again", func(v wire.Job) bool { return v.State == "RUNNING" && v.GPUs >= 6 && v.Restarts > 0 })
+	t.Logf("a scavenger is parked for a job that waits, after %v", time.Since(began).Round(time.Second))
+	s.cancel(parked)
 }
 
 // rulesOfQOS are the rules that TestQOSRules shows.
-const rulesOfQOS = `[qos.low]
+const rulesOfQOS = `[policy]
+preempt = true
+overload = 0.0
+wait = "8s"
+[qos.low]
 scavenger = true
 [qos.urgent]
 guarantee = 8
