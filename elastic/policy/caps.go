@@ -32,6 +32,7 @@ func bounded(s elastic.Snapshot, rigid func(partitions string) bool, decide func
 	for i := range b.jobs {
 		b.jobs[i].rigid = rigid(b.jobs[i].Partition)
 	}
+	b.exclude()
 	for asked := 1; ; asked++ {
 		a := decide(b.snapshot())
 		if !b.tighten(a, asked == b.freely()) {

@@ -18,6 +18,34 @@ func (b *bounds) reclaim(s share) bool {
 	return b.atMostOf(s, b.regrow(s, most, -over))
 }
 
+// exclude leaves out waiting jobs that could not start within their share even if all others of it had
+// their minimum: a policy would keep GPUs for them that other users deserve. They can be lent some.
+func (b *bounds) exclude() {
+	for k := range b.snap.Caps {
+		c := &b.snap.Caps[k]
+		if !c.Reclaims {
+			continue
+		}
+		kept := 0
+		for _, i := range b.of[k] {
+			kept += b.kept(&b.jobs[i])
+		}
+		for _, i := range b.of[k] {
+			if j := &b.jobs[i]; !j.out && j.now == 0 && j.role == roles.Waiting && len(j.sizes) > 0 && kept+j.least() > c.Most-c.Others {
+				j.out, j.why, j.asked = true, b.limit(c), j.least()
+			}
+		}
+	}
+}
+
+// kept returns what a job of a share keeps in any case.
+func (b *bounds) kept(j *bound) int {
+	if j.now == 0 || !j.reducible() || len(j.sizes) == 0 || j.rigid || b.snap.Resting(&j.Job) {
+		return j.now
+	}
+	return min(j.now, j.sizes[0])
+}
+
 // reduce returns what the jobs of a share may have so that they are within it, as far as that can be,
 // and by how much they then exceed it; negative = what is left.
 func (b *bounds) reduce(s share) (most []int, over int) {

@@ -2,6 +2,7 @@ package policy_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -175,4 +176,61 @@ func TestSharesComeToRest(t *testing.T) {
 			settled(t, s, tree, p)
 		}
 	})
+}
+
+// A job that waits, and could not start within its user's share, keeps no GPUs from others: no account
+// has more than its bound while another one, of which no job waits, has less and could grow. Jobs have
+// minimums here that a share may not hold.
+func TestNoneWaitsBeyondItsShareForGPUsOfOthers(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		first := flat(t)
+		for i := range first.Jobs {
+			j := &first.Jobs[i]
+			if j.Speaks = true; len(j.Place) == 0 {
+				j.Spec.Min, j.Spec.Max = rapid.IntRange(1, 4).Draw(t, "min"), 0
+			}
+		}
+		tree := drawShares(t, &first)
+		for _, name := range []string{"lookahead", "knapsack"} {
+			p, _ := policy.ByName(name)
+			s, claims := settled(t, first, tree, p)
+			for account := range beyond(s, claims) {
+				for other := range below(s, claims) {
+					t.Fatalf("%s: account %s has more than its bound, %s has less\n%s\n%s", name, account, other, dump(s), render(s, p.Decide(s)))
+				}
+			}
+		}
+	})
+}
+
+// beyond returns the accounts that have more than their bounds, and a job that could shrink.
+func beyond(s elastic.Snapshot, claims claim.Claims) map[string]bool {
+	return accounts(claims, func(account string, has, bound int) bool {
+		return has > bound && slices.ContainsFunc(s.Jobs, func(j elastic.Job) bool { return j.Account == account && j.GPUs() > j.Spec.Min })
+	})
+}
+
+// below returns the accounts that have less than their bounds, a job that could grow, and none that waits.
+func below(s elastic.Snapshot, claims claim.Claims) map[string]bool {
+	return accounts(claims, func(account string, has, bound int) bool {
+		grows := func(j elastic.Job) bool {
+			return j.Account == account && j.GPUs() > 0 && (j.Spec.Max == 0 || j.GPUs() < j.Spec.Max)
+		}
+		waits := func(j elastic.Job) bool { return j.Account == account && j.GPUs() == 0 }
+		return has < bound && slices.ContainsFunc(s.Jobs, grows) && !slices.ContainsFunc(s.Jobs, waits)
+	})
+}
+
+func accounts(claims claim.Claims, is func(account string, has, bound int) bool) map[string]bool {
+	has, bound, out := map[string]int{}, map[string]int{}, map[string]bool{}
+	for _, c := range claims.Each {
+		has[c.Account] += c.Has
+		bound[c.Account] += c.Bound
+	}
+	for account := range has {
+		if is(account, has[account], bound[account]) {
+			out[account] = true
+		}
+	}
+	return out
 }
