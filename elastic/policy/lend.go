@@ -79,7 +79,7 @@ func carried(s elastic.Snapshot, a elastic.Allocation) elastic.Snapshot {
 // raised returns the snapshot with shares increased by what is idle in an answer, as far as jobs
 // asked for it; false if nothing can be lent.
 func (b *bounds) raised(a elastic.Allocation) (elastic.Snapshot, bool) {
-	idle := b.snap.Capacity() - used(a)
+	idle := b.snap.Capacity() - used(a) - b.returning(a)
 	s, any := b.snap, false
 	for k := range s.Caps {
 		if c := &s.Caps[k]; c.Reclaims && idle > 0 {
@@ -95,6 +95,32 @@ func (b *bounds) raised(a elastic.Allocation) (elastic.Snapshot, bool) {
 		}
 	}
 	return s, any
+}
+
+// returning returns how many GPUs jobs with an open move can use as soon as it is over, within their
+// shares. It is over in seconds; a waiting job that was started on these GPUs would keep its minimum
+// until it ends, and what others grew by would be reclaimed by another resize.
+func (b *bounds) returning(a elastic.Allocation) (n int) {
+	for k := range b.snap.Caps {
+		c := &b.snap.Caps[k]
+		if !c.Reclaims {
+			continue
+		}
+		given, more := c.Others, 0
+		for _, i := range b.of[k] {
+			j := &b.jobs[i]
+			given += a[j.ID].GPUs
+			if in, moves := b.snap.Intent(j.ID); moves && in.Kind == elastic.Resize {
+				most := j.Spec.Max
+				if most == 0 {
+					most = c.Most
+				}
+				more += max(0, most-a[j.ID].GPUs)
+			}
+		}
+		n += min(more, max(0, c.Most-given))
+	}
+	return n
 }
 
 // lent returns what the jobs of a share have in an answer, and by how much they can grow into what
