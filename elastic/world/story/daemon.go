@@ -126,10 +126,12 @@ func (d *daemon) Cycle(ctx context.Context, now time.Time) (wake time.Time, err 
 	})
 	if err == nil && d.now != nil {
 		d.saw(now)
+		d.play.keepsAdopted()
 	}
 	d.inCycle = false
 	d.between()
 	if d.now == nil { // killed
+		d.play.adopting = nil
 		return earlier(wake, d.away), nil
 	}
 	if d.second == nil {

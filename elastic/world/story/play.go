@@ -50,13 +50,14 @@ type play struct {
 	jobs                    []*world.Trainer // nil before they are submitted
 	handed                  []time.Duration
 	cancelled, held, killed map[int]bool
-	left, torn, stranded    map[int]bool // jobs whose tag was removed, whose tag is unreadable, whose processes are gone
-	adopted                 map[slurm.JobID]bool
-	insisting               int     // number of actions that wait for slurmctld
-	rules                   []*rule // the administrators' rules in force
-	shut                    bool    // the partition accepts no jobs
-	letting                 bool    // all holds have been released (letGo),
-	lettings                int     // and how often
+	left, torn, stranded    map[int]bool         // jobs whose tag was removed, whose tag is unreadable, whose processes are gone
+	adopted                 map[slurm.JobID]bool // jobs whose record the journal has
+	adopting                []slurm.JobID        // jobs whose record it gets at the end of this cycle
+	insisting               int                  // number of actions that wait for slurmctld
+	rules                   []*rule              // the administrators' rules in force
+	shut                    bool                 // the partition accepts no jobs
+	letting                 bool                 // all holds have been released (letGo),
+	lettings                int                  // and how often
 	begin                   time.Time
 	plan                    fake.Plan
 	last                    time.Duration // time of the last planned act or fault
@@ -304,9 +305,17 @@ func (p *play) event(e event.Event) {
 	case "open":
 		p.out.Moves++
 	case "adopted":
-		p.adopted[slurm.JobID(e.Job)] = true
+		p.adopting = append(p.adopting, slurm.JobID(e.Job))
 	}
 	p.note("job %d %s: %s", e.Job, e.Kind, e.Text)
+}
+
+// keepsAdopted notes after a cycle that the journal has the records of the jobs that were adopted in it.
+func (p *play) keepsAdopted() {
+	for _, id := range p.adopting {
+		p.adopted[id] = true
+	}
+	p.adopting = nil
 }
 
 // secondEvent is event for a second daemon's engine.
