@@ -62,10 +62,16 @@ func TestQOSRules(t *testing.T) {
 
 	parked := s.submit("parked", ivy, 1_000_000, []string{"--min-gpus=6", "--qos=low"}, "--seconds", "0.4")
 	parked.until("to train", func(v wire.Job) bool { return v.State == "RUNNING" && v.GPUs >= 6 && v.Speaks && v.Done > 0 })
-	waits := s.submit("waits", jon, 30, []string{"--min-gpus=6", "--qos=normal"}, "--seconds", "0.4")
+	waits := s.submit("waits", jon, 240, []string{"--min-gpus=6", "--qos=normal"}, "--seconds", "0.4")
 	parked.until("to be parked", func(v wire.Job) bool {
-		return v.State == "PENDING" && v.GPUs == 0 && v.Move == nil && strings.Contains(v.Reason, fmt.Sprintf("job %d", waits.id))
+		return v.State == "PENDING" && v.GPUs == 0 && v.Move == nil && strings.Contains(v.Last, "waits again")
 	})
+	waits.runsOn(10)
+	log, err := os.ReadFile(s.Log)
+	s.must(err)
+	if want := fmt.Sprintf("jobs of QOS low get only GPUs that no other job wants, and job %d waits for 6 GPUs", waits.id); !strings.Contains(string(log), want) {
+		t.Errorf("sluiced's log does not say %q", want)
+	}
 	waits.completes()
 	parked.until("to run again", func(v wire.Job) bool { return v.State == "RUNNING" && v.GPUs >= 6 && v.Restarts > 0 })
 	t.Logf("a scavenger is parked for a job that waits, after %v", time.Since(began).Round(time.Second))
