@@ -10,15 +10,16 @@ import (
 	"strings"
 
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
+	"github.com/sluice-hpc/sluice/slurm"
 	"github.com/sluice-hpc/sluice/slurm/command"
 )
 
 // examineShares reports by whose shares GPUs are divided, and which settings of shares have no effect.
 func examineShares(ctx context.Context, p patient, s command.Settings) []finding {
 	var weights []finding
-	if len(p.site.Shares) > 0 || s.FairShare().Weight > 0 && s.Database() {
-		if out, err := p.ask(ctx, "scontrol", "-o", "show", "partition"); err == nil {
-			weights = untracked(out, s.Get("AccountingStorageTRES"))
+	if client, err := slurmFor(p.site); err == nil && (len(p.site.Shares) > 0 || s.FairShare().Weight > 0 && s.Database()) {
+		if list, err := client.Partitions(ctx); err == nil {
+			weights = untracked(list, s.Get("AccountingStorageTRES"))
 		}
 	}
 	if len(p.site.Shares) == 0 {
@@ -45,7 +46,7 @@ func withoutOwn(p patient, s command.Settings) []finding {
 		all = append(all, warned("shares", "write sections [shares.NAME] in sluice.toml, or run slurmdbd",
 			"PriorityWeightFairShare is %d, but without slurmdbd Slurm has no shares: GPUs are not divided by shares", weight))
 	default:
-		all = append(all, passed("shares", "GPUs are not divided by shares: fair share counts nothing in Slurm (PriorityWeightFairShare), and sluice.toml has no [shares.NAME]"))
+		all = append(all, passed("shares", "GPUs are not divided by shares: fair share does not count in Slurm (PriorityWeightFairShare), and sluice.toml has no [shares.NAME]"))
 	}
 	if len(p.site.QOS) > 0 {
 		all = append(all, warned("shares", "remove these sections, or write [shares.NAME]",
@@ -84,26 +85,13 @@ func ownShares(p patient, s command.Settings, exists func(user string) bool) []f
 
 // untracked is about billing weights of GPUs that Slurm does not track: it bills none of them, and the
 // books of shares count none.
-func untracked(partitions, tracked string) []finding {
-	known := map[string]bool{}
-	for tres := range strings.SplitSeq(strings.ToLower(tracked), ",") {
-		known[tres] = true
-	}
+func untracked(partitions []slurm.Partition, tracked string) []finding {
+	known := strings.Split(strings.ToLower(tracked), ",")
 	var lost []string
-	for line := range strings.Lines(partitions) {
-		name := ""
-		for _, word := range strings.Fields(line) {
-			key, value, _ := strings.Cut(word, "=")
-			switch key {
-			case "PartitionName":
-				name = value
-			case "TRESBillingWeights":
-				for item := range strings.SplitSeq(value, ",") {
-					of, _, _ := strings.Cut(strings.ToLower(item), "=")
-					if strings.HasPrefix(of, "gres/gpu") && !known[of] {
-						lost = append(lost, of+" of partition "+name)
-					}
-				}
+	for _, p := range partitions {
+		for _, w := range p.Weights {
+			if strings.HasPrefix(w.Of, slurm.OfGPUs) && !slices.Contains(known, w.Of) {
+				lost = append(lost, w.Of+" of partition "+p.Name)
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/etc"
+	"github.com/sluice-hpc/sluice/slurm"
 	"github.com/sluice-hpc/sluice/slurm/command"
 )
 
@@ -25,7 +26,7 @@ func TestDoctorOfShares(t *testing.T) {
 	}
 	const (
 		bySlurm = "OK shares: GPUs are divided by Slurm's shares of accounts and users (sshare)\n"
-		none    = "OK shares: GPUs are not divided by shares: fair share counts nothing in Slurm (PriorityWeightFairShare), and sluice.toml has no [shares.NAME]\n"
+		none    = "OK shares: GPUs are not divided by shares: fair share does not count in Slurm (PriorityWeightFairShare), and sluice.toml has no [shares.NAME]\n"
 		ours    = "OK shares: GPUs are divided by the shares of sluice.toml (2 accounts, 2 users); a job of a user in no account gets what those do not want\n"
 		absent  = "WARN shares: [shares.NAME] names users that do not exist on this host: gone\n"
 	)
@@ -82,7 +83,10 @@ func TestDoctorOfADivision(t *testing.T) {
 
 // TestDoctorOfUntrackedWeights: weights of GPUs that Slurm does not track have no effect, and are told.
 func TestDoctorOfUntrackedWeights(t *testing.T) {
-	const out = "PartitionName=gpu State=UP TRESBillingWeights=CPU=1.0,GRES/gpu=2,GRES/gpu:A100=4 MaxNodes=4\nPartitionName=cpu TRESBillingWeights=CPU=1\nPartitionName=old State=UP\n"
+	list := []slurm.Partition{
+		{Name: "gpu", Weights: []slurm.Weight{{Of: "cpu", N: 1}, {Of: slurm.OfGPUs, N: 2}, {Of: slurm.OfGPUs + ":a100", N: 4}}},
+		{Name: "cpu", Weights: []slurm.Weight{{Of: "cpu", N: 1}}}, {Name: "old"},
+	}
 	const told = "WARN shares: TRESBillingWeights has no effect for GPUs that Slurm does not track: "
 	const so = "; these count 1 in the books of shares\n"
 	for tracked, want := range map[string]string{
@@ -90,11 +94,11 @@ func TestDoctorOfUntrackedWeights(t *testing.T) {
 		"cpu,mem,node,gres/gpu":                       told + "gres/gpu:a100 of partition gpu" + so,
 		"cpu,mem,node,billing,gres/gpu,gres/gpu:a100": "",
 	} {
-		if got := said(untracked(out, tracked)); got != want {
+		if got := said(untracked(list, tracked)); got != want {
 			t.Errorf("%s: %s", tracked, got)
 		}
 	}
-	if got := untracked("", ""); got != nil {
+	if got := untracked(nil, ""); got != nil {
 		t.Errorf("%v", got)
 	}
 }

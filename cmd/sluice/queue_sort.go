@@ -9,16 +9,17 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 )
 
 // turn is a group of the default order.
 type turn int
 
 const (
-	turnRuns turn = iota
-	turnStarts
-	turnWaits // for GPUs alone: in the order of wire.Job.StartOrder
-	turnKept  // it also waits for something else: a hold, a begin time, a dependency
+	turnRuns   turn = iota
+	turnStarts      // also by Slurm in its own order, at any time
+	turnWaits       // for GPUs alone: in the order of wire.Job.StartOrder
+	turnKept        // it also waits for something else: a hold, a begin time, a dependency
 	turnOver
 )
 
@@ -36,6 +37,14 @@ func turnOf(j *wire.Job) turn {
 		return turnRuns
 	case j.StartOrder > 0:
 		return turnWaits
+	}
+	switch r := j.Why.Reason.(type) {
+	case reason.Contends:
+		return turnStarts
+	case reason.InSlurm:
+		if r.Reason == "Resources" || r.Reason == "Priority" { // else it waits for something that is not GPUs
+			return turnStarts
+		}
 	}
 	return turnKept
 }

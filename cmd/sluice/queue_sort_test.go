@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 )
 
 // TestOrder: the order in which jobs run and would start; a job is in it where it stands, also between
@@ -21,15 +23,25 @@ func TestOrder(t *testing.T) {
 		{Name: "is being brought back", Move: move("revive")},
 		{Name: "is being parked", GPUs: 1, Move: move("park")},
 		{Name: "is being started", Move: move("start")},
+		{Name: "contends since a moment", Why: reason.Value{Reason: reason.Contends{Job: 7}}},
+		{Name: "waits in Slurm", Why: reason.Value{Reason: reason.InSlurm{Reason: "Resources"}}},
 		{Name: "is next", StartOrder: 1, Priority: 7},
 		{Name: "is next but one", StartOrder: 2, Priority: 9},
 		{Name: "was parked just now", Move: move("park")},
+		{Name: "waits in Slurm for another job", Why: reason.Value{Reason: reason.InSlurm{Reason: "Dependency"}}},
 		{Name: "is held"},
 		{Name: "ended", Ended: true, GPUs: 4},
 	}
-	jobs := slices.Clone(want)
-	jobs[6], jobs[7] = jobs[7], jobs[6]                // of those that wait, in any order
-	jobs = append(slices.Clone(jobs[8:]), jobs[:8]...) // running ones last
+	var jobs []wire.Job
+	text, err := json.Marshal(want) // as sluiced sends them
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &jobs); err != nil {
+		t.Fatal(err)
+	}
+	jobs[8], jobs[9] = jobs[9], jobs[8]                  // of those that wait, in any order
+	jobs = append(slices.Clone(jobs[10:]), jobs[:10]...) // running ones last
 	if err := sorted(jobs, ""); err != nil {
 		t.Fatal(err)
 	}

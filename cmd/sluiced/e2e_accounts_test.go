@@ -10,18 +10,12 @@ import (
 
 	"github.com/sluice-hpc/sluice/cmd/site"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
-	"github.com/sluice-hpc/sluice/slurm/lab"
 )
 
 // Jobs end while sluiced is down, and Slurm purges them before sluiced starts again. With slurmdbd
 // 'sluice show' still says how and when each ended.
 func TestEndedDuringAnOutage(t *testing.T) {
-	if err := lab.MissingAccounting(""); err != nil {
-		if os.Getenv("SLUICE_REQUIRE_LAB") == "1" {
-			t.Fatal(err)
-		}
-		t.Skipf("SKIPPED, jobs that Slurm has forgotten were not tested on a real Slurm: %v", err)
-	}
+	needsAccounting(t, "jobs that Slurm has forgotten were")
 	t.Parallel()
 	s := play(t, withNodes(3, 4), func(c *site.Config) { c.Lab.Accounting, c.Lab.MinJobAge = true, 5*time.Second })
 	submit := func(gpus int, wrap string) *job {

@@ -22,12 +22,7 @@ import (
 // the daemon, no folders, no rights. One ordinary user has an association.
 func freshSite(t *testing.T, user string) (*scene, string) {
 	t.Helper()
-	if err := lab.MissingAccounting(""); err != nil {
-		if os.Getenv("SLUICE_REQUIRE_LAB") == "1" {
-			t.Fatal(err)
-		}
-		t.Skipf("SKIPPED, a first day was not tested on a real Slurm: %v", err)
-	}
+	needsAccounting(t, "a first day was")
 	if os.Geteuid() != 0 {
 		t.Skip("SKIPPED, a first day was not tested: needs root to make accounts")
 	}

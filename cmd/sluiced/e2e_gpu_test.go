@@ -47,8 +47,8 @@ func cuda(t *testing.T) string {
 
 // TestRealGPU: DDP and FSDP trainings that compute on a real GPU, under sluiced on a real
 // Slurm, moved between sizes. Each step is trained once, with the loss of a training that
-// was never moved, and sluiced learns from NVIDIA's library how busy the GPU is. One GPU is
-// enough: the lab counts it as eight, which is what is emulated here.
+// was never moved. One GPU is enough: the lab counts it as eight, which is what is emulated here.
+// What sluiced hears of NVIDIA's library meanwhile is printed, not checked: it may come too late.
 func TestRealGPU(t *testing.T) {
 	python := cuda(t)
 	s := play(t, withNodes(2, 4))
@@ -115,7 +115,7 @@ func trainOnGPU(t *testing.T, s *scene, python, kind string) {
 		worst = max(worst, math.Abs(moved[step]-loss)/loss)
 	}
 	t.Logf("%s: largest relative difference of a step's loss from a training that was never moved: %.1e", kind, worst)
-	if worst > 1e-3 {
+	if worst > 1e-5 {
 		t.Error("not the same training")
 	}
 }

@@ -2,13 +2,11 @@ package main_test
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/sluice-hpc/sluice/cmd/site"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
-	"github.com/sluice-hpc/sluice/slurm/lab"
 )
 
 // An operator's account can write any size to a job; if that exceeds its user's limits, Slurm leaves
@@ -16,12 +14,7 @@ import (
 // limit of 2 GPUs grows to 2 on a node with 4, whatever is idle, and further once that is allowed.
 // Its reason says so.
 func TestLimitsOfAnAccount(t *testing.T) {
-	if err := lab.MissingAccounting(""); err != nil {
-		if os.Getenv("SLUICE_REQUIRE_LAB") == "1" {
-			t.Fatal(err)
-		}
-		t.Skipf("SKIPPED, limits were not tested on a real Slurm: %v", err)
-	}
+	needsAccounting(t, "limits were")
 	t.Parallel()
 	const user = "sluice-test-l"
 	s := play(t, withNodes(1, 4), withUsers([]string{user}), func(c *site.Config) {

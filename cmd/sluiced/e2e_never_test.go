@@ -2,7 +2,6 @@ package main_test
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
@@ -14,12 +13,7 @@ import (
 // A time limit beyond the MaxTime of all of a job's partitions is refused at submit, unless a QOS
 // overrides MaxTime. Slurm would accept the job and never start it.
 func TestBeyondMaxTime(t *testing.T) {
-	if err := lab.MissingAccounting(""); err != nil {
-		if os.Getenv("SLUICE_REQUIRE_LAB") == "1" {
-			t.Fatal(err)
-		}
-		t.Skipf("SKIPPED, time limits were not tested on a real Slurm: %v", err)
-	}
+	needsAccounting(t, "time limits were")
 	t.Parallel()
 	s := play(t, withNodes(1, 4), func(c *site.Config) {
 		c.Lab.Accounting = true

@@ -225,12 +225,7 @@ func (tr trio) holds(t *testing.T, run int, ordinary seen) {
 // Slurm shows of the jobs, and what their scripts see, is the same, at the first start and
 // after a resize. What is refused leaves no job.
 func TestEveryOption(t *testing.T) {
-	if err := lab.MissingAccounting(""); err != nil {
-		if os.Getenv("SLUICE_REQUIRE_LAB") == "1" {
-			t.Fatal(err)
-		}
-		t.Skipf("SKIPPED, options were not tested on a real Slurm: %v", err)
-	}
+	needsAccounting(t, "options were")
 	if os.Geteuid() != 0 {
 		t.Skip("SKIPPED: needs root for a lab with accounts")
 	}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/sluice-hpc/sluice/cmd/site"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
-	"github.com/sluice-hpc/sluice/slurm/lab"
 )
 
 // TestQOSRules: on a real Slurm with slurmdbd, at its default scheduling parameters, two accounts have 60
@@ -20,12 +19,7 @@ import (
 // rule the jobs of each part have other sizes: 6 and 4, 6 and 4, 1 and 9. At last a job waits that
 // fits only where the scavenger's is stopped: preempt = true allows that.
 func TestQOSRules(t *testing.T) {
-	if err := lab.MissingAccounting(""); err != nil {
-		if os.Getenv("SLUICE_REQUIRE_LAB") == "1" {
-			t.Fatal(err)
-		}
-		t.Skipf("SKIPPED, rules for QOS were not tested on a real Slurm: %v", err)
-	}
+	needsAccounting(t, "rules for QOS were")
 	t.Parallel()
 	const ivy, jon = "sluice-test-ivy", "sluice-test-jon"
 	s := play(t, withNodes(1, 10), withUsers([]string{ivy, jon}), withConfig(quick+rulesOfQOS), func(c *site.Config) {

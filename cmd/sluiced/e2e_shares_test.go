@@ -2,13 +2,11 @@ package main_test
 
 import (
 	"math"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/sluice-hpc/sluice/cmd/site"
-	"github.com/sluice-hpc/sluice/slurm/lab"
 )
 
 // TestShares: on a real Slurm with slurmdbd and priority/multifactor, two accounts have 60 and 40
@@ -16,12 +14,7 @@ import (
 // borrower's jobs shrink; so it does again while slurmdbd is down. No job is stopped, and no step is
 // lost or trained twice.
 func TestShares(t *testing.T) {
-	if err := lab.MissingAccounting(""); err != nil {
-		if os.Getenv("SLUICE_REQUIRE_LAB") == "1" {
-			t.Fatal(err)
-		}
-		t.Skipf("SKIPPED, shares were not tested on a real Slurm: %v", err)
-	}
+	needsAccounting(t, "shares were")
 	t.Parallel()
 	const ann, bob = "sluice-test-ann", "sluice-test-bob"
 	s := play(t, withNodes(1, 10), withUsers([]string{ann, bob}), func(c *site.Config) {

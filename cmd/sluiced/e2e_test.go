@@ -142,6 +142,20 @@ func play(t *testing.T, settings ...setting) *scene {
 	return sc
 }
 
+// needsAccounting skips a test where no lab can have slurmdbd; what says what was then not tested, with
+// its verb. SLUICE_REQUIRE_LAB=1 makes that a failure.
+func needsAccounting(t *testing.T, what string) {
+	t.Helper()
+	err := lab.MissingAccounting("")
+	if err == nil {
+		return
+	}
+	if os.Getenv("SLUICE_REQUIRE_LAB") == "1" {
+		t.Fatal(err)
+	}
+	t.Skipf("SKIPPED, %s not tested on a real Slurm: %v", what, err)
+}
+
 // audit holds what sluiced said against Slurm's own records, once all is over.
 func (s *scene) audit(ctx context.Context) {
 	s.t.Helper()

@@ -12,9 +12,9 @@ import (
 // mostContenders bounds how many jobs one plan lets contend.
 const mostContenders = 16
 
-// contend returns the waiting jobs that Slurm's own order is left to start, each with the
-// ordinary job that makes it necessary: one of lower priority that waits for GPUs the job
-// could use. Slurm cannot start a deferred job, so that it would start the ordinary one
+// contend returns the waiting jobs that Slurm is to start in its own order, each with the
+// ordinary job because of which it has to: one of lower priority that waits for GPUs that the
+// job could use. Slurm does not start a deferred job, so it would start the ordinary one
 // whenever GPUs become free. Once its begin time has come the job waits in Slurm at its
 // minimum, which it was submitted with, and is given room as ordinary jobs are.
 //

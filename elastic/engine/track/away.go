@@ -17,9 +17,9 @@ func (mo *Moments) NoteAway(due, now time.Time) {
 // NoteBlind notes that Slurm does not answer.
 func (mo *Moments) NoteBlind() { mo.outage = true }
 
-// Answers applies the end of an outage to what slurmctld still owes to lost nodes and jobs: it could send
+// EndOutage applies the end of an outage to what slurmctld still owes to lost nodes and jobs: it could send
 // no kill request meanwhile. It MUST run BEFORE Lost.Note, which forgets nodes.
-func Answers(st *State, now time.Time) {
+func EndOutage(st *State, now time.Time) {
 	if !st.outage {
 		return
 	}

@@ -16,7 +16,7 @@ const settling = 15 * time.Second
 
 // owed is for how long Slurm may still send such a kill request. It repeats an undelivered one
 // after a minute (RPC_RETRY_INTERVAL), and it reaches whichever run has the job's number then. An
-// outage of slurmctld does not count (Answers).
+// outage of slurmctld does not count (EndOutage).
 const owed = 150 * time.Second
 
 // lostNodes has, by node name, when a node was last seen lost.

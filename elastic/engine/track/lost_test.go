@@ -113,7 +113,7 @@ func TestLostBeforeAnOutage(t *testing.T) {
 		st.Lost["g1"] = st.Last.Now.Add(-time.Minute)
 		js.Placing.rest = st.Last.Now.Add(c.rest)
 		c.outage(st)
-		Answers(st, noon)
+		EndOutage(st, noon)
 		st.Lost.Note([]slurm.Node{{Name: "g1", States: []string{"IDLE"}}}, noon)
 		if rests := js.Placing.rest.After(noon); rests != c.rests {
 			t.Errorf("%s: rests until %v", c.name, js.Placing.rest)
@@ -122,7 +122,7 @@ func TestLostBeforeAnOutage(t *testing.T) {
 		if got := st.mayRequeue(js, noon.Add(time.Minute)); got != c.requeues {
 			t.Errorf("%s: requeued: %v", c.name, got)
 		}
-		Answers(st, noon.Add(time.Hour)) // an outage is over once
+		EndOutage(st, noon.Add(time.Hour)) // an outage is over once
 		if at, ok := st.Lost["g1"]; ok && !at.Equal(noon) {
 			t.Errorf("%s: lost at %v", c.name, at)
 		}

@@ -23,7 +23,7 @@ func (w *Watch) Observe(ctx context.Context, now time.Time) (seen observe.Look, 
 	if seen, err = w.lookAtCluster(ctx); err != nil {
 		return observe.Look{}, err
 	}
-	track.Answers(w.State, now)
+	track.EndOutage(w.State, now)
 	w.Lost.Note(seen.Nodes, now)
 	w.Match(seen.Jobs, w.Observer.Owners(w.Claims(seen.Jobs)), now)
 	w.AskLimits(ctx, w.LimitsOld(seen.Jobs), now)
