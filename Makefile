@@ -33,7 +33,9 @@ test: build
 	@etc/install-frameworks; case $$? in 0|69|75) ;; *) exit 1 ;; esac # likewise
 	$(GO) vet ./...
 	$(GO) build -race ./... # once, for all of the below
+	@rm -f $(FLAKY)
 	@$(MAKE) --no-print-directory -j3 test-end-to-end test-waiting test-packages
+	@cat $(FLAKY) 2>/dev/null || :
 
 # Three at a time, since two wait for most of theirs: the end-to-end tests, by far the longest,
 # for Slurm; and WAITING, the packages that raise a Slurm, runners, Python or sockets. Of those and of
@@ -41,16 +43,17 @@ test: build
 # simulations in one goroutine: with the race detector they try a part of their cases (race_on_test.go
 # in each says which), without it all, with -trimpath to find what make build compiled. GOGC=400
 # saves simulations an eighth of their CPU time under the race detector, a quarter without, for some
-# 50 MB a process; what waits is left as it is in production.
+# 50 MB a process; what waits is left as it is in production. etc/test runs a failed test once more, alone.
 WAITING := /slurm/conform$$|/slurm/lab$$|/checkpoint/runner$$|/checkpoint/python$$|/elastic/control$$
+FLAKY := $(CURDIR)/bin/flaky
 UNRACED := ./elastic/world ./elastic/world/story ./elastic/policy
 test-end-to-end:
-	RAPID_SEED=$(DRAWS) $(GO) test -race -timeout 50m -parallel 4 ./cmd/sluiced
+	FLAKY=$(FLAKY) RAPID_SEED=$(DRAWS) GO='$(GO)' etc/test -race -timeout 50m -parallel 4 -- ./cmd/sluiced
 test-waiting:
-	RAPID_SEED=$(DRAWS) $(GO) test -race -timeout 50m -p 1 -parallel 4 $$($(GO) list ./... | grep -E '$(WAITING)')
+	FLAKY=$(FLAKY) RAPID_SEED=$(DRAWS) GO='$(GO)' etc/test -race -timeout 50m -p 1 -parallel 4 -- $$($(GO) list ./... | grep -E '$(WAITING)')
 test-packages:
-	GOGC=400 RAPID_SEED=$(DRAWS) nice -n 5 $(GO) test -race -timeout 50m -p 1 -parallel 4 $$($(GO) list ./... | grep -vE '/cmd/sluiced$$|$(WAITING)')
-	GOGC=400 RAPID_SEED=$(DRAWS) nice -n 5 $(GO) test -trimpath -timeout 50m -p 1 -parallel 4 $(UNRACED)
+	GOGC=400 FLAKY=$(FLAKY) RAPID_SEED=$(DRAWS) GO='$(GO)' nice -n 5 etc/test -race -timeout 50m -p 1 -parallel 4 -- $$($(GO) list ./... | grep -vE '/cmd/sluiced$$|$(WAITING)')
+	GOGC=400 FLAKY=$(FLAKY) RAPID_SEED=$(DRAWS) GO='$(GO)' nice -n 5 etc/test -trimpath -timeout 50m -p 1 -parallel 4 -- $(UNRACED)
 
 # The tests again, as on another machine: 500 accounts, another locale and time zone,
 # umask 077, a home that cannot be written. PACKAGES="./slurm/lab ./cmd/sluiced" is some.
