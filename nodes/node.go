@@ -62,6 +62,10 @@ type Unusable struct {
 	Until time.Time // for Returned: when it is used again
 }
 
+// OfSluice reports whether sluice alone keeps new jobs from the node, for a while; Slurm and
+// its administrators have nothing against it.
+func (u Unusable) OfSluice() bool { return u.State == Unfit || u.State == Returned }
+
 // Sluice's own states of a node.
 const (
 	Unfit    = "UNFIT"    // a job reported its GPUs as unfit

@@ -177,10 +177,12 @@ func (c *check) runAfter(f Completion) bool {
 // unknownState is the state that sluiced gives to a job that it does not know.
 const unknownState = "gone"
 
-// Problems of a job whose user removed its comment, or broke it after its end.
+// Problems of a job that sluiced sees and does not manage: its user removed its comment, or
+// broke it after its end, or the folder of its token cannot be read.
 const (
 	untagged = "untagged"
 	broken   = "unreadable"
+	noFolder = "folder"
 )
 
 // endedRuns: a job that sluiced takes for ended does not run on, unless sluiced adopts or moves
@@ -199,7 +201,7 @@ func (c *check) endedRuns(id int64, until time.Time) {
 		}
 		for _, e := range c.said[id] {
 			switch {
-			case e.Kind == "problem" && e.At.Before(by) && (e.Problem == untagged || e.Problem == broken):
+			case e.Kind == "problem" && e.At.Before(by) && (e.Problem == untagged || e.Problem == broken || e.Problem == noFolder && ended.Number > 0):
 				alone = true
 			case e.Kind == "ended" && e.At.Before(r.At) && !reused:
 				ended = e

@@ -30,6 +30,7 @@ var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 //	limits cooldown=60s payback=2 deaf=3 preempt overload=0.5 wait=1h anysplit sharenodes
 //	costs value=1 gpu=0.1 types=a100:0.5,t4:0.1 peak=0.5 surcharge=3
 //	node n1 gpus=4 foreign=1 partition=gpu,fast down cpus=16 type=t4
+//	    unfit (a job reported its GPUs)
 //	job 7 on=n1:2+n2:2 min=1 max=8 step=1 sizes=1,2,4 pin=4 uneven
 //	    done=3 total=10 curve=100/60/40 (seconds a unit on 1, 2, 3 GPUs; one node)
 //	    over2=-/55/-/20 (the same on two nodes; - = not measured)
@@ -200,8 +201,11 @@ func (a arguments) costs() *elastic.Costs {
 }
 
 func (a arguments) node(name string) nodes.Node {
-	n := nodes.Node{Name: name, GPUs: a.int("gpus"), Used: a.int("foreign"), Usable: a["down"] == "", CPUs: a.int("cpus"), Type: a["type"], Partitions: []string{"gpu"}}
-	if !n.Usable {
+	n := nodes.Node{Name: name, GPUs: a.int("gpus"), Used: a.int("foreign"), Usable: a["down"] == "" && a["unfit"] == "", CPUs: a.int("cpus"), Type: a["type"], Partitions: []string{"gpu"}}
+	switch {
+	case a["unfit"] != "":
+		n.Why = nodes.Unusable{State: nodes.Unfit, Note: "GPU 0: XID 79"}
+	case !n.Usable:
 		n.Why = nodes.Unusable{State: "DRAIN", Note: "by hand"}
 	}
 	if a["partition"] != "" {

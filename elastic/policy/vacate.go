@@ -14,9 +14,10 @@ import (
 
 // vacate is applied to the answer of every policy. The nodes of an edge pool belong to other
 // work: a job of sluice that runs on one leaves it if an ordinary job waits for it, or if
-// nothing new is started on it (it is drained, or reserved). It moves to another of its
+// Slurm starts nothing new on it (it is drained, or reserved). It moves to another of its
 // partitions if there is room, at the largest size up to its own that fits; else it saves and
-// waits again. It is pure.
+// waits again. A node that another job reported as unfit is not left: a user's report stops
+// nobody's running job. It is pure.
 func vacate(s elastic.Snapshot, a elastic.Allocation) elastic.Allocation {
 	if len(s.Edges) == 0 {
 		return a
@@ -24,7 +25,7 @@ func vacate(s elastic.Snapshot, a elastic.Allocation) elastic.Allocation {
 	v := &vacating{s: s, a: a, where: plan.Arrange(s, a)}
 	for i := range s.Jobs {
 		if j := &s.Jobs[i]; v.onEdge(j) && v.mayLeave(j) {
-			if n := v.node(j.Place[0].Node); n != nil && !n.Usable {
+			if n := v.node(j.Place[0].Node); n != nil && !n.Usable && !n.Why.OfSluice() {
 				v.leave(j, reason.TakesNothingNew{Node: n.Name, State: n.Why.State, Note: n.Why.Note, Until: n.Why.Until})
 			}
 		}

@@ -78,6 +78,7 @@ const (
 	ProblemUntagged   = "untagged"   // the job's user removed sluice's comment
 	ProblemShares     = "shares"     // the tree of shares cannot be read; the last one stands
 	ProblemUnreadable = "unreadable" // of a job that is not managed: its comment cannot be parsed
+	ProblemFolder     = "folder"     // of a job that is not managed: the folder of its token cannot be read, or is another user's
 )
 
 // Kind is a name of an event, for EVENTS.md.
@@ -97,7 +98,7 @@ var Kinds = []Kind{
 	{"run", "`run`, `incarnation`, `began`, `checkpoint`, `passed`", "a run has begun: Slurm's count of restarts, the time on its node, the checkpoint it resumed from, those it skipped as invalid"},
 	{"ended", "`state`", "the job has ended, with this Slurm state"},
 	{"stranded", "`run`", "a node lost the run and Slurm has not noticed: the job is requeued next"},
-	{"problem", "`problem`", "an error or a warning; `untagged`: the job's comment was removed; `unreadable`: the comment of a job that is not managed cannot be parsed"},
+	{"problem", "`problem`", "an error or a warning; `untagged`: the job's comment was removed; `unreadable`: the comment of a job that is not managed cannot be parsed; `folder`: the folder of its token cannot be read, or belongs to another user"},
 	{"blind", "", "Slurm does not answer, or not plausibly; nothing is changed meanwhile"},
 	{"sighted", "", "Slurm answers again"},
 	{"shares", "", "the tree of accounts and shares is read again, after a `problem` of the name `shares`"},

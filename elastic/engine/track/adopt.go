@@ -50,7 +50,7 @@ func (st *State) Take(sj slurm.Job, tag elastic.Tag, owners map[observe.Box]erro
 			return // over before sluice ever saw it
 		}
 		if why := ownerConflict(owners[observe.Box{Token: tag.Spec.Token, UID: sj.UID}]); why != "" {
-			st.leave(sj, now, why)
+			st.leave(sj, now, why, event.Fields{Problem: event.ProblemFolder})
 			return
 		}
 		js = st.adopt(sj, tag, now)
@@ -78,6 +78,7 @@ func (st *State) Take(sj slurm.Job, tag elastic.Tag, owners map[observe.Box]erro
 	js.PendingTag = js.PendingTag || differs || moved
 	st.livesAgain(js, sj, now)
 	js.Shown.Seen, js.Shown.Disown, js.Shown.Slurm = true, false, sj
+	js.rescue.restarts = max(js.rescue.restarts, sj.Restarts)
 	delete(js.Tells.Problem, "comment")
 	js.Dirty = charge(&js.Rec, st.Shares.accountOf(sj)) || js.Dirty
 	js.Rec.Name, js.Rec.Partition = sj.Name, eligible.PartitionsOf(js.Rec.Partition, tag.Partition, sj)

@@ -82,6 +82,9 @@ type rescue struct {
 	// stranded: how often it was requeued because a node lost its processes.
 	stranded stranded
 	unusable unusable
+	// restarts: the most restarts that Slurm has shown of it. If it shows fewer, slurmctld has
+	// returned to an older state of its own.
+	restarts int
 }
 
 // runs are a job's runs and the GPU-seconds they used.

@@ -12,7 +12,7 @@ import (
 )
 
 // mayRequeue reports whether a failed run is requeued because the job is most likely not to blame:
-// sluice stopped it because it was stranded, the kill request for an earlier run reached it (see
+// sluice stopped it because it was stranded, slurmctld forgot a requeue, the kill request for an earlier run reached it (see
 // owed), as it was killed soon after the job or its node was lost, or its runner was killed. Each run
 // is requeued at most once.
 func (cl *Cluster) mayRequeue(js *Job, now time.Time) bool {
@@ -25,7 +25,7 @@ func (cl *Cluster) mayRequeue(js *Job, now time.Time) bool {
 	if !js.Mail.killed() {
 		return false
 	}
-	if js.killedRunner() || now.Before(js.Placing.rest.Add(owed-settling)) {
+	if js.forgotten() || js.killedRunner() || now.Before(js.Placing.rest.Add(owed-settling)) {
 		return true
 	}
 	return slices.ContainsFunc(js.Rec.Place.Nodes(), func(node string) bool {
@@ -33,6 +33,10 @@ func (cl *Cluster) mayRequeue(js *Job, now time.Time) bool {
 		return ok && now.Before(at.Add(owed))
 	})
 }
+
+// forgotten reports whether slurmctld returned to a state from before a restart of the job that
+// it had shown: it had stopped the failed run to requeue the job, and forgot that.
+func (js *Job) forgotten() bool { return js.rescue.restarts > js.Shown.Slurm.Restarts }
 
 // killed reports whether the last run did not exit by itself: its runner reported no exit, or one
 // by a signal. It is false if no status was ever read.
@@ -75,7 +79,7 @@ func (st *State) revivals(now time.Time) []elastic.Intent {
 		}
 		var why reason.Reason = reason.OwedToLost
 		switch {
-		case js.rescue.stranded.stopped(js.Mail.runner, js.Shown.Slurm):
+		case js.rescue.stranded.stopped(js.Mail.runner, js.Shown.Slurm), js.forgotten():
 			why = reason.StopForgotten
 		case js.killedRunner():
 			why = reason.RunnerKilled{Signal: js.Shown.Slurm.ExitSignal}

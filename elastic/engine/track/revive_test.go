@@ -62,6 +62,8 @@ func TestMayRequeue(t *testing.T) {
 		{"stopped as stranded", []func(*State, *Job){stranded(2, 2), ended}, true},
 		{"stopped as stranded, and requeued after this run", []func(*State, *Job){stranded(2, 2), func(_ *State, js *Job) { js.rescue.revived = 2 }}, false},
 		{"stopped as stranded, and slurmctld forgot a restart too", []func(*State, *Job){stranded(2, 3), ended}, true},
+		{"slurmctld forgot a restart that it had shown", []func(*State, *Job){func(_ *State, js *Job) { js.rescue.restarts = 2 }}, true},
+		{"... and its program ended by itself", []func(*State, *Job){func(_ *State, js *Job) { js.rescue.restarts = 2 }, ended}, false},
 		{"an earlier run was stranded", []func(*State, *Job){stranded(1, 1), ended}, false},
 		{"its runner says that it was stranded, to a daemon that has just started", []func(*State, *Job){strandedWord(1), ended}, true},
 		{"... of an earlier run", []func(*State, *Job){strandedWord(0), ended, func(_ *State, js *Job) { js.Mail.runner.ok = false }}, false},
