@@ -4,7 +4,7 @@ GO      ?= go
 VERSION := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 LDFLAGS := -X main.version=$(VERSION)
 
-.PHONY: all build packages demo test test-end-to-end test-waiting test-packages test-elsewhere lint bench bench-job bench-live bench-policy bench-systems bench-shares conform damage deb gpu exact liars planted mutants properties seeds crashes soak fuzz hostile failover reclaims shared gone nfs reliability-report clean
+.PHONY: all build packages demo test test-end-to-end test-waiting test-packages test-elsewhere lint bench bench-job bench-live bench-policy bench-systems bench-shares conform damage deb dist gpu exact liars planted mutants properties seeds crashes soak fuzz hostile failover reclaims shared gone nfs reliability-report clean
 
 all: build
 
@@ -61,10 +61,13 @@ PACKAGES ?=
 test-elsewhere: build
 	@RAPID_SEED=$(DRAWS) etc/campaign elsewhere etc/elsewhere $(PACKAGES)
 
-# dist/*.deb: the programs with units and configuration, and the training library; each
-# with the licences of what is linked into it, and a list of that (SPDX).
+# dist/*.deb and dist/*.rpm: the programs with units, configuration, manual pages and
+# completion, and the training library; each with the licences of what is linked into it,
+# and a list of that (SPDX). nfpm makes them, from etc/packages/packages.yaml.
+dist: build
+	@GO='$(GO)' etc/make-packages
 deb: build
-	@GO='$(GO)' etc/make-debs
+	@GO='$(GO)' FORMATS=deb etc/make-packages
 
 # Fails on what gofmt, go vet and staticcheck find. A tool that cannot be had here, as where
 # the module proxy is out of reach, is skipped, loudly. ST1005 is off: some error texts are

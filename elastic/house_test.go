@@ -28,6 +28,7 @@ var may = map[string][]string{
 	"nodes/nvml":                  {"nodes"},
 	"etc":                         {},
 	"etc/notices":                 {},
+	"etc/man":                     {},
 	"elastic/solve/knapsack":      {},
 	"elastic/solve/costate":       {},
 	"elastic/solve/deadline":      {},

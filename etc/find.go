@@ -72,6 +72,12 @@ func current(user bool, home string) (Config, string, error) {
 	return c, path, err
 }
 
+// SystemFile is where an installation's configuration is, whether it exists or not.
+func SystemFile() string { return systemFile }
+
+// UserFile is where a user's own configuration is, whether it exists or not; "" without a home.
+func UserFile() string { return userFile() }
+
 // userFile returns the user's own configuration file, "" without a home.
 func userFile() string {
 	dir, err := os.UserConfigDir()

@@ -38,6 +38,6 @@ func verbOf(name string) string {
 func newCommand() *cobra.Command {
 	c := &cobra.Command{Use: "sluice", Short: "Elastic GPU jobs on Slurm"}
 	terminal.Root(c, version)
-	c.AddCommand(newSimulateCommand(), newWhatifCommand(), newBenchPolicyCommand())
+	c.AddCommand(addCompletion(newSimulateCommand()), addCompletion(newWhatifCommand()), newBenchPolicyCommand())
 	return c
 }

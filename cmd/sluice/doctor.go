@@ -33,6 +33,8 @@ type finding struct {
 	Text    string  `json:"text"`
 	Do      string  `json:"do,omitempty"`   // what to type or change
 	Type    string  `json:"type,omitempty"` // the exact command, if one repairs it
+	// Set are the settings of sluice.toml that repair it, if some do.
+	Set []etc.Setting `json:"set,omitempty"`
 }
 
 func passed(about, format string, args ...any) finding {
@@ -54,15 +56,20 @@ func typed(f finding, command string) finding {
 }
 
 func newDoctorCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, write, dry bool
 	c := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check Slurm, the settings that slow a resize, permissions, shares, clocks, folders, the daemon",
 		Long: `Checks what elastic jobs need and what makes a resize slow, one line each: OK, WARN
 (works, but not as well as it could) or FAIL (will not work), with what to do. It changes
 nothing, except that it makes and removes one small file in the jobs' folder.
-The exit code is 1 if a check failed.`,
-		Args: cobra.NoArgs,
+The exit code is 1 if a check failed.
+
+--fix writes the settings that it recommends into sluice.toml, prints the difference and
+keeps the old file beside it as sluice.toml.old. What is not in that file (slurm.conf,
+folders, accounts) it does not change: it names that, with what to type.`,
+		Example: "  sluice doctor\n  sluice doctor --fix --dry-run",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := siteFor(cmd)
 			if err != nil {
@@ -70,8 +77,16 @@ The exit code is 1 if a check failed.`,
 			}
 			user, _ := cmd.Flags().GetBool("user")
 			all := examine(cmd.Context(), patient{site: c, user: user, config: configNamed(cmd), now: time.Now})
+			if dry && !write {
+				return fmt.Errorf("--dry-run goes with --fix")
+			}
 			if err := printFindings(cmd.OutOrStdout(), all, asJSON); err != nil {
 				return err
+			}
+			if write {
+				if err := fix(cmd.OutOrStdout(), patient{user: user || c.Own, config: configNamed(cmd)}, all, dry); err != nil {
+					return err
+				}
 			}
 			for _, f := range all {
 				if f.Verdict == failure {
@@ -82,6 +97,7 @@ The exit code is 1 if a check failed.`,
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	fixFlags(c, &write, &dry)
 	return c
 }
 

@@ -12,7 +12,7 @@ import (
 
 // settingChecks is the list of checks of Slurm's settings.
 var settingChecks = []func(command.Settings, patient) []finding{
-	gpuSelection, schedulerWaits, schedulerDefers, afterTheJob, scripts, preemption, jobMemory, privacy,
+	gpuSelection, schedulerWaits, schedulerDefers, afterTheJob, scripts, preemption, jobMemory, patience, privacy,
 }
 
 // gpuSelection: without these settings Slurm cannot allocate single GPUs.
@@ -121,15 +121,31 @@ func jobMemory(s command.Settings, p patient) []finding {
 	n, is := s.Number("MinJobAge")
 	age := time.Duration(n) * time.Second
 	if is && n > 0 && age < 2*p.site.Cycle.Period {
-		return []finding{warned("memory", "set MinJobAge=300 in slurm.conf, or a shorter [cycle] period",
-			"MinJobAge is %d s: Slurm may forget how a job ended before sluiced looks (every %s)", n, terminal.Clock(p.site.Cycle.Period))}
+		f := warned("memory", "set MinJobAge=300 in slurm.conf, or a shorter [cycle] period",
+			"MinJobAge is %d s: Slurm may forget how a job ended before sluiced looks (every %s)", n, terminal.Clock(p.site.Cycle.Period))
+		if n < 2 {
+			return []finding{f} // no period is as short
+		}
+		return []finding{mended(f, "cycle", "period", fmt.Sprintf("\"%ds\"", n/2))}
 	}
 	return nil
 }
 
+// patience: a command that sluiced ends before slurmctld gives up may still take effect.
+func patience(s command.Settings, p patient) []finding {
+	n, is := s.Number("MessageTimeout")
+	if !is || time.Duration(n)*time.Second < p.site.Slurm.Timeout || n > 300 { // [slurm] timeout is at most 10 min
+		return nil
+	}
+	f := warned("scheduler", fmt.Sprintf("set [slurm] timeout = \"%ds\" in sluice.toml", 2*n),
+		"MessageTimeout is %d s, but sluiced ends Slurm's commands after %s", n, terminal.Clock(p.site.Slurm.Timeout))
+	return []finding{mended(f, "slurm", "timeout", fmt.Sprintf("\"%ds\"", 2*n))}
+}
+
 func privacy(s command.Settings, p patient) []finding {
 	if strings.Contains(strings.ToLower(s.Get("PrivateData")), "jobs") && !p.site.Users.Private && !p.user {
-		return []finding{warned("privacy", "set [users] private = true", "PrivateData has jobs, but sluice shows all jobs to all users")}
+		f := warned("privacy", "set [users] private = true", "PrivateData has jobs, but sluice shows all jobs to all users")
+		return []finding{mended(f, "users", "private", "true")}
 	}
 	return nil
 }

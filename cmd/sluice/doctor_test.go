@@ -89,6 +89,7 @@ func TestSettings(t *testing.T) {
 		{"Epilog", "/etc/slurm/epilog", "OK scripts: Epilog: each resize runs them"},
 		{"Prolog[0]", "/etc/slurm/prolog", "OK scripts: Prolog: each resize runs them"},
 		{"PreemptMode", "GANG,REQUEUE", "WARN preemption: PreemptMode is GANG,REQUEUE: Slurm may stop an elastic job before it has saved"},
+		{"MessageTimeout", "60 sec", "WARN scheduler: MessageTimeout is 60 s, but sluiced ends Slurm's commands after 0:20"},
 		{"MinJobAge", "10 sec", "WARN memory: MinJobAge is 10 s"},
 		{"PrivateData", "accounts,jobs", "WARN privacy: PrivateData has jobs"},
 	} {

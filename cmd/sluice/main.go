@@ -99,6 +99,7 @@ others arrive, and keeps its job id: squeue, scancel and sacct work as usual.`,
 	for _, v := range verbs {
 		c.AddCommand(v.make())
 	}
+	addCompletion(c)
 	c.AddCommand(newExternalCommands(args)...)
 	return c
 }

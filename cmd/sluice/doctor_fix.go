@@ -1,0 +1,223 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluice-hpc/sluice/cmd/terminal"
+	"github.com/sluice-hpc/sluice/etc"
+)
+
+// mended is the finding with a setting of sluice.toml that repairs it.
+func mended(f finding, section, key, value string) finding {
+	f.Set = append(f.Set, etc.Setting{Section: section, Key: key, Value: value})
+	return f
+}
+
+// fix writes what the findings recommend for sluice.toml into its file, prints what it changed,
+// and names the findings that it cannot repair. With dry it writes nothing.
+func fix(out io.Writer, p patient, all []finding, dry bool) error {
+	var settings []etc.Setting
+	for _, f := range all {
+		settings = append(settings, f.Set...)
+	}
+	path := fileToFix(p)
+	if len(settings) == 0 {
+		fmt.Fprintf(out, "\n%s: nothing to change\n", path)
+	} else if err := changeFile(out, p, path, settings, dry); err != nil {
+		return err
+	}
+	return left(out, all)
+}
+
+// fileToFix is the configuration in force, or the place where sluice looks for one.
+func fileToFix(p patient) string {
+	switch {
+	case p.config != "":
+		return p.config
+	case p.user:
+		return etc.UserFile()
+	}
+	return etc.SystemFile()
+}
+
+// changeFile edits the file and prints the difference.
+func changeFile(out io.Writer, p patient, path string, settings []etc.Setting, dry bool) error {
+	if target, err := filepath.EvalSymlinks(path); err == nil { // the link stays
+		path = target
+	}
+	before, mode, err := present(path)
+	if err != nil {
+		return err
+	}
+	base := etc.Default()
+	if p.user {
+		home, _ := os.UserHomeDir()
+		base = etc.UserDefaults(home)
+	}
+	after, err := etc.Edited(base, path, before, settings)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "\n%s", terminalLines(difference(path, before, after)))
+	if dry {
+		fmt.Fprintf(out, "not written, because of --dry-run: %s\n", path)
+		return nil
+	}
+	old, err := replace(path, after, mode)
+	if err != nil {
+		return fmt.Errorf("%s cannot be written: %w; as root, or with sudo, type 'sluice doctor --fix'", path, err)
+	}
+	fmt.Fprintf(out, "wrote %s", path)
+	if old != "" {
+		fmt.Fprintf(out, "; as it was before it is in %s", old)
+	}
+	fmt.Fprintf(out, "\n-> let sluiced read it: %s\n", reloadCommand(p.user))
+	return nil
+}
+
+// present returns the text and the mode of the file; of one that does not exist those of a new one.
+func present(path string) (string, fs.FileMode, error) {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", 0o644, nil
+	}
+	if err != nil {
+		return "", 0, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > 1<<20 {
+		return "", 0, fmt.Errorf("%s: not a file, or above 1 MiB", path)
+	}
+	raw, err := os.ReadFile(path)
+	return string(raw), info.Mode().Perm(), err
+}
+
+// replace writes the file at once and keeps the present one beside it, as FILE.old, FILE.old.2
+// and so on: it returns that name, "" if there was no file.
+func replace(path, text string, mode fs.FileMode) (old string, err error) {
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	f, err := os.CreateTemp(dir, ".sluice-fix-")
+	if err != nil {
+		return "", err
+	}
+	defer os.Remove(f.Name()) // fails once it is in place
+	_, err = f.WriteString(text)
+	if err = errors.Join(err, f.Chmod(mode), f.Sync()); err == nil {
+		err = keepOwner(f, path)
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return "", err
+	}
+	for n := 1; n <= 1000; n++ {
+		old = path + ".old"
+		if n > 1 {
+			old = fmt.Sprintf("%s.old.%d", path, n)
+		}
+		err = os.Link(path, old)
+		if !errors.Is(err, fs.ErrExist) {
+			break
+		}
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		old, err = "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return old, os.Rename(f.Name(), path)
+}
+
+// keepOwner gives the new file the owner and the group of the present one.
+func keepOwner(f *os.File, path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil // there is none
+	}
+	is, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || int(is.Uid) == os.Geteuid() && int(is.Gid) == os.Getegid() {
+		return nil
+	}
+	return f.Chown(int(is.Uid), int(is.Gid))
+}
+
+func reloadCommand(user bool) string {
+	if user {
+		return "systemctl --user reload sluiced, or send it SIGHUP"
+	}
+	return "systemctl reload sluiced, or send it SIGHUP"
+}
+
+// left names what has to be repaired by hand, each with what to type.
+func left(out io.Writer, all []finding) error {
+	var b strings.Builder
+	for _, f := range all {
+		if f.Verdict == fine || len(f.Set) > 0 {
+			continue
+		}
+		do := f.Do
+		if do == "" {
+			do = "see sluiced's log"
+		}
+		fmt.Fprintf(&b, "  %-4s  %s: %s\n        -> %s\n", f.Verdict, f.About, terminal.Escape(oneLine(f.Text)), terminal.Escape(oneLine(do)))
+	}
+	text := "nothing is left to do by hand\n"
+	if b.Len() > 0 {
+		text = "not repaired, because it is outside of sluice.toml:\n" + b.String()
+	}
+	_, err := io.WriteString(out, text)
+	return err
+}
+
+// difference returns the lines that differ, each change below the line before it, as diff -u
+// does. A change replaces a line or adds some; none removes one.
+func difference(path, before, after string) string {
+	old, now := strings.Split(before, "\n"), strings.Split(after, "\n")
+	if before == "" {
+		old = nil
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "--- %s\n+++ %s\n", path, path)
+	for i, k, shown := 0, 0, -1; k < len(now); k++ {
+		if i < len(old) && old[i] == now[k] {
+			i++
+			continue
+		}
+		if i > 0 && shown != i-1 {
+			fmt.Fprintf(&b, "@@ line %d\n %s\n", i, old[i-1])
+		}
+		if len(old)-i == len(now)-k { // a line was replaced: as many are left
+			fmt.Fprintf(&b, "-%s\n", old[i])
+			i++
+		}
+		fmt.Fprintf(&b, "+%s\n", now[k])
+		shown = i - 1
+	}
+	return b.String()
+}
+
+// terminalLines escapes each line of a text.
+func terminalLines(text string) string {
+	lines := strings.Split(text, "\n")
+	for i := range lines {
+		lines[i] = terminal.Escape(strings.ReplaceAll(lines[i], "\t", "    "))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// fixFlags are the options of doctor that write.
+func fixFlags(c *cobra.Command, write, dry *bool) {
+	c.Flags().BoolVar(write, "fix", false, "write what is recommended into sluice.toml, keep the old file, say what is left")
+	c.Flags().BoolVar(dry, "dry-run", false, "with --fix: only print what would change")
+	c.MarkFlagsMutuallyExclusive("fix", "json")
+}
