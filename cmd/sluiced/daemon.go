@@ -20,6 +20,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/control"
 	"github.com/sluice-hpc/sluice/elastic/engine"
 	"github.com/sluice-hpc/sluice/elastic/engine/event"
+	"github.com/sluice-hpc/sluice/elastic/metrics"
 	"github.com/sluice-hpc/sluice/elastic/offcycle"
 	"github.com/sluice-hpc/sluice/elastic/policy"
 	"github.com/sluice-hpc/sluice/elastic/share"
@@ -39,6 +40,7 @@ type daemon struct {
 	loop    *loop
 	server  *control.Server
 	settled settled
+	metrics *metrics.Metrics // nil = nobody can read them
 	started time.Time
 	newest  time.Time // newest job in the store when it was opened
 
@@ -76,9 +78,14 @@ func run(ctx context.Context, o options) error {
 	if err := d.listenRemote(ctx, c.Remote); err != nil {
 		return errors.Join(err, d.server.Close())
 	}
+	scrapes, err := d.listenMetrics(ctx, c.Metrics.Listen)
+	if err != nil {
+		return errors.Join(err, d.server.Close())
+	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return d.server.Serve(ctx) })
 	g.Go(func() error { return d.loop.run(ctx) })
+	g.Go(func() error { return scrapes(ctx) })
 	g.Go(func() error { return d.watchTroubles(ctx, c) })
 	g.Go(func() error { return d.speeds.Run(ctx) })
 	err = g.Wait()
@@ -118,6 +125,12 @@ func newDaemon(ctx context.Context, o options, c etc.Config, log zerolog.Logger)
 	}
 	d := &daemon{options: o, log: log, store: st, started: time.Now(), troubles: troubles{ask: make(chan struct{}, 1)}}
 	d.speeds = offcycle.NewSamples(st, d.tellSpeeds)
+	if c.Metrics.Listen != "" {
+		if d.metrics, err = metrics.New(version, metricsOptions(c)); err != nil {
+			st.Shutdown()
+			return nil, err
+		}
+	}
 	if d.newest, err = st.Newest(ctx); err != nil {
 		st.Shutdown()
 		return nil, err
@@ -138,7 +151,7 @@ func newName() string { return strings.ToLower(rand.Text()[:10]) }
 
 // engineConfig makes the engine's parts from the configuration.
 func (d *daemon) engineConfig(ctx context.Context, c etc.Config) (engine.Config, error) {
-	client, err := command.New(command.Config{Dir: c.Slurm.Bin, Conf: c.Slurm.Conf, Timeout: c.Slurm.Timeout, Now: time.Now})
+	client, err := command.New(command.Config{Dir: c.Slurm.Bin, Conf: c.Slurm.Conf, Timeout: c.Slurm.Timeout, Now: time.Now, Called: d.called})
 	if err != nil {
 		return engine.Config{}, err
 	}
@@ -150,9 +163,9 @@ func (d *daemon) engineConfig(ctx context.Context, c etc.Config) (engine.Config,
 	cfg := engine.Config{
 		Seams: engine.Seams{
 			Slurm: client, Limiter: offcycle.NewLimiter(ctx, client, time.Now), Sharer: offcycle.NewSharer(ctx, client, time.Now), Accountant: offcycle.NewAccountant(ctx, client, time.Now),
-			Journal: fragile(d.store), Samples: d.speeds, Mailbox: offcycle.NewMailbox(mailbox, time.Now),
+			Journal: measured{fragile(d.store), d.metrics}, Samples: d.speeds, Mailbox: offcycle.NewMailbox(mailbox, time.Now),
 		},
-		Events: d.logEvent,
+		Events: d.take, Deciding: d.deciding,
 	}
 	return cfg, d.tune(&cfg, c)
 }
@@ -298,6 +311,7 @@ func (d *daemon) reload() {
 	d.engine.Reconfigure(func(old *engine.Config) {
 		_ = d.tune(old, c) // it was valid a moment ago
 	})
+	d.metrics.Configure(metricsOptions(c))
 	if err := d.server.Configure(d.serverOptions(c)); err != nil {
 		d.log.Error().Str("event", "unreloaded").Err(err).Msg("reload: the API keeps its old settings")
 	}
@@ -316,6 +330,12 @@ func newLog(c etc.Log, to *os.File) zerolog.Logger {
 		return zerolog.New(plain{to}).Level(level).With().Timestamp().Logger()
 	}
 	return zerolog.New(zerolog.ConsoleWriter{Out: plain{to}, NoColor: true, TimeFormat: time.RFC3339, FieldsExclude: event.FieldNames()}).Level(level).With().Timestamp().Logger()
+}
+
+// take receives the engine's events.
+func (d *daemon) take(e event.Event) {
+	d.metrics.Event(e)
+	d.logEvent(e)
 }
 
 // logEvent logs one event. The text may contain users' text; plain escapes it.

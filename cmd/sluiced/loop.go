@@ -101,6 +101,7 @@ func (l *loop) run(ctx context.Context) error {
 		started := time.Now()
 		l.begun.Add(1)
 		next, err := l.d.engine.Cycle(ctx, started)
+		l.d.metrics.Cycle(l.d.engine.Published(), time.Since(started), err)
 		if ctx.Err() == nil {
 			l.tell(err)
 		}
