@@ -1,6 +1,9 @@
 package etc
 
 import (
+	"errors"
+	"fmt"
+	"net"
 	"net/url"
 	"path/filepath"
 	"slices"
@@ -56,4 +59,33 @@ func isListen(s string) bool {
 func isWebhook(s string) bool {
 	u, err := url.Parse(s)
 	return err == nil && len(s) <= 2000 && u.Scheme == "https" && u.Hostname() != "" && u.User == nil && u.Fragment == "" && u.Opaque == "" && !strings.Contains(s, " ")
+}
+
+// Allows returns why messages may not be posted to a URL of a user's; nil if they may. A host counts with
+// its port: one without a port in the list is that host's port 443.
+func (n Notify) Allows(hook string) error {
+	u, err := url.Parse(hook)
+	if err != nil || !isWebhook(hook) {
+		return errors.New("want a URL that begins with https://HOST/")
+	}
+	host := withPort(u.Host)
+	for _, allowed := range n.Hosts {
+		if withPort(allowed) == host {
+			return nil
+		}
+	}
+	known := "none is"
+	if len(n.Hosts) > 0 {
+		known = strings.Join(n.Hosts, ", ") + " are"
+	}
+	return fmt.Errorf("messages are not posted to %s: %s allowed ([notify] hosts in sluice.toml); ask your administrators", clean(u.Host), known)
+}
+
+// withPort returns a host in lower case with its port.
+func withPort(host string) string {
+	host = strings.ToLower(host)
+	if _, _, err := net.SplitHostPort(host); err != nil {
+		host += ":443"
+	}
+	return host
 }

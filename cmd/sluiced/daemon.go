@@ -32,21 +32,23 @@ import (
 
 // daemon is sluiced with all its parts.
 type daemon struct {
-	options options
-	log     zerolog.Logger
-	store   *store.Store
-	speeds  *offcycle.Samples
-	engine  *engine.Engine
-	loop    *loop
-	server  *control.Server
-	settled settled
-	metrics *metrics.Metrics // nil = nobody can read them
-	started time.Time
-	newest  time.Time // newest job in the store when it was opened
+	options  options
+	log      zerolog.Logger
+	store    *store.Store
+	speeds   *offcycle.Samples
+	engine   *engine.Engine
+	loop     *loop
+	server   *control.Server
+	settled  settled
+	messages messages
+	metrics  *metrics.Metrics // nil = nobody can read them
+	started  time.Time
+	newest   time.Time // newest job in the store when it was opened
 
 	troubles troubles
 	rights   *command.Client // queried for what the daemon may do
-	repeats  repeats         // used on the engine's goroutine
+	mailbox  *checkpoint.Mailbox
+	repeats  repeats // used on the engine's goroutine
 
 	refreshed time.Time // likewise
 	met       time.Time // likewise
@@ -86,6 +88,7 @@ func run(ctx context.Context, o options) error {
 	g.Go(func() error { return d.server.Serve(ctx) })
 	g.Go(func() error { return d.loop.run(ctx) })
 	g.Go(func() error { return scrapes(ctx) })
+	g.Go(func() error { return d.deliver(ctx) })
 	g.Go(func() error { return d.watchTroubles(ctx, c) })
 	g.Go(func() error { return d.speeds.Run(ctx) })
 	err = g.Wait()
@@ -142,6 +145,10 @@ func newDaemon(ctx context.Context, o options, c etc.Config, log zerolog.Logger)
 	}
 	d.loop = newLoop(d)
 	cfg.Between, cfg.By = d.loop.serve, newName()
+	if err := d.newMessages(c, d.mailbox, cfg.By); err != nil {
+		st.Shutdown()
+		return nil, err
+	}
 	d.engine = engine.New(cfg)
 	return d, nil
 }
@@ -160,6 +167,7 @@ func (d *daemon) engineConfig(ctx context.Context, c etc.Config) (engine.Config,
 	if err != nil {
 		return engine.Config{}, err
 	}
+	d.mailbox = mailbox
 	cfg := engine.Config{
 		Seams: engine.Seams{
 			Slurm: client, Limiter: offcycle.NewLimiter(ctx, client, time.Now), Sharer: offcycle.NewSharer(ctx, client, time.Now), Accountant: offcycle.NewAccountant(ctx, client, time.Now),
@@ -312,6 +320,9 @@ func (d *daemon) reload() {
 		_ = d.tune(old, c) // it was valid a moment ago
 	})
 	d.metrics.Configure(metricsOptions(c))
+	if err := d.reloadMessages(c); err != nil {
+		d.log.Error().Str("event", "unreloaded").Err(err).Msg("reload: messages are sent as before")
+	}
 	if err := d.server.Configure(d.serverOptions(c)); err != nil {
 		d.log.Error().Str("event", "unreloaded").Err(err).Msg("reload: the API keeps its old settings")
 	}
@@ -335,6 +346,7 @@ func newLog(c etc.Log, to *os.File) zerolog.Logger {
 // take receives the engine's events.
 func (d *daemon) take(e event.Event) {
 	d.metrics.Event(e)
+	d.messages.watch.Event(e)
 	d.logEvent(e)
 }
 

@@ -102,6 +102,7 @@ func (l *loop) run(ctx context.Context) error {
 		l.begun.Add(1)
 		next, err := l.d.engine.Cycle(ctx, started)
 		l.d.metrics.Cycle(l.d.engine.Published(), time.Since(started), err)
+		l.d.send()
 		if ctx.Err() == nil {
 			l.tell(err)
 		}
