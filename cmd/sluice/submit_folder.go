@@ -150,7 +150,7 @@ func (f jobFolder) fill(script, batch []byte, hook string) error {
 		err = f.create(batchFile, batch, 0o600)
 	}
 	if err == nil && hook != "" {
-		err = f.create(checkpoint.Hook, []byte(hook+"\n"), 0o640) // sluiced's group reads it
+		err = f.create(checkpoint.Hook, []byte(hook+"\n"), 0o644) // only sluiced's group can enter the folder
 	}
 	if err != nil {
 		return fmt.Errorf("the job's folder: %w", err)

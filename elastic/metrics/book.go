@@ -8,6 +8,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/engine/event"
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/engine/publish"
+	"github.com/sluice-hpc/sluice/elastic/usage"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
@@ -124,8 +125,12 @@ func (b *book) job(n *counts, jr *publish.JobReport, was entry, known bool, at t
 	return now
 }
 
-// price adds the dead time of the move that began a run, as it becomes known.
+// price adds the dead time of the move that began a run, as it becomes known. A job's first run, and one that
+// somebody else began, cost no move.
 func (b *book) price(n *counts, now *entry, run journal.Segment) {
+	if now.before == 0 || !usage.BySluice(run.Cause) {
+		return
+	}
 	gpus := [4]int{now.before, now.before, now.gpus, now.gpus}
 	for i, d := range [4]time.Duration{run.Price.Save, run.Price.Drain, run.Price.Start, run.Price.Load} {
 		if more := d.Seconds() - now.priced[i]; more > 0 {

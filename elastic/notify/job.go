@@ -81,10 +81,14 @@ func (w *Watch) end(out []Send, j *job, jr *publish.JobReport) []Send {
 func (w *Watch) requeue(out []Send, j *job, jr *publish.JobReport, at time.Time) []Send {
 	switch jr.Job.Phase {
 	case elastic.Running:
-		if !j.running {
+		again := j.running && jr.Record.Restarts != j.restarts // and no report showed it waiting
+		if again && jr.Record.Tag.Notices.Requeue && !w.moved(jr) {
+			out = w.mail(out, jr, message.Message{Code: message.SlurmRequeued, At: at, Ran: at.Sub(j.ranSince).Seconds()})
+		}
+		if !j.running || again {
 			j.ranSince = at
 		}
-		j.running = true
+		j.running, j.restarts = true, jr.Record.Restarts
 	case elastic.Waiting, elastic.Queued:
 		if j.running && jr.Record.Tag.Notices.Requeue && !w.moved(jr) {
 			out = w.mail(out, jr, message.Message{Code: message.SlurmRequeued, At: at, Ran: at.Sub(j.ranSince).Seconds()})
@@ -140,7 +144,7 @@ func (w *Watch) moves(out []Send, j *job, jr *publish.JobReport, at time.Time) [
 	if jr.Intent == nil || gpus > 0 {
 		j.gpus = gpus
 	}
-	if j.resizes == 0 || at.Sub(j.first) < w.rules.Digest {
+	if j.resizes == 0 || gpus == 0 || at.Sub(j.first) < w.rules.Digest {
 		return out
 	}
 	out = w.tell(out, jr, message.Message{Code: message.Digest, At: at, Moves: j.moves, Resizes: j.resizes})

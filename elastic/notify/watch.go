@@ -60,6 +60,7 @@ type job struct {
 	seen     bool // in the present report, and not ended
 	begun    bool
 	running  bool
+	restarts int // Slurm's count of the run that was seen running
 	ranSince time.Time
 	doubt    time.Time // since when its deadline is in doubt; zero = it is not
 	doubted  bool

@@ -186,6 +186,14 @@ func TestMailType(t *testing.T) {
 	c.jr.Job = &elastic.Job{ID: 7, Phase: elastic.Waiting}
 	c.wants(c.after(time.Second), "slurm_requeued to mail ann: Slurm Job_id=7 Name=train Requeued, Run time 00:01:01")
 	c.wants(c.after(time.Second))
+	// And again, so fast that no report shows it waiting; then a resize as fast.
+	c.run(4)
+	c.wants(c.after(time.Second))
+	c.jr.Record.Restarts++
+	c.wants(c.after(time.Minute), "slurm_requeued to mail ann: Slurm Job_id=7 Name=train Requeued, Run time 00:01:00")
+	c.jr.Record.Restarts++
+	c.resize(2)
+	c.wants(c.after(time.Minute))
 }
 
 // TestDeadline: an admitted deadline is told of once it was in doubt for some time, and once if it is broken.
