@@ -11,6 +11,7 @@ const (
 	ManifestFile = "manifest.json"
 	Checkpoints  = "checkpoints" // the folder of all of a job's checkpoints
 	Script       = "script"
+	Hook         = "hook" // the URL that messages about the job are posted to
 )
 
 // Limits of what is read from the other side, in bytes.

@@ -171,6 +171,24 @@ func (m *Mailbox) Runner(token string, uid uint32) (r Runner, ok bool, err error
 	return r, true, nil
 }
 
+// maxHook bounds the bytes of a job's Hook.
+const maxHook = 4096
+
+// Hook reads the URL that the job's user wants messages posted to. It is one line; nothing else about it is
+// checked.
+func (m *Mailbox) Hook(token string, uid uint32) (string, error) {
+	dir, err := m.job(token, uid)
+	if err != nil {
+		return "", err
+	}
+	defer dir.Close()
+	data, err := dir.Read(Hook, maxHook)
+	if err != nil {
+		return "", jobError(token, err)
+	}
+	return strings.TrimSuffix(string(data), "\n"), nil
+}
+
 // RunnerNow is Runner: the file is always read, never cached.
 func (m *Mailbox) RunnerNow(token string, uid uint32) (Runner, bool, error) {
 	return m.Runner(token, uid)

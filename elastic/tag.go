@@ -44,7 +44,8 @@ type Tag struct {
 	SbatchBegin bool
 	// Own: its user's own sluiced ('sluiced --user') manages it, not the cluster's.
 	Own     bool
-	Comment string // the user's own comment
+	Notices Notices `json:",omitzero"`
+	Comment string  // the user's own comment
 }
 
 // String returns the tag as "sluice/1 key=value ... ; user's comment". Keys with their zero
@@ -124,6 +125,9 @@ func (t Tag) String() string {
 		put("begin", strconv.FormatInt(t.Begin.Unix(), 10))
 	}
 	text("part", t.Partition)
+	text("mail", t.Notices.mails())
+	text("notify", t.Notices.channels())
+	text("mailto", t.Notices.To)
 	if t.Comment != "" {
 		b.WriteString(" ; " + t.Comment)
 	}
@@ -133,7 +137,7 @@ func (t Tag) String() string {
 // Equal reports whether two tags are the same in every field.
 func (t Tag) Equal(u Tag) bool {
 	s, v := &t.Spec, &u.Spec
-	return t.Incarnation == u.Incarnation && t.Directive == u.Directive && t.Partition == u.Partition && t.Own == u.Own && t.Comment == u.Comment &&
+	return t.Incarnation == u.Incarnation && t.Directive == u.Directive && t.Partition == u.Partition && t.Own == u.Own && t.Comment == u.Comment && t.Notices == u.Notices &&
 		t.Deferred == u.Deferred && t.SbatchBegin == u.SbatchBegin && t.Begin.Equal(u.Begin) &&
 		s.Token == v.Token && s.Min == v.Min && s.Max == v.Max && s.Step == v.Step && slices.Equal(s.Sizes, v.Sizes) && s.AllowUneven == v.AllowUneven &&
 		s.Deadline.Equal(v.Deadline) && s.Soft == v.Soft && s.Total == v.Total && s.Unit == v.Unit && s.Model == v.Model && s.Signal == v.Signal && s.Grace == v.Grace &&
@@ -264,6 +268,8 @@ func (t *Tag) set(key, value string) (err error) {
 		err = t.setBegin(key, value)
 	case "own":
 		t.Own, err = flag(key, value)
+	case "mail", "notify", "mailto":
+		err = t.Notices.set(key, value)
 	default:
 		err = fmt.Errorf("unknown key %q", key)
 	}

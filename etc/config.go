@@ -26,6 +26,8 @@ type Config struct {
 	Users      Users
 	Web        Web
 	Health     Health
+	Metrics    Metrics
+	Notify     Notify
 	Log        Log
 }
 
@@ -102,6 +104,23 @@ type Web struct {
 type Health struct {
 	Exclude time.Duration // 0 = reports have no effect
 	PerUser int           // nodes; 0 = no bound
+}
+
+// Metrics is where metrics can be read, and what they tell about single users and jobs.
+type Metrics struct {
+	Listen      string // HOST:PORT or the path of a socket; "" = nowhere
+	Users, Jobs bool
+}
+
+// Notify is to whom messages are sent.
+type Notify struct {
+	Exec    []string // a command of the site; empty = none
+	Webhook string   // a URL of the site; "" = none
+	Secret  string   // the file with the key of webhooks; "" = they are not signed
+	Events  []string // what the two above are told
+	Mail    bool     // users' mails are sent
+	Hosts   []string // of users' webhooks, HOST or HOST:PORT; empty = users have none
+	Digest  time.Duration
 }
 
 // Log is what is logged and in which format.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -238,6 +239,15 @@ func TestMistakes(t *testing.T) {
 		{"not a list", "[users]\noperators = \"ann\"\n", `FILE:2:14: operators = "ann": want a list of names`},
 		{"truth", "[users]\nprivate = \"yes\"\n", `FILE:2:12: private = "yes": want true or false`},
 		{"control", "[log]\nlevel = \"\\u001b[31m\"\n", `FILE:2:10: level = "\x1b[31m": want one of`},
+		{"metrics at a relative path", "[metrics]\nlisten = \"m.sock\"\n", `FILE:2:11: listen = "m.sock": want a host:port, an absolute path of at most 100 bytes, or ""`},
+		{"metrics without a port", "[metrics]\nlisten = \"localhost\"\n", `want a host:port, an absolute path`},
+		{"a program of no path", "[notify]\nexec = [\"mail\"]\n", "FILE:2:9: exec = [mail]: want a list of words, the first an absolute path; or []"},
+		{"a program that is one string", "[notify]\nexec = \"/bin/x -a\"\n", "FILE:2:9: exec = "},
+		{"plain http", "[notify]\nwebhook = \"http://a/b\"\nsecret = \"/s\"\n", `FILE:2:12: webhook = "http://a/b": want an https:// address, or ""`},
+		{"a webhook with a password", "[notify]\nwebhook = \"https://u:p@a/b\"\nsecret = \"/s\"\n", `want an https:// address`},
+		{"an unsigned webhook", "[notify]\nwebhook = \"https://a/b\"\n", "FILE: [notify] webhook without secret: its messages could not be told from forged ones"},
+		{"no such event", "[notify]\nevents = [\"end\", \"resize\"]\n", `FILE:2:11: events = [end resize]: want a list of some of "start", "end"`},
+		{"an event twice", "[notify]\nevents = [\"end\", \"end\"]\n", `want a list of some of`},
 		{"nested folders", "[paths]\njobs = \"/s\"\noutbox = \"/s/out\"\n", "FILE: [paths] outbox /s/out and jobs /s: neither may lie in the other"},
 		{"pace", "[cycle]\nperiod = \"1s\"\ntransition = \"2s\"\n", "FILE: [cycle] transition 2s is longer than period 1s"},
 		{"all at once", "[cycle]\nperiod = 1\nbackoff = 2\n", "FILE:2:10: period = 1: want a duration from 1s to 1h\nFILE:3:11: backoff"},
@@ -343,11 +353,14 @@ func TestStringRoundTrip(t *testing.T) {
 		c.Users.Operators = rapid.SliceOf(rapid.StringMatching(`[a-z"\\._-]{1,12}`)).Draw(t, "operators")
 		c.Users.Private = rapid.Bool().Draw(t, "private")
 		c.Users.ShareSpeeds = rapid.Bool().Draw(t, "share speeds")
+		c.Metrics = Metrics{rapid.SampledFrom([]string{"", "[::1]:9", "/a b"}).Draw(t, "listen"), rapid.Bool().Draw(t, "by user"), rapid.Bool().Draw(t, "by job")}
+		c.Notify.Exec = append([]string{"/bin/a"}, rapid.SliceOfN(rapid.StringMatching(`[a-z"\\ ,._-]{0,12}`), 0, 9).Draw(t, "exec")...)
+		c.Notify.Events = rapid.SliceOfDistinct(rapid.SampledFrom(NotifyEvents), rapid.ID).Draw(t, "events")
 		again, err := parse(Config{}, "f", c.String())
 		if err != nil {
 			t.Fatalf("%v in\n%s", err, c)
 		}
-		if again.String() != c.String() || again.Cycle != c.Cycle || again.Resize != c.Resize || again.Paths != c.Paths {
+		if again.String() != c.String() || again.Cycle != c.Cycle || again.Resize != c.Resize || again.Paths != c.Paths || again.Metrics != c.Metrics || !slices.Equal(again.Notify.Exec, c.Notify.Exec) || !slices.Equal(again.Notify.Events, c.Notify.Events) {
 			t.Fatalf("got\n%s\nwant\n%s", again, c)
 		}
 	})

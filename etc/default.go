@@ -26,6 +26,7 @@ func Default() Config {
 		Checkpoint: Checkpoint{Keep: 2, Every: "auto", NodeMTBF: 30 * day, Retries: "auto", OnTimeout: "requeue"},
 		Users:      Users{Operators: []string{}},
 		Health:     Health{Exclude: time.Hour, PerUser: 1},
+		Notify:     Notify{Exec: []string{}, Events: []string{"failure", "deadline", "unfit", "blind"}, Mail: true, Hosts: []string{}, Digest: time.Hour},
 		Log:        Log{Level: "info", Format: "text"},
 	}
 }

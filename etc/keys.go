@@ -83,6 +83,18 @@ var keys = []key{
 	duration("health", "exclude", 0, 30*day, func(c *Config) *time.Duration { return &c.Health.Exclude }),
 	whole("health", "per_user", 0, 10000, func(c *Config) *int { return &c.Health.PerUser }),
 
+	text("metrics", "listen", `a host:port, an absolute path of at most 100 bytes, or ""`, isListen, func(c *Config) *string { return &c.Metrics.Listen }),
+	truth("metrics", "users", func(c *Config) *bool { return &c.Metrics.Users }),
+	truth("metrics", "jobs", func(c *Config) *bool { return &c.Metrics.Jobs }),
+
+	words("notify", "exec", func(c *Config) *[]string { return &c.Notify.Exec }),
+	text("notify", "webhook", `an https:// address, or ""`, func(s string) bool { return s == "" || isWebhook(s) }, func(c *Config) *string { return &c.Notify.Webhook }),
+	pathOrNone("notify", "secret", func(c *Config) *string { return &c.Notify.Secret }),
+	choices("notify", "events", NotifyEvents, func(c *Config) *[]string { return &c.Notify.Events }),
+	truth("notify", "mail", func(c *Config) *bool { return &c.Notify.Mail }),
+	names("notify", "hosts", func(c *Config) *[]string { return &c.Notify.Hosts }),
+	duration("notify", "digest", time.Minute, 30*day, func(c *Config) *time.Duration { return &c.Notify.Digest }),
+
 	choice("log", "level", []string{"debug", "info", "warn", "error"}, func(c *Config) *string { return &c.Log.Level }),
 	choice("log", "format", []string{"text", "json"}, func(c *Config) *string { return &c.Log.Format }),
 }

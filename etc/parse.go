@@ -192,6 +192,9 @@ func contradictions(c Config, file string) []*Mistake {
 	if longest := max(c.Cycle.Backoff, c.Cycle.Period); c.Cycle.Abandon < 2*longest {
 		add("[cycle] abandon %s is shorter than two cycles (%s): begin times could pass before they are renewed", short(c.Cycle.Abandon), short(2*longest))
 	}
+	if c.Notify.Webhook != "" && c.Notify.Secret == "" {
+		add("[notify] webhook without secret: its messages could not be told from forged ones; name a file with a key")
+	}
 	return wrong
 }
 
@@ -230,6 +233,7 @@ func (c Config) clone() Config {
 	c.Users.Operators = slices.Clone(c.Users.Operators)
 	c.Partition, c.QOS, c.Shares = maps.Clone(c.Partition), maps.Clone(c.QOS), maps.Clone(c.Shares)
 	c.Welfare.Types = slices.Clone(c.Welfare.Types)
+	c.Notify.Exec, c.Notify.Events, c.Notify.Hosts = slices.Clone(c.Notify.Exec), slices.Clone(c.Notify.Events), slices.Clone(c.Notify.Hosts)
 	return c
 }
 

@@ -105,7 +105,7 @@ var notable = map[string]struct {
 	"hold":                 {Takes, "until sluice release"},
 	"ignore-pbs":           {Passes, "without it a script with #PBS or #BSUB lines is refused"},
 	"input":                {Passes, "read from its beginning at every start"},
-	"mail-type":            {Passes, "BEGIN, REQUEUE and ALL also send mails at each resize"},
+	"mail-type":            {Partly, "END, FAIL, TIME_LIMIT and the like pass; BEGIN and REQUEUE, also of ALL, are sent by sluiced: at the first start, and when somebody else requeues the job"},
 	"mem":                  {Passes, "on each node, whatever the number of GPUs; --mem-per-gpu scales"},
 	"mem-per-gpu":          {Takes, "scales with the GPUs of every size"},
 	"nice":                 {Passes, ""},

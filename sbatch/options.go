@@ -172,6 +172,7 @@ var options = []option{
 	{"max-gpus", 0, valued, own},
 	{"min-gpus", 0, valued, own},
 	{"model", 0, valued, own},
+	{"notify", 0, valued, own},
 	{"on-timeout", 0, valued, own},
 	{"progress-regex", 0, valued, own},
 	{"retries", 0, valued, own},

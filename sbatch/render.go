@@ -116,9 +116,9 @@ func (s Script) rendered() []string {
 }
 
 // dropped reports whether a script's setting must not reach sbatch: sbatch would wait by
-// itself, beyond the deadline of the call, create its own array, or count the GPUs of a
-// fixed size in addition to sluice.
-func dropped(s setting) bool { return s.name == "wait" || s.name == "array" || consumed(s) }
+// itself, beyond the deadline of the call, create its own array, count the GPUs of a
+// fixed size in addition to sluice, or send a mail at each resize.
+func dropped(s setting) bool { return s.name == "wait" || s.name == "array" || consumed(s) || resends(s) }
 
 // Args renders the arguments for sbatch: sluice's own, the user's options of the command
 // line as typed, the batch script and the script's arguments. The user's options are
@@ -146,6 +146,9 @@ func (r Request) Args(j Job) ([]string, error) {
 	}
 	if !r.name {
 		args = append(args, "--job-name="+r.jobName())
+	}
+	if r.mails != "" {
+		args = append(args, r.mails)
 	}
 	args = append(append(args, r.options...), r.filesOf(j)...)
 	if r.depends != "" {
@@ -198,7 +201,7 @@ func (r Request) Comment(j Job) (string, error) {
 func (r Request) tag(j Job) (string, error) {
 	spec := r.Spec
 	spec.Token, spec.Script, spec.Array = j.Token, r.digest(), r.part(j)
-	t := elastic.Tag{Spec: spec, Directive: elastic.Directive{Hold: r.Hold}, Deferred: true, SbatchBegin: r.begins, Own: r.Own, Comment: r.comment}
+	t := elastic.Tag{Spec: spec, Directive: elastic.Directive{Hold: r.Hold}, Deferred: true, SbatchBegin: r.begins, Own: r.Own, Notices: r.notices, Comment: r.comment}
 	comment, growth := t.String(), growth
 	if spec.Total > 0 && spec.Deadline.IsZero() {
 		growth += growthDue

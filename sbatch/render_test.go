@@ -45,10 +45,10 @@ func TestBatchOnSeveralNodes(t *testing.T) {
 
 // TestBatchTakesWaitBack: sbatch must not wait itself; the rest of the line stays.
 func TestBatchTakesWaitBack(t *testing.T) {
-	r := merge(t, "job", nil, `#SBATCH -WO --comment="a \"b\" c" # note`, "#SBATCH --wait", "#SBATCH --mail-type", "#SBATCH ALL")
+	r := merge(t, "job", nil, `#SBATCH -WO --comment="a \"b\" c" # note`, "#SBATCH --wait", "#SBATCH --mail-type", "#SBATCH END")
 	want := `#!/bin/sh
 #SBATCH -O "--comment=a \"b\" c"
-#SBATCH --mail-type ALL
+#SBATCH --mail-type END
 exec '/s' run -- '/x' "$@"
 `
 	if got := string(r.Batch(Job{Sluice: "/s", Script: "/x"})); got != want || !r.Wait {

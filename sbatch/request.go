@@ -39,9 +39,13 @@ type Request struct {
 	Dependency string
 	// Parsable: print output for scripts.
 	Parsable bool
+	// Hook is the URL that messages about the job are posted to; "" = none.
+	Hook string
 	// Warnings are shown to the user; the request is valid.
 	Warnings []string
 
+	notices elastic.Notices
+	mails   string // option for sbatch in the place of those taken out; "" = none
 	due     when
 	limit   Limit
 	least   string // see LeastFrom
@@ -103,11 +107,15 @@ func Merge(c CommandLine, environ []string, s Script) (Request, error) {
 	return m.request, join(m.errs)
 }
 
+// Notices are the messages that sluiced sends about the job.
+func (r Request) Notices() elastic.Notices { return r.notices }
+
 // merger builds one Request.
 type merger struct {
 	request Request
 	chosen  map[string]setting // by option: the setting that counts
 	fixed   count              // the job's fixed size; zero = none
+	mails   []setting          // --mail-type as far as resends holds, of all sources
 	errs    []error
 }
 
@@ -166,6 +174,11 @@ func (m *merger) take(source []setting) {
 	for name, s := range set {
 		m.chosen[name] = s
 	}
+	for _, s := range source {
+		if resends(s) {
+			m.mails = append(m.mails, s)
+		}
+	}
 }
 
 // taken reports whether an option of the command line is not passed to sbatch: sluice
@@ -181,7 +194,7 @@ func taken(option string) bool {
 // keep collects the words for sbatch.
 func (m *merger) keep(line []setting) {
 	for _, s := range line {
-		if s.is != own && !taken(s.name) && !consumed(s) {
+		if s.is != own && !taken(s.name) && !consumed(s) && !resends(s) {
 			m.request.options = append(m.request.options, s.words...)
 		}
 	}
@@ -214,19 +227,11 @@ func (m *merger) rest(env environment) {
 	if s, ok := m.chosen["export"]; ok && strings.EqualFold(s.value, "none") {
 		m.warn(s.typed() + ": the job gets none of your variables, only those that Slurm and sluice set")
 	}
-	if s, ok := m.chosen["mail-type"]; ok && m.fixed.gpus == 0 && mailsStarts(s.value) {
-		m.warn(s.typed() + ": Slurm also sends these mails at each resize; END and FAIL come once")
-	}
+	m.notify()
+	r.mails = m.mailsOfSlurm()
 	m.clash("cpus-per-gpu", "cpus-per-task", "CPUs are counted either for each GPU or, as -c, for each node")
 	m.clash("mem-per-gpu", "mem", "memory is counted either for each GPU or for each node")
 	m.clash("mem-per-gpu", "mem-per-cpu", "memory is counted either for each GPU or for each CPU")
-}
-
-// mailsStarts reports whether --mail-type asks for mails that a resize causes.
-func mailsStarts(types string) bool {
-	return slices.ContainsFunc(strings.Split(strings.ToUpper(types), ","), func(t string) bool {
-		return t == "ALL" || t == "BEGIN" || t == "REQUEUE"
-	})
 }
 
 // clash refuses two options that sbatch would refuse together, and names both places.

@@ -45,7 +45,7 @@ ordinary user, your own.`,
 func newLabUpCommand(dir *string) *cobra.Command {
 	var cfg lab.Config
 	var partitions, settings []string
-	var daemon bool
+	var daemon, metrics bool
 	c := &cobra.Command{
 		Use:   "up",
 		Short: "Start a lab and wait until every node is idle",
@@ -68,7 +68,17 @@ func newLabUpCommand(dir *string) *cobra.Command {
 				return err
 			}
 			printUp(cmd.OutOrStdout(), l, time.Since(from))
-			return furnishLab(ctx, cmd.OutOrStdout(), l, daemon)
+			if !metrics {
+				return furnishLab(ctx, cmd.OutOrStdout(), l, daemon, "")
+			}
+			at, err := freeAddress(ctx)
+			if err == nil {
+				err = furnishLab(ctx, cmd.OutOrStdout(), l, true, fmt.Sprintf("\n[metrics]\nlisten = %q\nusers = true\njobs = true\n", at))
+			}
+			if err != nil {
+				return err
+			}
+			return watchLab(ctx, cmd.OutOrStdout(), l, at)
 		},
 	}
 	f := c.Flags()
@@ -77,6 +87,7 @@ func newLabUpCommand(dir *string) *cobra.Command {
 	f.StringVar(&cfg.GPUType, "gpu-type", "", "Slurm type of the GPUs (default: none)")
 	f.StringSliceVar(&cfg.GPUTypes, "gpu-types", nil, "types of single nodes' GPUs, in order: a100,a100,t4; of several on one: a100:2+t4:2")
 	f.BoolVar(&daemon, "daemon", false, "start sluiced on it, too; 'lab down' stops it")
+	f.BoolVar(&metrics, "metrics", false, "as --daemon, with its metrics, and a Prometheus that reads them where Debian's is installed")
 	f.IntVar(&cfg.CPUs, "cpus", 16, "CPUs each node claims to have")
 	f.StringVar(&cfg.SlurmUser, "slurm-user", "", "account that runs slurmctld (default: slurm as root, else yourself)")
 	f.StringArrayVar(&partitions, "partition", nil, `a partition, NAME or NAME=NODE,NODE; repeat for more (default "gpu" with all nodes)`)
@@ -205,6 +216,7 @@ func newLabDownCommand(dir *string) *cobra.Command {
 				return err
 			}
 			endLabDaemon(cmd.Context(), l)
+			endPrometheus(cmd.Context(), l)
 			if keep {
 				return l.Stop(cmd.Context())
 			}

@@ -23,11 +23,11 @@ func labSocket(l *lab.Lab) string { return filepath.Join(l.RunDir(), "sluiced.so
 func labLog(l *lab.Lab) string    { return filepath.Join(l.Dir(), "sluiced.log") }
 
 // furnishLab writes the configuration with which sluice and sluiced work on the lab, and
-// starts sluiced if requested, else says how.
-func furnishLab(ctx context.Context, w io.Writer, l *lab.Lab, start bool) error {
+// starts sluiced if requested, else says how. more is added to the configuration.
+func furnishLab(ctx context.Context, w io.Writer, l *lab.Lab, start bool, more string) error {
 	text := fmt.Sprintf("[paths]\nstate = %q\njobs = %q\noutbox = %q\nsocket = %q\n\n[slurm]\nconf = %q\nbin = %q\n",
 		l.StateDir(), l.JobsDir(), l.OutboxDir(), labSocket(l), l.Conf(), filepath.Dir(l.Bin("squeue")))
-	if err := os.WriteFile(labConf(l), []byte(text), 0o644); err != nil {
+	if err := os.WriteFile(labConf(l), []byte(text+more), 0o644); err != nil {
 		return err
 	}
 	if err := os.Chmod(labConf(l), 0o644); err != nil { // whatever the umask is

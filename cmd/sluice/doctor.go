@@ -138,7 +138,17 @@ func examine(ctx context.Context, p patient) []finding {
 	if !reached && !p.user && findings[0].Do == "" && addressOf(p.site) == "" {
 		findings[0] = typed(findings[0], startCommand(account, p.config))
 	}
+	findings = append(findings, examineMessages(status.Messages)...)
 	return append(append(all, findings...), onlySeenThere(status.Troubles, all)...)
+}
+
+// examineMessages reports messages that could not be sent.
+func examineMessages(m wire.Messages) []finding {
+	if m.Failed+m.Dropped == 0 {
+		return nil
+	}
+	do := "see [notify] in sluice.toml, MailProg in slurm.conf, and sluiced's log for event=unsent"
+	return []finding{warned("messages", do, "%s", messagesOf(m))}
 }
 
 // onlySeenThere are the daemon's troubles that cannot be seen from here, such as a folder

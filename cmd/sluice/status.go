@@ -47,6 +47,24 @@ if it gets no answer from Slurm or cannot change jobs.`,
 	return c
 }
 
+// messagesOf says what became of messages; "" if there were none.
+func messagesOf(m wire.Messages) string {
+	if m == (wire.Messages{}) {
+		return ""
+	}
+	text := fmt.Sprintf("%d sent, %d wait to be sent", m.Sent, m.Waiting)
+	if lost := m.Failed + m.Dropped; lost > 0 {
+		text += fmt.Sprintf(", %d could not be sent", lost)
+	}
+	if m.Users > 0 {
+		text += fmt.Sprintf(", %d not to users' webhooks", m.Users)
+	}
+	if m.Why != "" {
+		text += "; the last: " + m.Why
+	}
+	return text
+}
+
 // printDaemon prints one fact a line.
 func printDaemon(w io.Writer, where string, s wire.Status, r wire.Report, now time.Time) error {
 	whose := "for the whole cluster"
@@ -79,6 +97,9 @@ func printDaemon(w io.Writer, where string, s wire.Status, r wire.Report, now ti
 	}
 	if s.SpeedsDropped > 0 {
 		lines = append(lines, [2]string{"SPEEDS", fmt.Sprintf("%d wait to be stored, %d were dropped: the disk of sluiced's database is slow", s.SpeedsWaiting, s.SpeedsDropped)})
+	}
+	if said := messagesOf(s.Messages); said != "" {
+		lines = append(lines, [2]string{"MESSAGES", said})
 	}
 	for _, t := range s.Troubles {
 		lines = append(lines, [2]string{"ERROR", t.Text}, [2]string{"", "-> " + t.Do})

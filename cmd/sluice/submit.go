@@ -102,7 +102,7 @@ func (s *submission) submit(ctx context.Context, cmd *cobra.Command, args []stri
 		return err
 	}
 	s.request.Own = s.site.Own
-	if err := errors.Join(s.managed(), s.patient(), s.request.Sized()); err != nil {
+	if err := errors.Join(s.managed(), s.patient(), s.notified(), s.request.Sized()); err != nil {
 		return err
 	}
 	if err := s.startable(ctx); err != nil {
@@ -187,6 +187,20 @@ func (s *submission) patient() error {
 	return fmt.Errorf("--grace %v: the longest at this site is %v ([resize] max_grace in sluice.toml); give %v or less", asked, most, most)
 }
 
+// notified refuses messages that the site does not send.
+func (s *submission) notified() error {
+	n := s.request.Notices()
+	switch err := s.site.Notify.Allows(s.request.Hook); {
+	case n.Webhook && err != nil:
+		return fmt.Errorf("--notify: %w", err)
+	case n.Mail && !s.site.Notify.Mail:
+		return errors.New("--notify: sluiced sends no mails at this site ([notify] mail in sluice.toml); leave it out")
+	case (n.Begin || n.Requeue) && !s.site.Notify.Mail:
+		terminal.Warn(s.errs, "--mail-type: there are no mails of the kinds BEGIN and REQUEUE at this site ([notify] mail in sluice.toml)")
+	}
+	return nil
+}
+
 // name draws the job's token and derives the paths from it.
 func (s *submission) name() {
 	var token [16]byte
@@ -214,7 +228,7 @@ func (s *submission) create(ctx context.Context, user bool) (slurm.JobID, error)
 		return 0, err
 	}
 	defer folder.close()
-	if err := folder.fill(s.request.Script(), s.request.Batch(s.job)); err != nil {
+	if err := folder.fill(s.request.Script(), s.request.Batch(s.job), s.request.Hook); err != nil {
 		return 0, errors.Join(err, folder.remove())
 	}
 	call, err := s.call(args, nil)

@@ -139,15 +139,18 @@ func openJobs(jobs string, user bool) (*os.Root, error) {
 	return os.OpenRoot(jobs)
 }
 
-// fill writes the user's script and the one that Slurm starts. sbatch reads the latter
+// fill writes the user's script, the one that Slurm starts, and where messages are posted. sbatch reads the latter
 // once; the former must be made durable, by keep.
-func (f jobFolder) fill(script, batch []byte) error {
+func (f jobFolder) fill(script, batch []byte, hook string) error {
 	err := f.own.Mkdir(checkpoint.Checkpoints, 0o700)
 	if err == nil {
 		err = f.create(checkpoint.Script, script, 0o700)
 	}
 	if err == nil {
 		err = f.create(batchFile, batch, 0o600)
+	}
+	if err == nil && hook != "" {
+		err = f.create(checkpoint.Hook, []byte(hook+"\n"), 0o644) // only sluiced's group can enter the folder
 	}
 	if err != nil {
 		return fmt.Errorf("the job's folder: %w", err)

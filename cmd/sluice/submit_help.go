@@ -51,6 +51,13 @@ Checkpoints
   --on-timeout=requeue  at the time limit save, wait again and continue, if it made
                         progress since it was started (requeue); with =end it ends
 
+Messages
+  --notify=mail         a mail when the job starts first, ends or fails, when its
+                        admitted deadline is in doubt, and one for all resizes of
+                        an hour; to --mail-user
+  --notify=webhook:URL  the same, posted as JSON; for hosts that the site allows.
+                        Both: --notify=mail,webhook:URL
+
 Programs that cannot be changed
   --checkpoint-glob=PATTERN   adopt checkpoints that the program saves on its own
   --checkpoint-marker=FILE    a file that marks such a checkpoint complete
@@ -65,7 +72,8 @@ Where
 Every other option is sbatch's and is passed on unchanged, on the command line and
 on #SBATCH lines. Options that fix what sluice decides are refused with the reason
 (--gpus or --gres=gpu beside a range, --nodes, --ntasks, --nodelist,
---exclusive, --contiguous, --switches) and heterogeneous jobs. --hold holds the job
+--exclusive, --contiguous, --switches) and heterogeneous jobs. --mail-type sends what
+it sends for a job that is not resized: a resize sends no mail. --hold holds the job
 until 'sluice release'; --wait returns with the job's exit code; --parsable,
 --test-only, --wrap and a script on standard input work as with sbatch.
 

@@ -164,7 +164,7 @@ func TestFolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(f.fill([]byte("s"), []byte("b")), f.keep()); err != nil {
+	if err := errors.Join(f.fill([]byte("s"), []byte("b"), "https://h/"), f.keep()); err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]fs.FileMode{"": 0o750 | fs.ModeDir, "checkpoints": 0o700 | fs.ModeDir, "script": 0o700, "batch": 0o600} {

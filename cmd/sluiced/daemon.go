@@ -21,6 +21,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/engine"
 	"github.com/sluice-hpc/sluice/elastic/engine/event"
 	"github.com/sluice-hpc/sluice/elastic/feed"
+	"github.com/sluice-hpc/sluice/elastic/metrics"
 	"github.com/sluice-hpc/sluice/elastic/offcycle"
 	"github.com/sluice-hpc/sluice/elastic/policy"
 	"github.com/sluice-hpc/sluice/elastic/share"
@@ -43,11 +44,14 @@ type daemon struct {
 	stream   stream
 	started  time.Time
 	foreseen foreseen
-	newest   time.Time // newest job in the store when it was opened
+	messages messages
+	metrics  *metrics.Metrics // nil = nobody can read them
+	newest   time.Time        // newest job in the store when it was opened
 
 	troubles troubles
 	rights   *command.Client // queried for what the daemon may do
-	repeats  repeats         // used on the engine's goroutine
+	mailbox  *checkpoint.Mailbox
+	repeats  repeats // used on the engine's goroutine
 
 	refreshed time.Time // likewise
 	met       time.Time // likewise
@@ -79,9 +83,15 @@ func run(ctx context.Context, o options) error {
 	if err := d.listenRemote(ctx, c.Remote); err != nil {
 		return errors.Join(err, d.server.Close())
 	}
+	scrapes, err := d.listenMetrics(ctx, c.Metrics.Listen)
+	if err != nil {
+		return errors.Join(err, d.server.Close())
+	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return d.server.Serve(ctx) })
 	g.Go(func() error { return d.loop.run(ctx) })
+	g.Go(func() error { return scrapes(ctx) })
+	g.Go(func() error { return d.deliver(ctx) })
 	g.Go(func() error { return d.watchTroubles(ctx, c) })
 	g.Go(func() error { return d.speeds.Run(ctx) })
 	err = g.Wait()
@@ -122,6 +132,12 @@ func newDaemon(ctx context.Context, o options, c etc.Config, log zerolog.Logger)
 	d := &daemon{options: o, log: log, store: st, started: time.Now(), troubles: troubles{ask: make(chan struct{}, 1)}}
 	d.stream.feed = feed.New(newName())
 	d.speeds = offcycle.NewSamples(st, d.tellSpeeds)
+	if c.Metrics.Listen != "" {
+		if d.metrics, err = metrics.New(version, metricsOptions(c)); err != nil {
+			st.Shutdown()
+			return nil, err
+		}
+	}
 	if d.newest, err = st.Newest(ctx); err != nil {
 		st.Shutdown()
 		return nil, err
@@ -133,6 +149,10 @@ func newDaemon(ctx context.Context, o options, c etc.Config, log zerolog.Logger)
 	}
 	d.loop = newLoop(d)
 	cfg.Between, cfg.By = d.loop.serve, newName()
+	if err := d.newMessages(c, d.mailbox, cfg.By); err != nil {
+		st.Shutdown()
+		return nil, err
+	}
 	d.engine = engine.New(cfg)
 	return d, nil
 }
@@ -142,7 +162,7 @@ func newName() string { return strings.ToLower(rand.Text()[:10]) }
 
 // engineConfig makes the engine's parts from the configuration.
 func (d *daemon) engineConfig(ctx context.Context, c etc.Config) (engine.Config, error) {
-	client, err := command.New(command.Config{Dir: c.Slurm.Bin, Conf: c.Slurm.Conf, Timeout: c.Slurm.Timeout, Now: time.Now})
+	client, err := command.New(command.Config{Dir: c.Slurm.Bin, Conf: c.Slurm.Conf, Timeout: c.Slurm.Timeout, Now: time.Now, Called: d.called})
 	if err != nil {
 		return engine.Config{}, err
 	}
@@ -151,12 +171,13 @@ func (d *daemon) engineConfig(ctx context.Context, c etc.Config) (engine.Config,
 	if err != nil {
 		return engine.Config{}, err
 	}
+	d.mailbox = mailbox
 	cfg := engine.Config{
 		Seams: engine.Seams{
 			Slurm: client, Limiter: offcycle.NewLimiter(ctx, client, time.Now), Sharer: offcycle.NewSharer(ctx, client, time.Now), Accountant: offcycle.NewAccountant(ctx, client, time.Now),
-			Journal: fragile(d.store), Samples: d.speeds, Mailbox: offcycle.NewMailbox(mailbox, time.Now),
+			Journal: measured{fragile(d.store), d.metrics}, Samples: d.speeds, Mailbox: offcycle.NewMailbox(mailbox, time.Now),
 		},
-		Events: d.logEvent,
+		Events: d.take, Deciding: d.deciding,
 	}
 	return cfg, d.tune(&cfg, c)
 }
@@ -302,6 +323,10 @@ func (d *daemon) reload() {
 	d.engine.Reconfigure(func(old *engine.Config) {
 		_ = d.tune(old, c) // it was valid a moment ago
 	})
+	d.metrics.Configure(metricsOptions(c))
+	if err := d.reloadMessages(c); err != nil {
+		d.log.Error().Str("event", "unreloaded").Err(err).Msg("reload: messages are sent as before")
+	}
 	if err := d.server.Configure(d.serverOptions(c)); err != nil {
 		d.log.Error().Str("event", "unreloaded").Err(err).Msg("reload: the API keeps its old settings")
 	}
@@ -320,6 +345,13 @@ func newLog(c etc.Log, to *os.File) zerolog.Logger {
 		return zerolog.New(plain{to}).Level(level).With().Timestamp().Logger()
 	}
 	return zerolog.New(zerolog.ConsoleWriter{Out: plain{to}, NoColor: true, TimeFormat: time.RFC3339, FieldsExclude: event.FieldNames()}).Level(level).With().Timestamp().Logger()
+}
+
+// take receives the engine's events.
+func (d *daemon) take(e event.Event) {
+	d.metrics.Event(e)
+	d.messages.watch.Event(e)
+	d.logEvent(e)
 }
 
 // logEvent logs one event. The text may contain users' text; plain escapes it.

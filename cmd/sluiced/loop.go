@@ -101,6 +101,8 @@ func (l *loop) run(ctx context.Context) error {
 		started := time.Now()
 		l.begun.Add(1)
 		next, err := l.d.engine.Cycle(ctx, started)
+		l.d.metrics.Cycle(l.d.engine.Published(), time.Since(started), err)
+		l.d.send()
 		if ctx.Err() == nil {
 			l.tell(err)
 			l.d.streamCycle()

@@ -197,7 +197,7 @@ func (d *daemon) serverOptions(c etc.Config) control.Options {
 		Now: time.Now, Keeps: historyFor, Version: version, Started: d.started,
 		Self:   func() (int, uint64, uint64) { return runtime.NumGoroutine(), d.loop.begun.Load(), live() },
 		Log:    func(err error) { d.log.Warn().Str("event", "api").Err(err).Msg("api") },
-		Denied: d.logDenial, Troubles: d.troubles.list, Speeds: d.speeds.Backlog,
+		Denied: d.logDenial, Troubles: d.troubles.list, Speeds: d.speeds.Backlog, Messages: d.messageState,
 	}
 }
 

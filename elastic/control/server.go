@@ -52,6 +52,8 @@ type Options struct {
 	// Speeds returns, for status, how many learned speeds wait to be stored and how many were
 	// dropped because too many waited; nil leaves them out.
 	Speeds func() (waiting int, dropped uint64)
+	// Messages returns, for status, what became of messages; nil leaves it out.
+	Messages func() wire.Messages
 	// Troubles returns, for status, what only an administrator can repair; empty = nothing.
 	Troubles func() []wire.Trouble
 	// Log receives errors that are not reported to a client; nil drops them.

@@ -59,6 +59,9 @@ func (s *Server) status(q request) (any, error) {
 	if q.options.Speeds != nil {
 		out.SpeedsWaiting, out.SpeedsDropped = q.options.Speeds()
 	}
+	if q.options.Messages != nil {
+		out.Messages = q.options.Messages()
+	}
 	if q.options.Troubles != nil {
 		out.Troubles = q.options.Troubles()
 	}

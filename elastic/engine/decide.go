@@ -6,6 +6,17 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/policy"
 )
 
+// decide is one decision of a cycle.
+func (e *Engine) decide(s elastic.Snapshot) (p elastic.Plan) {
+	run := func() { p = decide(e.cfg.Policy, s) }
+	if e.cfg.Deciding == nil {
+		run()
+	} else {
+		e.cfg.Deciding(run)
+	}
+	return p
+}
+
 // decide is pure: the same snapshot gives the same plan, in the daemon, in a dry
 // run and in simulation.
 func decide(p policy.Policy, s elastic.Snapshot) elastic.Plan {

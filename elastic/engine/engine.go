@@ -28,6 +28,9 @@ type Config struct {
 	Between func()
 	// Events receives the events in order; nil = they are dropped. It MUST NOT block.
 	Events func(event.Event)
+	// Deciding, when set, is called for each decision of a cycle, and MUST call decide once. A
+	// caller with a clock can measure it.
+	Deciding func(decide func())
 }
 
 // Seams are the interfaces to everything outside the engine. All are required unless noted.
@@ -102,6 +105,10 @@ func (e *Engine) Reconfigure(change func(*Config)) {
 // Report returns what the last cycle observed and decided; nil before the first.
 func (e *Engine) Report() *publish.Report { return e.report.Last() }
 
+// Published is Report for the cycle's goroutine, which MUST NOT keep it beyond the next cycle: its
+// memory is reused then.
+func (e *Engine) Published() *publish.Report { return e.report.Report.Load() }
+
 // Cycle observes the cluster once, decides, carries out moves and returns when to call it again.
 // If observing or recording fails, no move is opened, and the next cycle starts from what it
 // observes. An error of the save at the end comes after moves were carried out; the next cycle
@@ -131,7 +138,7 @@ func (e *Engine) Cycle(ctx context.Context, now time.Time) (wake time.Time, err 
 	}
 	e.AskAhead(snap.Jobs, now)
 	// 4. Decide from the snapshot alone, and again if nodes or limits were too old.
-	plan := decide(e.cfg.Policy, snap)
+	plan := e.decide(snap)
 	snap, plan, waits, err := e.freshly(ctx, seen, snap, plan, now)
 	if err != nil {
 		return e.blinded(now, err), err

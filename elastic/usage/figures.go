@@ -70,7 +70,7 @@ func Of(job journal.JobRecord, runs []journal.Segment, r Range) Figures {
 		gpus := run.Place.GPUs()
 		out.GPUSeconds += held * float64(gpus)
 		out.Beyond += held * float64(max(0, gpus-job.Tag.Spec.Min))
-		if i > 0 && r.has(run.Started) && bySluice(run.Cause) {
+		if i > 0 && r.has(run.Started) && BySluice(run.Cause) {
 			out.move(runs[i-1], run, endOf(job, runs, i-1, r))
 		}
 	}
@@ -120,9 +120,9 @@ func endOf(job journal.JobRecord, runs []journal.Segment, i int, r Range) time.T
 	return end
 }
 
-// bySluice reports whether sluice began the run, and neither Slurm by itself nor a requeue by
+// BySluice reports whether sluice began a run of this cause, and neither Slurm by itself nor a requeue by
 // somebody else.
-func bySluice(cause reason.Reason) bool {
+func BySluice(cause reason.Reason) bool {
 	_, outside := cause.(reason.OutsideSluice)
 	return !outside && cause != reason.RequeuedOutside && cause != reason.StartedBySlurm
 }

@@ -21,6 +21,8 @@ type Job struct {
 	Args  []string     // further sbatch options
 	Own   bool         // submitted with --user, to its user's own sluiced
 	Older bool         // submitted by an older sluice, which held waiting jobs
+	// Notices are the messages that its user asked for; none.
+	Notices elastic.Notices
 	// Limit is the Slurm time limit in whole minutes; none.
 	Limit time.Duration
 

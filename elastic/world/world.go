@@ -139,7 +139,7 @@ func (w *World) User(name string) *fake.Session { return w.Slurm.As(name).Steady
 // It panics if Slurm refuses, which is a mistake in the test.
 func (w *World) Submit(j Job) *Trainer {
 	t := w.trainer(j)
-	tag, waits := elastic.Tag{Spec: t.Job.Spec, Own: j.Own, Deferred: !j.Older}, "--begin=now+2hours"
+	tag, waits := elastic.Tag{Spec: t.Job.Spec, Own: j.Own, Deferred: !j.Older, Notices: j.Notices}, "--begin=now+2hours"
 	if tag.SbatchBegin = slices.ContainsFunc(j.Args, func(a string) bool { return strings.HasPrefix(a, "--begin=") }); j.Older {
 		waits = "--hold"
 	}

@@ -31,6 +31,10 @@ type Config struct {
 	Timeout time.Duration
 	// Now is the clock that begin times are compared with. It MUST be set.
 	Now func() time.Time
+	// Called, when set, is told of every call that was made: the request, one of a fixed number
+	// of names such as "squeue" or "scontrol update", how long it took, and its error. It is called
+	// by the goroutine of the call and MUST NOT block.
+	Called func(request string, took time.Duration, err error)
 }
 
 // Client is a slurm.Client over Slurm's programs. It is safe for concurrent use.
@@ -41,6 +45,7 @@ type Client struct {
 	conf     []string // SLURM_CONF=..., or empty
 	timeout  time.Duration
 	now      func() time.Time
+	called   func(string, time.Duration, error)
 
 	probe   sync.Mutex
 	version Version // zero until asked
@@ -58,7 +63,7 @@ var programs = []string{"sbatch", "scontrol", "scancel", "squeue", "sinfo", "sac
 func New(c Config) (*Client, error) {
 	client := &Client{
 		programs: map[string]string{}, missing: map[string]string{},
-		conf: confEnv(c.Conf, os.Getenv("SLURM_CONF")), timeout: c.Timeout, now: c.Now,
+		conf: confEnv(c.Conf, os.Getenv("SLURM_CONF")), timeout: c.Timeout, now: c.Now, called: c.Called,
 	}
 	if client.now == nil {
 		return nil, errors.New("slurm/command: no clock: set Config.Now")

@@ -45,8 +45,7 @@ type call struct {
 // answer is the output of a program; complete only if it exited with 0.
 type answer struct{ stdout, stderr string }
 
-// run starts the program in a process group of its own, waits for it at most
-// the client's timeout, and kills the whole group when time or output run out.
+// run makes a call and tells Config.Called of it.
 func (c *Client) run(ctx context.Context, k call) (answer, error) {
 	path, ok := c.programs[k.program]
 	if !ok {
@@ -55,6 +54,18 @@ func (c *Client) run(ctx context.Context, k call) (answer, error) {
 	if err := ctx.Err(); err != nil {
 		return answer{}, err // nothing was started
 	}
+	if c.called == nil {
+		return c.start(ctx, k, path)
+	}
+	began := c.now()
+	out, err := c.start(ctx, k, path)
+	c.called(k.op, max(0, c.now().Sub(began)), err)
+	return out, err
+}
+
+// start starts the program in a process group of its own, waits for it at most
+// the client's timeout, and kills the whole group when time or output run out.
+func (c *Client) start(ctx context.Context, k call, path string) (answer, error) {
 	timeout := c.timeout * time.Duration(max(1, k.patience))
 	timed, cancelTime := context.WithTimeoutCause(ctx, timeout, errNoAnswer)
 	defer cancelTime()

@@ -50,8 +50,22 @@ type Status struct {
 	// absent = never.
 	NoShares   string    `json:"no_shares,omitempty"`
 	SharesRead time.Time `json:"shares_read,omitzero"`
+	// Messages is what became of messages to users and administrators.
+	Messages Messages `json:"messages,omitzero"`
 	// Troubles are what keeps the daemon from working until a person repairs it.
 	Troubles []Trouble `json:"troubles,omitempty"`
+}
+
+// Messages counts messages since the daemon started.
+type Messages struct {
+	Sent    int `json:"sent,omitempty"`
+	Waiting int `json:"waiting,omitempty"`
+	// Failed could not be sent, and Dropped did not fit into the queue; those to users' webhooks
+	// are in Users instead.
+	Failed  int    `json:"failed,omitempty"`
+	Dropped int    `json:"dropped,omitempty"`
+	Users   int    `json:"users_webhooks_failed,omitempty"`
+	Why     string `json:"why,omitempty"` // why the last one was not sent
 }
 
 // Trouble is a condition that only an administrator can repair.
