@@ -34,8 +34,10 @@ func (m Model) formatFor() string {
 		return present.NarrowFormat
 	case m.width >= 36:
 		return "jobid,name,st,gpus,done,eta"
+	case m.width >= 28:
+		return "jobid,st,gpus,done"
 	}
-	return "jobid,st,gpus,done"
+	return "jobid,st,ngpus"
 }
 
 // jobList draws the jobs.

@@ -130,7 +130,7 @@ func TestAway(t *testing.T) {
 	if all := strings.Join(m.Frame(), "\n"); !strings.Contains(all, "resnet") || !strings.Contains(all, "sluiced has not answered since 12:00:11") {
 		t.Errorf("%s", all)
 	}
-	if m = sent(m, ReportMsg{Report: report, At: at.Add(15 * time.Second)}); strings.Contains(strings.Join(m.Frame(), "\n"), "not answered") {
+	if m = sent(m, ReportMsg{Report: report, At: at.Add(15 * time.Second)}); strings.Contains(strings.Join(m.Frame(), "\n"), "answer") {
 		t.Error("it does not come back")
 	}
 	if _, effects = effectsOf(m, TickMsg(at.Add(17*time.Second)), TickMsg(at.Add(120*time.Second))); len(effects) != 2 {

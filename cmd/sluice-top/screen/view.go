@@ -138,7 +138,11 @@ func (m Model) title() line {
 			waiting++
 		}
 	}
-	l := line{{"sluice top", title}, {"  " + m.reportTime().Local().Format("15:04:05"), plain},
+	clock := piece{"  " + m.reportTime().Local().Format("15:04:05"), plain}
+	if m.away != "" { // also while an answer or a question hides why
+		clock = piece{"  no answer since " + m.since.Local().Format("15:04:05"), bad}
+	}
+	l := line{{"sluice top", title}, clock,
 		{fmt.Sprintf("  %d/%d GPUs, %d free", used, gpus, free), plain}, {fmt.Sprintf("  %d run", running), good}}
 	if moving > 0 {
 		l = append(l, piece{fmt.Sprintf("  %d move", moving), warn})
