@@ -16,6 +16,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/engine"
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/engine/publish"
+	"github.com/sluice-hpc/sluice/elastic/feed"
 	"github.com/sluice-hpc/sluice/etc"
 )
 
@@ -43,21 +44,55 @@ func (d *daemon) Direct(ctx context.Context, caller control.Caller, job elastic.
 	var err error
 	switch change.Order {
 	case wire.Save:
-		err = d.loop.call(ctx, func() { result = d.engine.Order(ctx, job, elastic.Save, time.Now()) })
+		err = d.loop.call(ctx, func() {
+			result = d.engine.Order(ctx, job, elastic.Save, time.Now())
+			d.streamOrder(caller, job, change, result)
+		})
 	case wire.Requeue:
-		err = d.loop.call(ctx, func() { result = d.engine.Order(ctx, job, elastic.Park, time.Now()) })
+		err = d.loop.call(ctx, func() {
+			result = d.engine.Order(ctx, job, elastic.Park, time.Now())
+			d.streamOrder(caller, job, change, result)
+		})
 	default: // a stored order need not wait for the end of a cycle
-		err = d.loop.order(ctx, func() { result = d.engine.Direct(ctx, job, change.Apply) })
+		err = d.loop.order(ctx, func() { result = d.engine.Direct(ctx, job, change.Apply); d.streamOrder(caller, job, change, result) })
 	}
 	if err != nil {
 		return err
 	}
+	d.ordered(caller, job, change, result)
+	return result
+}
+
+// ordered logs an order, and wakes the cycle that carries it out.
+func (d *daemon) ordered(caller control.Caller, job elastic.JobID, change wire.Change, result error) {
 	d.log.Info().Str("event", "order").Int64("job", int64(job)).Uint32("uid", caller.UID).Str("order", change.String()).AnErr("result", result).Msg("order")
 	if result == nil {
 		d.loop.wake()
 	}
-	return result
 }
+
+// Deadline stores a job's new deadline and judges it.
+func (d *daemon) Deadline(ctx context.Context, caller control.Caller, job elastic.JobID, change wire.Change) (*elastic.JobReason, error) {
+	var judged *elastic.JobReason
+	var result error
+	err := d.loop.call(ctx, func() {
+		judged, result = engine.Redate(ctx, d.engine, job, change.Deadline, change.Soft, time.Now())
+		d.streamOrder(caller, job, change, result)
+	})
+	if err != nil {
+		return nil, err
+	}
+	d.ordered(caller, job, change, result)
+	return judged, result
+}
+
+// Page reads a page of jobs and their runs from the store, beside the cycle.
+func (d *daemon) Page(ctx context.Context, since time.Time, at journal.Position, scan int, wanted func(journal.JobRecord) bool, each func(journal.JobRecord, []journal.Segment) error) (journal.Position, bool, error) {
+	return d.store.Page(ctx, since, at, scan, wanted, each)
+}
+
+// Events returns the feed of events.
+func (d *daemon) Events() *feed.Feed { return d.stream.feed }
 
 // Trust makes a node usable again and wakes the cycle.
 func (d *daemon) Trust(ctx context.Context, caller control.Caller, node string) error {

@@ -22,6 +22,9 @@ type visit struct {
 	caller Caller
 	full   *wire.Error // if not nil, the only answer to give
 	work   func(bool)  // see seat.work
+	// leaveSeat gives the connection's seat up while it stays open, and hangUp closes it; nil over TCP.
+	leaveSeat func()
+	hangUp    func() error
 }
 
 // guest is an accepted connection.
@@ -67,7 +70,7 @@ func (g *gate) Accept() (net.Conn, error) {
 			conn.Close()
 			continue
 		}
-		return &guest{Conn: conn, visit: visit{caller, tooMany(g.seats.count(caller.UID)), s.work}, leave: s.leave}, nil
+		return &guest{Conn: conn, visit: visit{caller, tooMany(g.seats.count(caller.UID)), s.work, s.leave, conn.Close}, leave: s.leave}, nil
 	}
 }
 

@@ -61,9 +61,11 @@ type Server struct {
 	options atomic.Pointer[Options]
 	remote  *remote // nil: not over TCP
 	names   names
-	seen    seen   // the last report, encoded
+	seen    seen // the last report, encoded
+	streams streams
 	hours   hours  // GPU-hours for shares
-	reports *turns // reports of usage: one at a time, and users take turns
+	reports *turns // reports of usage and pages of history: one at a time, and users take turns
+	guesses *turns // forecasts of changes, likewise
 
 	orders  buckets[uint32] // expensive requests: orders, plans, speeds, searches for unknown jobs
 	reads   buckets[uint32] // all others
@@ -75,7 +77,7 @@ type Server struct {
 
 func newServer(service Service) *Server {
 	few := func() buckets[uint32] { return buckets[uint32]{burst: 20, every: 500 * time.Millisecond} }
-	return &Server{service: service, reports: newTurns(1), orders: few(), wakes: few(),
+	return &Server{service: service, reports: newTurns(1), guesses: newTurns(1), orders: few(), wakes: few(),
 		reads:   buckets[uint32]{burst: 200, every: 20 * time.Millisecond},
 		unknown: buckets[string]{burst: 20, every: 500 * time.Millisecond}}
 }
@@ -202,12 +204,20 @@ type request struct {
 // general wraps a verb that is not about a single job.
 func (s *Server) general(v verb, costly bool, answer func(request) (any, error)) http.HandlerFunc {
 	return s.handle(v, costly, func(q request) (any, error) {
-		if !may(v, q.options.standing(q.caller), q.options.Private) {
-			s.denied(Denial{Caller: q.caller, From: q.caller.Host, Verb: string(v), Why: "only operators may"})
-			return nil, wire.Fail(wire.Denied, "only operators may", "%s may not ask for %s", q.caller.Name, v)
+		if err := s.allowed(q, v); err != nil {
+			return nil, err
 		}
 		return answer(q)
 	})
+}
+
+// allowed refuses a verb that is not about a single job to callers that may not use it.
+func (s *Server) allowed(q request, v verb) error {
+	if may(v, q.options.standing(q.caller), q.options.Private) {
+		return nil
+	}
+	s.denied(Denial{Caller: q.caller, From: q.caller.Host, Verb: string(v), Why: "only operators may"})
+	return wire.Fail(wire.Denied, "only operators may", "%s may not ask for %s", q.caller.Name, v)
 }
 
 // onJob wraps a verb about the job named in the path.
@@ -226,9 +236,7 @@ func (s *Server) onJob(v verb, costly bool, answer func(request, *publish.Report
 // onJob; routes MUST NOT register a verb without one of them unless its answer checks.
 func (s *Server) handle(v verb, costly bool, answer func(request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		who := r.Context().Value(visitKey{}).(*visit)
-		q := request{Request: r, options: *s.options.Load(), caller: who.caller}
-		q.caller.Name = s.names.of(q.caller.UID, q.options.Now())
+		q, who := s.identify(r)
 		var err error
 		// The whole body is read BEFORE the connection counts as busy: a client that sends its
 		// body byte by byte still keeps sluiced waiting.
@@ -238,7 +246,7 @@ func (s *Server) handle(v verb, costly bool, answer func(request) (any, error)) 
 		}
 		who.work(true)
 		var out any
-		if err = s.admit(q, who, v, costly); err == nil {
+		if err = s.admit(&q, who, v, costly); err == nil {
 			out, err = answer(q)
 		}
 		who.work(false)
@@ -250,9 +258,17 @@ func (s *Server) handle(v verb, costly bool, answer func(request) (any, error)) 
 	}
 }
 
+// identify returns a request with its caller, and what is known of its connection.
+func (s *Server) identify(r *http.Request) (request, *visit) {
+	who := r.Context().Value(visitKey{}).(*visit)
+	q := request{Request: r, options: *s.options.Load(), caller: who.caller}
+	q.caller.Name = s.names.of(q.caller.UID, q.options.Now())
+	return q, who
+}
+
 // admit returns why the request is not served. The rate is checked BEFORE the permission,
 // because denials are logged.
-func (s *Server) admit(q request, who *visit, v verb, costly bool) error {
+func (s *Server) admit(q *request, who *visit, v verb, costly bool) error {
 	if who.full != nil {
 		return who.full
 	}
