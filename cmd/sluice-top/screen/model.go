@@ -68,6 +68,7 @@ type Model struct {
 	received time.Time // zero: none yet
 	asking   bool      // for a report
 	asked    time.Time
+	stale    bool   // an event came since it was asked for
 	away     string // why the daemon does not answer
 	since    time.Time
 	event    string // the newest

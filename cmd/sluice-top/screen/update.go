@@ -16,6 +16,8 @@ const (
 	lanesEvery = 15 * time.Second
 	// textEvery is the same of what explains a job.
 	textEvery = 5 * time.Second
+	// atMost is how often a report is asked for because of events.
+	atMost = time.Second
 	// unanswered is when a question for a report counts as lost; the client's own limit is shorter.
 	unanswered = 90 * time.Second
 )
@@ -74,7 +76,7 @@ func (m Model) due() (Model, []Effect) {
 	if m.asking && m.now.Sub(m.asked) > unanswered {
 		m.asking = false
 	}
-	if !m.asking && m.now.Sub(m.asked) >= m.o.Every {
+	if since := m.now.Sub(m.asked); !m.asking && (since >= m.o.Every || m.stale && since >= atMost) {
 		m, effects = m.fetch()
 	}
 	if m.tab == timeTab && m.job == nil && m.now.Sub(m.lanesAsked) >= lanesEvery {
@@ -93,7 +95,7 @@ func (m Model) fetch() (Model, []Effect) {
 	if m.asking {
 		return m, nil
 	}
-	m.asking, m.asked = true, m.now
+	m.asking, m.asked, m.stale = true, m.now, false
 	return m, []Effect{Fetch{All: m.filter.Ended() || m.job != nil && m.job.row.job.Ended}}
 }
 
@@ -129,6 +131,9 @@ func (m Model) happened(e EventMsg) (Model, []Effect) {
 	if e.Print != "" && e.Print == m.print {
 		return m, nil
 	}
-	m.print = cmp.Or(e.Print, m.print)
+	m.print, m.stale = cmp.Or(e.Print, m.print), true
+	if m.now.Sub(m.asked) < atMost { // the next tick asks, once for all events of a second
+		return m, nil
+	}
 	return m.fetch()
 }

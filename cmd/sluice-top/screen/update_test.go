@@ -231,6 +231,13 @@ func TestEvents(t *testing.T) {
 	if _, effects = effectsOf(m, event("a", "")); effects != nil {
 		t.Errorf("%v", effects)
 	}
+	m, effects = effectsOf(m, event("b", ""), event("c", ""), event("d", ""))
+	if effects != nil {
+		t.Errorf("within a second: %v", effects)
+	}
+	if _, effects = effectsOf(m, TickMsg(m.now.Add(time.Second))); !reflect.DeepEqual(effects, []Effect{Fetch{}}) {
+		t.Errorf("after a second: %v", effects)
+	}
 }
 
 // TestMouse: clicks choose, open, turn and sort; the wheel moves.
