@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluice-hpc/sluice/cmd/present"
 	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic/control/client"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
@@ -126,7 +127,7 @@ func jobsOf(offer func(j *wire.Job) bool) func(etc.Config, wire.Report, []string
 			case j.Ended:
 				ended = append(ended, cobra.CompletionWithDesc(id, fmt.Sprintf("%s  %s  %s", j.Name, strings.ToLower(j.State), j.User)))
 			default:
-				out = append(out, cobra.CompletionWithDesc(id, fmt.Sprintf("%s  %s GPUs  %s", j.Name, gpus(j), j.User)))
+				out = append(out, cobra.CompletionWithDesc(id, fmt.Sprintf("%s  %s GPUs  %s", j.Name, present.GPUs(j), j.User)))
 			}
 		}
 		return append(out, ended[:min(len(ended), mostEnded)]...)

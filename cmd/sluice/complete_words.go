@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluice-hpc/sluice/cmd/present"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/etc"
@@ -108,7 +109,7 @@ func nodesOf(offer func(n *wire.Node) bool) func(etc.Config, wire.Report, []stri
 
 // stateWords are the states that queue -t takes.
 func stateWords(*cobra.Command, []string) (out []cobra.Completion) {
-	for compact, full := range states {
+	for compact, full := range present.States {
 		if compact != "ALL" {
 			out = append(out, cobra.CompletionWithDesc(compact, full), full)
 		}
@@ -121,9 +122,9 @@ func stateWords(*cobra.Command, []string) (out []cobra.Completion) {
 // the order.
 func fieldWords(sign string) completer {
 	return func(*cobra.Command, []string) (out []cobra.Completion) {
-		for _, f := range fields {
-			if out = append(out, f.name); sign != "" {
-				out = append(out, sign+f.name)
+		for _, f := range present.Jobs.Fields {
+			if out = append(out, f.Name); sign != "" {
+				out = append(out, sign+f.Name)
 			}
 		}
 		return out

@@ -54,7 +54,7 @@ func changeFile(out io.Writer, p patient, path string, settings []etc.Setting, d
 	if target, err := filepath.EvalSymlinks(path); err == nil { // the link stays
 		path = target
 	}
-	before, mode, err := present(path)
+	before, mode, err := asIs(path)
 	if err != nil {
 		return err
 	}
@@ -84,8 +84,8 @@ func changeFile(out io.Writer, p patient, path string, settings []etc.Setting, d
 	return nil
 }
 
-// present returns the text and the mode of the file; of one that does not exist those of a new one.
-func present(path string) (string, fs.FileMode, error) {
+// asIs returns the text and the mode of the file; of one that does not exist those of a new one.
+func asIs(path string) (string, fs.FileMode, error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", 0o644, nil
