@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"github.com/sluice-hpc/sluice/elastic/draw"
 	"html/template"
 )
 
@@ -63,7 +64,7 @@ var pageColumns = []pageColumn{
 func figures(rows []row, seeds bool) pageTable {
 	var t pageTable
 	for i, r := range rows {
-		line := pageRow{Policy: printable(r.Policy), Class: colour(i)}
+		line := pageRow{Policy: draw.Printable(r.Policy), Class: colour(i)}
 		if seeds {
 			line.Class, line.Seed = "", fmt.Sprint(r.Seed)
 		}
