@@ -37,6 +37,7 @@ const bytesOfJob = 384
 type Client struct {
 	path   string // or HOST:PORT
 	remote bool
+	socket socket // unless remote
 	carry  carrier
 }
 
@@ -49,7 +50,10 @@ func (c *Client) Where() string { return c.path }
 // Dial returns a client for the socket. It connects on the first call. Every call has its own
 // deadline: 2 s for reads and events, 5 s for requests about one job, 45 s where the daemon
 // asks Slurm first (Plan, Direct) or reads its history (Usage). All errors are *wire.Error.
-func Dial(path string) *Client { return &Client{path: path, carry: socket(path).exchange} }
+func Dial(path string) *Client {
+	s := socket{path: path}
+	return &Client{path: path, socket: s, carry: s.exchange}
+}
 
 // Status returns the state of the daemon.
 func (c *Client) Status(ctx context.Context) (wire.Status, error) {

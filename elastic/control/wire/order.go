@@ -2,6 +2,7 @@ package wire
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
 )
@@ -17,6 +18,8 @@ const (
 	Release Order = "release" // end a hold
 	Save    Order = "save"    // save now, once, and train on
 	Requeue Order = "requeue" // save now, stop, and wait again
+	// NewDeadline changes the deadline; its answer is a Judgement.
+	NewDeadline Order = "deadline"
 )
 
 // Once reports whether the order is carried out once, rather than kept as a setting.
@@ -29,6 +32,21 @@ type Change struct {
 	// Incarnation, unless 0, is the incarnation of the run that gives the order. An order of a
 	// run that was replaced, as of the last report, is refused.
 	Incarnation int `json:"incarnation,omitempty"`
+	// Deadline and Soft, with NewDeadline only: when the job should have ended, in whole seconds, and
+	// whether it runs as best effort if it cannot. A zero Deadline takes the deadline away.
+	Deadline time.Time `json:"deadline,omitzero"`
+	Soft     bool      `json:"deadline_soft,omitempty"`
+}
+
+// Judgement is what the daemon said about a job's new deadline at once.
+type Judgement struct {
+	// Due is as in Job; "" = not judged yet: no cycle has seen the job, or the policy admits none.
+	Due      string    `json:"due,omitempty"`
+	Promised bool      `json:"deadline_promised,omitempty"` // it is admitted
+	Ends     time.Time `json:"ends,omitzero"`               // its expected end, or the earliest possible one
+	Deadline time.Time `json:"deadline,omitzero"`
+	Soft     bool      `json:"deadline_soft,omitempty"`
+	Text     string    `json:"text"` // the same for people
 }
 
 // Validate reports what is wrong with the change alone, without regard to the job.
@@ -36,7 +54,12 @@ func (c Change) Validate() error {
 	if c.Incarnation < 0 {
 		return fmt.Errorf("incarnation %d: want at least 1, or 0 for whichever", c.Incarnation)
 	}
+	if c.Order != NewDeadline && (!c.Deadline.IsZero() || c.Soft) {
+		return fmt.Errorf("order %q takes no deadline", c.Order)
+	}
 	switch c.Order {
+	case NewDeadline:
+		return c.validDeadline()
 	case Pin:
 		if c.GPUs < 1 || c.GPUs > maxGPUs {
 			return fmt.Errorf("pin to %d GPUs: want 1 to %d", c.GPUs, maxGPUs)
@@ -48,7 +71,19 @@ func (c Change) Validate() error {
 		}
 		return nil
 	}
-	return fmt.Errorf("unknown order %q: want pin, unpin, hold, release, save or requeue", c.Order)
+	return fmt.Errorf("unknown order %q: want pin, unpin, hold, release, save, requeue or deadline", c.Order)
+}
+
+func (c Change) validDeadline() error {
+	switch {
+	case c.GPUs != 0:
+		return fmt.Errorf("order %q takes no GPUs", c.Order)
+	case c.Deadline.IsZero() && c.Soft:
+		return fmt.Errorf("a soft deadline needs a time")
+	case !c.Deadline.IsZero() && (c.Deadline.Unix() < 1 || c.Deadline.Year() > 9999):
+		return fmt.Errorf("deadline %s: want a time between 1970 and 9999", c.Deadline.Format(time.RFC3339))
+	}
+	return nil
 }
 
 // maxGPUs is the largest size the job's comment can carry.
@@ -71,8 +106,13 @@ func (c Change) Apply(d elastic.Directive) elastic.Directive {
 
 // String returns the change for people: "pin to 4 GPUs".
 func (c Change) String() string {
-	if c.Order == Pin {
+	switch {
+	case c.Order == Pin:
 		return fmt.Sprintf("pin to %d GPUs", c.GPUs)
+	case c.Order == NewDeadline && c.Deadline.IsZero():
+		return "deadline none"
+	case c.Order == NewDeadline:
+		return "deadline " + c.Deadline.UTC().Format(time.RFC3339) + map[bool]string{true: " soft"}[c.Soft]
 	}
 	return string(c.Order)
 }
