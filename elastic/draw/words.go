@@ -46,6 +46,14 @@ func Lasting(d time.Duration) string {
 	return fmt.Sprintf("%d s", secs)
 }
 
+// Count writes "1 job" and "2 jobs"; thousands are set off by spaces.
+func Count(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return Grouped(n) + " " + noun
+}
+
 // Grouped writes a number with a space between groups of three digits.
 func Grouped(n int) string {
 	s := strconv.Itoa(n)
@@ -64,3 +72,6 @@ func Shortened(s string, n int) string {
 	half := (n - 1) / 2
 	return string(r[:n-1-half]) + "…" + string(r[len(r)-half:])
 }
+
+// Figure writes a number with three digits at most, for axes.
+func Figure(f float64) string { return strconv.FormatFloat(f, 'g', 3, 64) }

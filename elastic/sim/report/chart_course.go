@@ -2,11 +2,12 @@ package report
 
 import (
 	"fmt"
-	"github.com/sluice-hpc/sluice/elastic/draw"
 	"html/template"
 	"math"
 	"slices"
 	"time"
+
+	"github.com/sluice-hpc/sluice/elastic/draw"
 )
 
 // courseSteps is how many steps of time a chart of a whole run shows.

@@ -2,12 +2,13 @@ package report
 
 import (
 	"fmt"
-	"github.com/sluice-hpc/sluice/elastic/draw"
 	"html/template"
 	"math"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/sluice-hpc/sluice/elastic/draw"
 )
 
 // lanesChart draws GPUs over time, a lane a job or a lane a group of jobs.
@@ -76,7 +77,7 @@ func (l *lane) story(i int) string {
 		sizes = append(append(sizes[:6:6], "…"), sizes[n-6:]...)
 	}
 	return fmt.Sprintf("job %d, %s: came after %s, waited %s, ran %s; GPUs %s; %s", i+1, l.name,
-		draw.Lasting(l.submit), draw.Lasting(wait), draw.Lasting(worked), strings.Join(sizes, " → "), count(max(0, l.moves-1), "restart"))
+		draw.Lasting(l.submit), draw.Lasting(wait), draw.Lasting(worked), strings.Join(sizes, " → "), draw.Count(max(0, l.moves-1), "restart"))
 }
 
 // groupCells is how many steps of time a lane of several jobs shows.

@@ -2,12 +2,13 @@ package report
 
 import (
 	"fmt"
-	"github.com/sluice-hpc/sluice/elastic/draw"
 	"html/template"
 	"math"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/sluice-hpc/sluice/elastic/draw"
 )
 
 // curve is the distribution of one policy's JCT.

@@ -4,12 +4,13 @@ import (
 	"bufio"
 	_ "embed" // the page
 	"fmt"
-	"github.com/sluice-hpc/sluice/elastic/draw"
 	"html/template"
 	"io"
 	"math"
 	"strings"
 	"sync"
+
+	"github.com/sluice-hpc/sluice/elastic/draw"
 )
 
 var (
@@ -141,7 +142,7 @@ func (b block) each() []row {
 // facts says what was run in a few words each.
 func (b block) facts() []string {
 	r := b.rows[0]
-	out := []string{count(r.Jobs, "job")}
+	out := []string{draw.Count(r.Jobs, "job")}
 	if r.Cluster != "" {
 		out = append(out, strings.ReplaceAll(draw.Printable(r.Cluster), "x", " × ")+" GPUs")
 	}

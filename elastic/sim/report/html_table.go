@@ -2,8 +2,9 @@ package report
 
 import (
 	"fmt"
-	"github.com/sluice-hpc/sluice/elastic/draw"
 	"html/template"
+
+	"github.com/sluice-hpc/sluice/elastic/draw"
 )
 
 // pageTable is a table of figures on the page.

@@ -3,9 +3,10 @@ package report
 import (
 	"encoding/csv"
 	"fmt"
-	"github.com/sluice-hpc/sluice/elastic/draw"
 	"io"
 	"strconv"
+
+	"github.com/sluice-hpc/sluice/elastic/draw"
 )
 
 // jobsHead are the columns of WriteJobs.

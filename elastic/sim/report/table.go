@@ -2,10 +2,11 @@ package report
 
 import (
 	"fmt"
-	"github.com/sluice-hpc/sluice/elastic/draw"
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/sluice-hpc/sluice/elastic/draw"
 )
 
 // tableColumn is one figure of a table.
@@ -64,7 +65,7 @@ func WriteTable(w io.Writer, runs []Run) error {
 // title says in one line what was run.
 func (b block) title() string {
 	r := b.rows[0]
-	parts := []string{draw.Printable(b.name), count(r.Jobs, "job")}
+	parts := []string{draw.Printable(b.name), draw.Count(r.Jobs, "job")}
 	if r.Cluster != "" {
 		parts = append(parts, draw.Printable(r.Cluster)+" GPUs")
 	}

@@ -1,9 +1,6 @@
 package report
 
-import (
-	"github.com/sluice-hpc/sluice/elastic/draw"
-	"strconv"
-)
+import "strconv"
 
 // brief writes a span without what is nought: 30 s, 8 min, 1.4 s.
 func brief(s Seconds) string {
@@ -11,14 +8,6 @@ func brief(s Seconds) string {
 		return strconv.FormatInt(int64(s)/60, 10) + " min"
 	}
 	return strconv.FormatFloat(float64(s), 'f', -1, 64) + " s"
-}
-
-// count writes "1 job" and "2 jobs"; thousands are set off by spaces.
-func count(n int, noun string) string {
-	if n != 1 {
-		noun += "s"
-	}
-	return draw.Grouped(n) + " " + noun
 }
 
 // costs is the price of a restart in a few words.
