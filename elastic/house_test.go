@@ -103,6 +103,7 @@ var may = map[string][]string{
 	"cmd/site/reliability":        {"*"},
 	"cmd/site/soak":               {"*"},
 	"cmd/terminal":                {"cmd/help", "sbatch"},
+	"cmd/present":                 {"cmd/terminal", "elastic", "elastic/control/wire", "elastic/reason", "nodes", "sbatch"},
 	"cmd/sluice-lab":              {"*"},
 	"cmd/sluice-nvml":             {"*"},
 	"cmd/sluice-plot":             {"*"},

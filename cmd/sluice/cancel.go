@@ -41,7 +41,7 @@ every task of array 101, 101_3 and 101_[4-7] are some.`,
 				return err
 			}
 			var known []arrayTask
-			if slices.ContainsFunc(words, jobWord.many) { // Slurm knows them without sluiced
+			if slices.ContainsFunc(words, jobWord.Many) { // Slurm knows them without sluiced
 				all, err := client.Jobs(cmd.Context())
 				if err != nil {
 					return err
@@ -77,14 +77,14 @@ every task of array 101, 101_3 and 101_[4-7] are some.`,
 // that the other tasks go on.
 func goOn(known []arrayTask, cancelled []elastic.JobID) (out []string) {
 	for _, id := range cancelled {
-		first, others := slices.IndexFunc(known, func(t arrayTask) bool { return t.job == id && t.array == id }), 0
+		first, others := slices.IndexFunc(known, func(t arrayTask) bool { return t.Job == id && t.Array == id }), 0
 		for _, t := range known {
-			if first >= 0 && t.array == id && t.uid == known[first].uid && !t.ended && !slices.Contains(cancelled, t.job) {
+			if first >= 0 && t.Array == id && t.UID == known[first].UID && !t.Ended && !slices.Contains(cancelled, t.Job) {
 				others++
 			}
 		}
 		if others > 0 {
-			out = append(out, fmt.Sprintf("job %d is task %d of array %d; its %s continue: sluice cancel '%d_*' ends them", id, known[first].index, id, terminal.Plural(others, "other task"), id))
+			out = append(out, fmt.Sprintf("job %d is task %d of array %d; its %s continue: sluice cancel '%d_*' ends them", id, known[first].Index, id, terminal.Plural(others, "other task"), id))
 		}
 	}
 	return out

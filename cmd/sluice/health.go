@@ -3,11 +3,8 @@ package main
 import (
 	"fmt"
 	"strings"
-	"time"
 
-	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
-	"github.com/sluice-hpc/sluice/nodes"
 )
 
 // idleBelow is the share of time below which GPUs are called idle, as in the daemon.
@@ -41,63 +38,4 @@ func leftOutLines(nodes []wire.LeftOut) string {
 		lines = append(lines, line)
 	}
 	return strings.Join(lines, "\n")
-}
-
-// healthWord is the HEALTH column: the result of the reports against a node's GPUs.
-func healthWord(n wire.Node) string {
-	switch {
-	case n.Health == nil:
-		return "-"
-	case n.Health.Excluded:
-		return "unfit"
-	}
-	return "doubted"
-}
-
-// healthLines explain that column, one line per node.
-func healthLines(nodes []wire.Node) []string {
-	var lines []string
-	for _, n := range nodes {
-		h := n.Health
-		if h == nil {
-			continue
-		}
-		line := fmt.Sprintf("%s: %s", n.Name, h.Why)
-		if len(h.Jobs) > 0 {
-			line += fmt.Sprintf(" (reported by job %s)", numbers(h.Jobs))
-		}
-		switch {
-		case !h.Excluded:
-			line += ". Used nevertheless: " + h.Note
-		case h.Until.IsZero():
-			line += fmt.Sprintf(". No new job is placed there until a job reports it healthy; 'sluice nodes --trust %s' ends this", n.Name)
-		default:
-			line += fmt.Sprintf(". No new job is placed there until %s, or 'sluice nodes --trust %s'", when(h.Until), n.Name)
-		}
-		lines = append(lines, terminal.Escape(line)+".")
-	}
-	return lines
-}
-
-// numbers formats a list as 41,42.
-func numbers(jobs []int64) string {
-	return strings.Trim(strings.ReplaceAll(fmt.Sprint(jobs), " ", ","), "[]")
-}
-
-// stateWord is the STATE column: Slurm's state in lower case; other reasons unchanged.
-func stateWord(n wire.Node) string {
-	if n.Usable {
-		return "up"
-	}
-	if n.State == nodes.Unfit { // the HEALTH column and the lines below have more
-		return "left out"
-	}
-	text := strings.ToLower(n.State)
-	switch {
-	case n.Note != "":
-		text += " (" + n.Note + ")"
-	case !n.Until.IsZero():
-		text += " (used again from " + n.Until.Format(time.TimeOnly) + ")"
-	}
-	return text
 }

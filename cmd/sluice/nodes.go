@@ -2,20 +2,22 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluice-hpc/sluice/cmd/present"
 	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic/control/client"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 func newNodesCommand() *cobra.Command {
-	var asJSON, noHeader bool
+	var o nodeOptions
+	var every seconds
 	var trust []string
 	var change drainOptions
 	c := &cobra.Command{
@@ -33,8 +35,10 @@ or another reason is reported.
 own rights. Elastic jobs of which a checkpoint was seen leave a drained node, whoever
 drained it: at their size if there is room, else at the largest size that fits; if none
 fits they run on until one does. They also leave a node before a maintenance reservation
-(Flags=MAINT), and then wait if none fits.`,
-		Example: "  sluice nodes\n  sluice nodes --drain gpu3 --reason 'kernel update' --dry-run\n  sluice nodes --resume gpu[3-4]\n  sluice nodes --trust gpu3",
+(Flags=MAINT), and then wait if none fits.
+
+` + present.Nodes.FormatHelp(),
+		Example: "  sluice nodes\n  sluice nodes -o node,free,jobs -S -free\n  sluice nodes --drain gpu3 --reason 'kernel update' --dry-run\n  sluice nodes --resume gpu[3-4]\n  sluice nodes --trust gpu3",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := change.check(); err != nil {
@@ -50,58 +54,56 @@ fits they run on until one does. They also leave a node before a maintenance res
 			if len(trust) > 0 {
 				return trustNodes(cmd, client, trust)
 			}
-			report, err := client.Report(cmd.Context())
-			if err != nil {
-				return err
-			}
-			warnBlind(cmd.ErrOrStderr(), report.Blind, report.BlindFor, report.At)
-			if asJSON {
-				return terminal.WriteJSON(cmd.OutOrStdout(), report.Nodes)
-			}
-			return printNodes(cmd.OutOrStdout(), report, noHeader)
+			return every.repeat(cmd, func(ctx context.Context) error {
+				report, err := client.Present(ctx)
+				if err != nil {
+					return err
+				}
+				warnBlind(cmd.ErrOrStderr(), report.Blind, report.BlindFor, report.At)
+				return o.print(cmd.OutOrStdout(), report)
+			})
 		},
 	}
 	helpWithoutShorthand(c)
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	c.Flags().BoolVar(&o.json, "json", false, "print JSON")
+	c.Flags().StringVarP(&o.format, "format", "o", "", "columns: names separated by commas, or letters as sinfo's: see above")
+	c.Flags().StringVarP(&o.sort, "sort", "S", "", "sort by these fields, names or letters separated by commas; -FIELD: the highest first")
+	every.flag(c)
 	c.Flags().StringSliceVar(&trust, "trust", nil, "use these nodes whatever jobs reported about their GPUs (operators)")
 	change.flags(c)
-	c.Flags().BoolVarP(&noHeader, "noheader", "h", false, "print no header")
+	c.Flags().BoolVarP(&o.noHeader, "noheader", "h", false, "print no header")
 	return c
 }
 
-func printNodes(w io.Writer, report wire.Report, noHeader bool) error {
-	t := terminal.Table{NoHeader: noHeader, Room: terminal.Room(w), Columns: []terminal.Column{terminal.Left("NODE"), terminal.Left("PARTITION"), terminal.Left("TYPE"),
-		terminal.Right("GPUS"), terminal.Right("USED"), terminal.Right("ELASTIC"), terminal.Right("FREE"), terminal.Left("STATE"), terminal.Left("HEALTH"), terminal.Left("JOBS")}}
-	for _, n := range report.Nodes {
-		kind := cmp.Or(n.Type, "-")
-		has, used, free := byType(n)
-		t.Add(n.Name, strings.Join(n.Partitions, ","), kind, has, used, fmt.Sprint(n.Elastic), free, stateWord(n), healthWord(n), numbers(n.Jobs))
-	}
-	if err := t.Write(w); err != nil || noHeader {
+// nodeOptions say how nodes are listed.
+type nodeOptions struct {
+	json, noHeader bool
+	format, sort   string
+}
+
+func (o nodeOptions) print(w io.Writer, report wire.Report) error {
+	layout, err := present.Nodes.ParseFormat(cmp.Or(o.format, present.NodeFormat))
+	if err != nil {
 		return err
 	}
-	for i, line := range healthLines(report.Nodes) {
+	if err := present.Nodes.Sort(report.Nodes, o.sort); err != nil {
+		return err
+	}
+	if o.json {
+		return terminal.WriteJSON(w, report.Nodes)
+	}
+	t := layout.Table(report.Nodes, report.At)
+	t.NoHeader, t.Room = o.noHeader, terminal.Room(w)
+	if err := t.Write(w); err != nil || o.noHeader || o.format != "" && layout.Index("health") < 0 {
+		return err
+	}
+	for i, line := range present.HealthLines(report.Nodes) {
 		if i == 0 {
 			fmt.Fprintln(w)
 		}
 		fmt.Fprintln(w, line)
 	}
 	return nil
-}
-
-// byType is how many GPUs the node has, how many are used and free; for several types the
-// number of each, in the order of the types.
-func byType(n wire.Node) (has, used, free string) {
-	if len(n.Types) == 0 {
-		return fmt.Sprint(n.GPUs), fmt.Sprint(n.Used), fmt.Sprint(n.Free)
-	}
-	var all [3][]string
-	for _, t := range n.Types {
-		for i, count := range []int{t.GPUs, t.Used, t.Free} {
-			all[i] = append(all[i], fmt.Sprint(count))
-		}
-	}
-	return strings.Join(all[0], "+"), strings.Join(all[1], "+"), strings.Join(all[2], "+")
 }
 
 // trustNodes orders that each node is used again.

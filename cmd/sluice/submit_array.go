@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
+	"github.com/sluice-hpc/sluice/cmd/present"
 	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/sbatch"
@@ -171,24 +171,8 @@ func joined(ids []slurm.JobID, with string) string {
 	return strings.Join(words, with)
 }
 
-// ranges formats numbers as "101-103,105".
-func ranges[N ~int | ~int64](numbers []N) string {
-	numbers = slices.Sorted(slices.Values(numbers))
-	var parts []string
-	for i := 0; i < len(numbers); {
-		last := i
-		for last+1 < len(numbers) && numbers[last+1] == numbers[last]+1 {
-			last++
-		}
-		if last == i {
-			parts = append(parts, fmt.Sprint(numbers[i]))
-		} else {
-			parts = append(parts, fmt.Sprintf("%d-%d", numbers[i], numbers[last]))
-		}
-		i = last + 1
-	}
-	return strings.Join(parts, ",")
-}
+// ranges is present.Ranges.
+func ranges[N ~int | ~int64](numbers []N) string { return present.Ranges(numbers) }
 
 // depend makes the job depend on the jobs of an array that is named in --dependency:
 // Slurm has no array of that number.
@@ -211,8 +195,8 @@ func (s *submission) depend(ctx context.Context) error {
 	request, whole := s.request.Depend(func(array elastic.JobID) map[int]elastic.JobID {
 		out, owner := map[int]elastic.JobID{}, arrayOwner(known, array)
 		for _, t := range known {
-			if t.array == array && t.uid == owner {
-				out[t.index] = t.job
+			if t.Array == array && t.UID == owner {
+				out[t.Index] = t.Job
 			}
 		}
 		return out

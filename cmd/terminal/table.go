@@ -2,10 +2,11 @@ package terminal
 
 import (
 	"io"
+	"math"
 	"os"
 	"strings"
-	"unicode/utf8"
 
+	"github.com/clipperhouse/displaywidth"
 	"golang.org/x/sys/unix"
 )
 
@@ -14,6 +15,7 @@ type Column struct {
 	Head  string
 	Right bool // right-aligned, for numbers
 	Width int  // 0 = as wide as needed; else truncated or padded to it
+	Least int  // if not 0, the width down to which a narrow terminal truncates it
 }
 
 // Left is a left-aligned column with the given head.
@@ -21,6 +23,12 @@ func Left(head string) Column { return Column{Head: head} }
 
 // Right is a right-aligned column with the given head.
 func Right(head string) Column { return Column{Head: head, Right: true} }
+
+// Down returns the column truncated down to this width on a narrow terminal.
+func (c Column) Down(least int) Column {
+	c.Least = least
+	return c
+}
 
 // Table is rows of cells with column heads.
 type Table struct {
@@ -30,7 +38,7 @@ type Table struct {
 	// Between, if not nil, is the text before, between and after the cells, which then
 	// have their column's width or their own.
 	Between []string
-	// Room truncates lines to this many characters; 0 = no limit.
+	// Room truncates lines to this many columns; 0 = no limit.
 	Room int
 }
 
@@ -73,14 +81,14 @@ func (t *Table) widths(lines [][]string) []int {
 		widths[i] = c.Width
 		for _, line := range lines {
 			if c.Width == 0 && t.Between == nil {
-				widths[i] = max(widths[i], utf8.RuneCountInString(line[i]))
+				widths[i] = max(widths[i], Width(line[i]))
 			}
 		}
 	}
 	return widths
 }
 
-// A name is shortened, down to leastName, so that the last column keeps leastLast.
+// Columns with a least width, and names, are shortened so that the last column keeps leastLast.
 const leastName, leastLast = 8, 32
 
 // over is how many characters of the last column do not fit the terminal.
@@ -125,18 +133,37 @@ func (t *Table) fuller(lines [][]string, widths []int) ([][]string, []int) {
 	return kept, wide
 }
 
-// fit narrows the NAME column if the terminal is too narrow for the last one.
+// fit narrows the columns that may be narrowed, the widest first, if the terminal is too narrow
+// for the last one.
 func (t *Table) fit(widths []int) {
-	over := t.over(widths)
-	if over <= 0 {
-		return
+	for over := t.over(widths); over > 0; over-- {
+		widest := -1
+		for i, c := range t.Columns[:len(t.Columns)-1] {
+			if c.Width == 0 && widths[i] > c.least() && (widest < 0 || widths[i] > widths[widest]) {
+				widest = i
+			}
+		}
+		if widest < 0 {
+			break
+		}
+		widths[widest]--
 	}
-	for i, c := range t.Columns[:len(t.Columns)-1] {
-		if c.Head == "NAME" && c.Width == 0 {
-			widths[i] = min(widths[i], max(leastName, widths[i]-over))
+	for i, c := range t.Columns {
+		if c.Width == 0 && t.Room > 0 && t.Between == nil && i < len(t.Columns)-1 && c.least() < math.MaxInt {
 			t.Columns[i].Width = widths[i]
 		}
 	}
+}
+
+// least is the width down to which the column may be truncated.
+func (c Column) least() int {
+	switch {
+	case c.Least > 0:
+		return max(c.Least, len(c.Head))
+	case c.Head == "NAME":
+		return leastName
+	}
+	return math.MaxInt
 }
 
 func (t *Table) line(cells []string, widths []int) string {
@@ -146,7 +173,7 @@ func (t *Table) line(cells []string, widths []int) string {
 		if t.Columns[i].Width > 0 {
 			cell = Cut(cell, widths[i])
 		}
-		fill := strings.Repeat(" ", max(0, widths[i]-utf8.RuneCountInString(cell)))
+		fill := strings.Repeat(" ", max(0, widths[i]-Width(cell)))
 		if t.Columns[i].Right {
 			b.WriteString(fill + cell)
 		} else {
@@ -157,7 +184,7 @@ func (t *Table) line(cells []string, widths []int) string {
 	if t.Between != nil {
 		line = b.String() + t.Between[len(cells)]
 	}
-	if t.Room > 0 && utf8.RuneCountInString(line) > t.Room {
+	if t.Room > 0 && Width(line) > t.Room {
 		line = Cut(line, t.Room-1) + "+"
 	}
 	return line
@@ -174,12 +201,12 @@ func (t *Table) before(i int) string {
 	return ""
 }
 
-// Cut returns the first n characters.
+// Cut returns the beginning of the text that takes at most n columns.
 func Cut(s string, n int) string {
-	if utf8.RuneCountInString(s) <= n {
+	if len(s) <= n {
 		return s
 	}
-	return string([]rune(s)[:max(n, 0)])
+	return displaywidth.TruncateString(s, max(n, 0), "")
 }
 
 // Room returns the terminal's width if w is one, else 0: output to a file or a pipe is

@@ -58,3 +58,26 @@ func TestEmptyColumnsGiveWay(t *testing.T) {
 		}
 	}
 }
+
+// TestWideCharactersAlign: columns are counted as a terminal draws them.
+func TestWideCharactersAlign(t *testing.T) {
+	tab := Table{Room: 24, Columns: []Column{Left("PARTITION").Down(6), Left("B"), Left("C")}}
+	tab.Add("漢字漢字漢字漢字", "1", "x")
+	tab.Add("e"+strings.Repeat("\u0301", 5), "2", strings.Repeat("y", 20))
+	var b bytes.Buffer
+	if err := tab.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	want := "PARTITION  B  C\n漢字漢字   1  x\ne\u0301\u0301\u0301\\u0301\\u  2  yyyyyyyyy+\n"
+	if b.String() != want {
+		t.Errorf("%q, want %q", b.String(), want)
+	}
+	for text, n := range map[string]int{"": 0, "a漢": 3, "e\u0301": 1} {
+		if Width(text) != n || Cut(text, n) != text {
+			t.Errorf("%q: %d, %q", text, Width(text), Cut(text, n))
+		}
+	}
+	if got := Cut("a漢字", 2); got != "a" {
+		t.Errorf("half of a character: %q", got)
+	}
+}

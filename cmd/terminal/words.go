@@ -6,17 +6,26 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/clipperhouse/displaywidth"
 )
 
-// Escape escapes control characters instead of sending them to a terminal: job names and
-// comments are other users' text.
+// Escape escapes control characters, those that turn the direction of text, and more than
+// mostMarks combining marks on one character, instead of sending them to a terminal: job names
+// and comments are other users' text.
 func Escape(s string) string {
-	if strings.IndexFunc(s, Unprintable) < 0 {
+	if strings.IndexFunc(s, suspicious) < 0 {
 		return s
 	}
 	var b strings.Builder
+	marks := mostMarks // none at the beginning, where they would change what is printed before
 	for _, r := range s {
-		if Unprintable(r) {
+		if unicode.IsMark(r) {
+			marks++
+		} else {
+			marks = 0
+		}
+		if Unprintable(r) || marks > mostMarks {
 			b.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'"))
 		} else {
 			b.WriteRune(r)
@@ -24,6 +33,15 @@ func Escape(s string) string {
 	}
 	return b.String()
 }
+
+// mostMarks is how many combining marks the letters of living languages carry.
+const mostMarks = 3
+
+func suspicious(r rune) bool { return Unprintable(r) || unicode.IsMark(r) }
+
+// Width returns how many columns of a terminal the text takes: 2 for a wide character, 0 for a
+// combining mark.
+func Width(s string) int { return displaywidth.String(s) }
 
 // Unprintable reports whether a terminal would interpret the character, or not show it.
 func Unprintable(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar }

@@ -1,15 +1,17 @@
-package main
+package present
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
-// folded merges the tasks of an array that wait for the same reason into one line, that
+// Folded merges the tasks of an array that wait for the same reason into one line, that
 // of the first, and returns the text shown for their numbers.
-func folded(jobs []wire.Job) (out []wire.Job, names map[int64]string) {
+func Folded(jobs []wire.Job) (out []wire.Job, names map[int64]string) {
 	type key struct {
 		uid   uint32
 		array int64
@@ -21,7 +23,7 @@ func folded(jobs []wire.Job) (out []wire.Job, names map[int64]string) {
 		if j.Array == nil || j.Ended || j.GPUs > 0 || j.Move != nil || j.ST != "PD" || len(j.Problems) > 0 {
 			return key{}, false
 		}
-		return key{j.UID, j.Array.JobID, reasonOf(j)}, true
+		return key{j.UID, j.Array.JobID, Reason(j)}, true
 	}
 	tasks := map[key][]int{}
 	for i := range jobs {
@@ -41,7 +43,7 @@ func folded(jobs []wire.Job) (out []wire.Job, names map[int64]string) {
 		case !ok || len(waiting) == 1:
 			out = append(out, *j)
 		case waiting != nil: // the first of them
-			names[j.JobID] = fmt.Sprintf("%d_[%s%s]", j.Array.JobID, ranges(waiting), throttle(*j.Array))
+			names[j.JobID] = fmt.Sprintf("%d_[%s%s]", j.Array.JobID, Ranges(waiting), throttle(*j.Array))
 			tasks[k] = nil
 			out = append(out, *j)
 		}
@@ -57,8 +59,27 @@ func throttle(a wire.Array) string {
 	return fmt.Sprintf("%%%d", a.Limit)
 }
 
-// arrayLine says which task of which array a job is; "" if it is none.
-func arrayLine(j wire.Job) string {
+// Ranges formats numbers as "101-103,105".
+func Ranges[N ~int | ~int64](numbers []N) string {
+	numbers = slices.Sorted(slices.Values(numbers))
+	var parts []string
+	for i := 0; i < len(numbers); {
+		last := i
+		for last+1 < len(numbers) && numbers[last+1] == numbers[last]+1 {
+			last++
+		}
+		if last == i {
+			parts = append(parts, fmt.Sprint(numbers[i]))
+		} else {
+			parts = append(parts, fmt.Sprintf("%d-%d", numbers[i], numbers[last]))
+		}
+		i = last + 1
+	}
+	return strings.Join(parts, ",")
+}
+
+// ArrayLine says which task of which array a job is; "" if it is none.
+func ArrayLine(j wire.Job) string {
 	a := j.Array
 	if a == nil {
 		return ""

@@ -1,4 +1,4 @@
-package main
+package present
 
 import (
 	"encoding/json"
@@ -42,7 +42,7 @@ func TestOrder(t *testing.T) {
 	}
 	jobs[8], jobs[9] = jobs[9], jobs[8]                  // of those that wait, in any order
 	jobs = append(slices.Clone(jobs[10:]), jobs[:10]...) // running ones last
-	if err := sorted(jobs, ""); err != nil {
+	if err := Jobs.Sort(jobs, ""); err != nil {
 		t.Fatal(err)
 	}
 	for i := range jobs {
@@ -65,7 +65,7 @@ func TestSort(t *testing.T) {
 		"start": "10 9 11", "-start": "9 10 11", "time": "9 10 11", "-M": "10 9 11", "account": "11 9 10", "-a": "9 11 10", "+Priority": "11 10 9", " -priority , user": "10 11 9",
 	} {
 		got, all := slices.Clone(jobs), ""
-		err := sorted(got, by)
+		err := Jobs.Sort(got, by)
 		for _, j := range got {
 			all += fmt.Sprint(" ", j.JobID)
 		}
@@ -74,7 +74,7 @@ func TestSort(t *testing.T) {
 		}
 	}
 	for _, by := range []string{",", "jobid,", "colour", "-", "gpus;user"} {
-		if err := sorted(slices.Clone(jobs), by); err == nil || !strings.Contains(err.Error(), "in --sort: there are jobid, name,") {
+		if err := Jobs.Sort(slices.Clone(jobs), by); err == nil || !strings.Contains(err.Error(), "in --sort: there are jobid, name,") {
 			t.Errorf("%q: %v", by, err)
 		}
 	}
@@ -82,13 +82,19 @@ func TestSort(t *testing.T) {
 
 // TestNumbersAreSortedAsNumbers: each right-aligned field, and each time, has a value to sort by.
 func TestNumbersAreSortedAsNumbers(t *testing.T) {
-	for _, f := range fields {
-		if (f.Right || strings.HasSuffix(f.Head, "_TIME")) && sortValues[f.name] == nil {
-			t.Errorf("%s is sorted as text", f.name)
+	check(t, Jobs)
+	check(t, Nodes)
+}
+
+func check[T any](t *testing.T, l List[T]) {
+	t.Helper()
+	for _, f := range l.Fields {
+		if (f.Right || strings.HasSuffix(f.Head, "_TIME")) && l.values[f.Name] == nil {
+			t.Errorf("%s is sorted as text", f.Name)
 		}
 	}
-	for name := range sortValues {
-		if _, is := findField(func(f field) bool { return f.name == name }); !is {
+	for name := range l.values {
+		if _, is := l.find(func(f Field[T]) bool { return f.Name == name }); !is {
 			t.Errorf("there is no field %s", name)
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package present
 
 import (
 	"cmp"
@@ -54,10 +54,10 @@ func asStarted(a, b *wire.Job) int {
 	return cmp.Or(cmp.Compare(turnOf(a), turnOf(b)), cmp.Compare(a.StartOrder, b.StartOrder))
 }
 
-// sorted sorts the jobs by a list of fields, as squeue's --sort: names, or letters, separated by
-// commas; "-" before one reverses it. Jobs that are equal in all keep the default order.
-func sorted(jobs []wire.Job, by string) error {
-	orders := []func(a, b *wire.Job) int{}
+// Sort sorts the list by a list of fields, as squeue's --sort: names, or letters, separated by
+// commas; "-" before one reverses it. Elements that are equal in all keep the default order.
+func (l List[T]) Sort(list []T, by string) error {
+	orders := []func(a, b *T) int{}
 	for word := range strings.SplitSeq(by, ",") {
 		if by == "" {
 			break
@@ -65,14 +65,14 @@ func sorted(jobs []wire.Job, by string) error {
 		name := strings.TrimSpace(word)
 		down := strings.HasPrefix(name, "-")
 		name = strings.TrimLeft(name, "+-")
-		f, ok := findField(func(f field) bool { return f.name == strings.ToLower(name) || f.letter == name })
+		f, ok := l.find(func(f Field[T]) bool { return f.Name == strings.ToLower(name) || f.Letter == name })
 		if !ok {
-			return fmt.Errorf("invalid field %q in --sort: there are %s", name, fieldNames())
+			return fmt.Errorf("invalid field %q in --sort: there are %s", name, l.names())
 		}
-		orders = append(orders, f.order(down))
+		orders = append(orders, l.order(f, down))
 	}
-	orders = append(orders, asStarted)
-	slices.SortStableFunc(jobs, func(a, b wire.Job) int {
+	orders = append(orders, l.first)
+	slices.SortStableFunc(list, func(a, b T) int {
 		for _, order := range orders {
 			if c := order(&a, &b); c != 0 {
 				return c
@@ -83,23 +83,23 @@ func sorted(jobs []wire.Job, by string) error {
 	return nil
 }
 
-// order compares two jobs by the field: as numbers or times where it has one, else as text. Jobs
+// order compares two elements by the field: as numbers or times where it has one, else as text. Elements
 // without a value are last either way.
-func (f field) order(down bool) func(a, b *wire.Job) int {
+func (l List[T]) order(f Field[T], down bool) func(a, b *T) int {
 	turned := func(c int) int {
 		if down {
 			return -c
 		}
 		return c
 	}
-	value, known := sortValues[f.name]
+	value, known := l.values[f.Name]
 	if !known {
-		return func(a, b *wire.Job) int {
-			x, y := f.cell(a, time.Time{}), f.cell(b, time.Time{})
+		return func(a, b *T) int {
+			x, y := f.Cell(a, time.Time{}), f.Cell(b, time.Time{})
 			return cmp.Or(missing(x == "", y == ""), turned(cmp.Compare(x, y)))
 		}
 	}
-	return func(a, b *wire.Job) int {
+	return func(a, b *T) int {
 		x, xs := value(a)
 		y, ys := value(b)
 		return cmp.Or(missing(!xs, !ys), turned(cmp.Compare(x, y)))
@@ -116,14 +116,20 @@ func missing(a, b bool) int {
 	return -1
 }
 
-// sortValues are the fields that are not sorted as text, and what they are sorted by.
-var sortValues = map[string]func(j *wire.Job) (value float64, known bool){
+// jobValues are the fields of jobs that are not sorted as text.
+var jobValues = map[string]func(j *wire.Job) (value float64, known bool){
 	"jobid":    func(j *wire.Job) (float64, bool) { return float64(j.JobID), true },
 	"uid":      func(j *wire.Job) (float64, bool) { return float64(j.UID), true },
 	"priority": func(j *wire.Job) (float64, bool) { return float64(j.Priority), j.Priority > 0 },
 	"gpus":     func(j *wire.Job) (float64, bool) { return float64(j.GPUs), true },
 	"ngpus":    func(j *wire.Job) (float64, bool) { return float64(j.GPUs), true },
 	"nodes":    func(j *wire.Job) (float64, bool) { return float64(len(j.Place)), true },
+	"done": func(j *wire.Job) (float64, bool) {
+		if j.Total <= 0 {
+			return 0, false
+		}
+		return j.Done / j.Total, true
+	},
 	"epoch":    func(j *wire.Job) (float64, bool) { return j.Done, true },
 	"speed":    func(j *wire.Job) (float64, bool) { return j.Seconds, j.Seconds > 0 },
 	"restarts": func(j *wire.Job) (float64, bool) { return float64(j.Restarts), true },
