@@ -21,7 +21,7 @@ var steps = []time.Duration{
 
 // TimeTicks marks the time to end in at most n steps; at is in seconds.
 func TimeTicks(end time.Duration, n int) []Tick {
-	step := niceStep(end, n)
+	step := NiceStep(end, n)
 	var out []Tick
 	for t := time.Duration(0); t <= end; t += step {
 		out = append(out, Tick{t.Seconds(), tickTime(t, step)})
@@ -33,7 +33,7 @@ const Day = 24 * time.Hour
 
 // NiceStep is a step that divides the time to end into n parts at most; beyond
 // three days it is whole days.
-func niceStep(end time.Duration, n int) time.Duration {
+func NiceStep(end time.Duration, n int) time.Duration {
 	for _, s := range steps {
 		if int(end/s) <= n && end <= 3*Day {
 			return s

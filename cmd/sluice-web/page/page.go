@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"html/template"
 	"net/http"
 	"time"
 
@@ -199,6 +198,3 @@ func (p *Pages) write(w http.ResponseWriter, r *http.Request, v *visit, s *sheet
 
 // sheets are the templates of all pages, each with the layout.
 var sheets = parsed
-
-// trusted marks a drawing of package draw, which escapes what it is given.
-func trusted(svg template.HTML) template.HTML { return svg }

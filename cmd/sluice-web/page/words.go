@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sluice-hpc/sluice/cmd/present"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/elastic/draw"
 	"github.com/sluice-hpc/sluice/nodes"
@@ -35,8 +36,54 @@ var parsed = sync.OnceValue(func() map[string]*template.Template {
 var words = template.FuncMap{
 	"name": func(s string) string { return short(s, 48) }, "text": func(s string) string { return short(s, 400) },
 	"clock": clock, "when": when, "stamp": stamp, "iso": iso, "figure": figure, "amount": amount,
-	"percent": percent, "place": place, "sizes": sizes, "state": state, "busy": busy, "hue": func(id int64) int { return draw.Hue(int(id)) },
-	"share": share, "plural": draw.Count, "seconds": lasting, "later": later, "svg": trusted, "command": command, "whole": math.Round,
+	"percent": percent, "place": place, "sizes": func(j wire.Job) string { return sizes(&j) }, "state": func(j wire.Job) string { return state(&j) }, "busy": func(j wire.Job) int { return busy(&j) }, "hue": func(id int64) int { return draw.Hue(int(id)) },
+	"share": share, "plural": draw.Count, "seconds": lasting, "later": later, "dict": dict, "sum": func(a, b int) int { return a + b }, "depth": func(n int) int { return min(n, 6) },
+	"pace":   func(j wire.Job) string { return present.Pace(j.Seconds, j.Source, unit(j.Unit)) },
+	"why":    func(j wire.Job) string { return present.Reason(&j) },
+	"work":   func(j wire.Job) string { return present.Work(&j) },
+	"spoken": spoken, "unknown": unknown, "hours": hours, "policies": func() []string { return policies },
+	"met": func(b bool) string { return map[bool]string{true: "met", false: "missed"}[b] },
+}
+
+// dict makes a map of its arguments, names and values in turn: what a part of a page is given.
+func dict(pairs ...any) (map[string]any, error) {
+	out := map[string]any{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		name, ok := pairs[i].(string)
+		if !ok {
+			return nil, fmt.Errorf("dict: argument %d is no name", i)
+		}
+		out[name] = pairs[i+1]
+	}
+	return out, nil
+}
+
+// unit is the name of a unit of work, for a speed.
+func unit(of string) string {
+	if of == "" {
+		return "unit"
+	}
+	return of
+}
+
+// spoken writes the length of a range: "6 hours", "7 days".
+func spoken(length string) string {
+	d, _ := time.ParseDuration(length)
+	if d >= 2*draw.Day {
+		return draw.Count(int(d/draw.Day), "day")
+	}
+	return draw.Count(int(d/time.Hour), "hour")
+}
+
+// hours writes hours with their unit.
+func hours(h float64) string { return figure(h) + " h" }
+
+// unknown says why an end is not known.
+func unknown(code string) string {
+	if text, ok := map[string]string{"no_total": "work not declared", "no_speed": "speed not known yet", "held": "held", "waits": "waits", "horizon": "after the forecast"}[code]; ok {
+		return text
+	}
+	return "not known"
 }
 
 // short replaces what a browser would act upon and cuts the text in the middle.
