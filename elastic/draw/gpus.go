@@ -45,7 +45,7 @@ func Bar(parts []GPUs, label string) template.HTML {
 	for _, p := range parts {
 		total += p.Count
 	}
-	d := New(width, height, "stack", label)
+	d := begun(width, height, "stack", "img", label, ` preserveAspectRatio="none"`)
 	x := 0.0
 	for _, p := range parts {
 		if p.Count < 1 {

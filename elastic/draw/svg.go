@@ -16,9 +16,18 @@ type Pen struct {
 
 // New begins a picture of the given size; label describes it for screen readers.
 func New(width, height float64, class, label string) *Pen {
+	return begun(width, height, class, "img", label, "")
+}
+
+// NewWithLinks is New for a picture with links in it.
+func NewWithLinks(width, height float64, class, label string) *Pen {
+	return begun(width, height, class, "group", label, "")
+}
+
+func begun(width, height float64, class, role, label, extra string) *Pen {
 	d := &Pen{}
-	d.Printf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %s %s" class="%s" role="img" aria-label="%s">`,
-		Num(width), Num(height), class, Escaped(label))
+	d.Printf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %s %s" class="%s" role="%s" aria-label="%s"%s>`,
+		Num(width), Num(height), class, role, Escaped(label), extra)
 	return d
 }
 

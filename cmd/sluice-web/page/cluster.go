@@ -155,6 +155,11 @@ func viewOf(n wire.Node, uses []use) nodeView {
 	for _, u := range uses {
 		add(u.GPUs, fmt.Sprintf("gpu h%d", draw.Hue(int(u.JobID))), fmt.Sprintf("%s of job %d, %s", draw.Count(u.GPUs, "GPU"), u.JobID, u.Name))
 	}
+	listed := 0
+	for _, u := range uses {
+		listed += u.GPUs
+	}
+	add(n.Elastic-listed, "elastic", draw.Count(max(0, n.Elastic-listed), "GPU")+" of jobs of sluice's that are not listed here")
 	add(n.Used-n.Elastic, "other", draw.Count(max(0, n.Used-n.Elastic), "GPU")+" of other jobs")
 	add(n.Free, "free", draw.Count(n.Free, "free GPU"))
 	add(left, "out", "not usable: "+short(n.Why, 80))

@@ -207,8 +207,8 @@ func (s timescale) draw(lanes []pastLane, label, base string, alone bool) templa
 	} else if high < draw.NameHeight {
 		left = 60
 	}
-	p := draw.Panel{Left: left, Top: 6, Width: lanesWidth - left - 12, Height: high * float64(len(lanes))}
-	d := draw.New(lanesWidth, p.Top+p.Height+22, "chart lanes", label)
+	p := draw.Panel{Left: left, Top: 18, Width: lanesWidth - left - 12, Height: high * float64(len(lanes))}
+	d := draw.NewWithLinks(lanesWidth, p.Top+p.Height+22, "chart lanes", label)
 	d.TimeAxis(p, s.ticks(8), end, true)
 	most, spans := 1, 0
 	for _, l := range lanes {
@@ -227,7 +227,7 @@ func (s timescale) draw(lanes []pastLane, label, base string, alone bool) templa
 	}
 	if x := p.Left + p.Width*s.at(s.now)/end; s.now.After(s.from) && s.now.Before(s.to) {
 		d.Line(x, p.Top-4, x, p.Top+p.Height, "now")
-		d.Text(x, p.Top+p.Height+14, "middle", "tick nowmark", "now")
+		d.Text(x, p.Top-8, "middle", "tick nowmark", "now")
 	}
 	return d.Done()
 }
@@ -266,7 +266,7 @@ func (l pastLane) lane(s timescale, base string, titled bool) draw.Lane {
 		waited = runEnd(l.Runs, i, end)
 		span := draw.Span{From: s.at(r.Started), To: s.at(waited), GPUs: r.GPUs, Restarting: r.Price.Load, Sure: 1}
 		if titled {
-			span.Title, span.Href = runStory(l.ID, r, waited), link
+			span.Title = runStory(l.ID, r, waited)
 		}
 		out.Spans = append(out.Spans, span)
 	}

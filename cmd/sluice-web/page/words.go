@@ -38,10 +38,10 @@ var words = template.FuncMap{
 	"clock": clock, "when": when, "stamp": stamp, "iso": iso, "figure": figure, "amount": amount,
 	"percent": percent, "place": place, "sizes": func(j wire.Job) string { return sizes(&j) }, "state": func(j wire.Job) string { return state(&j) }, "busy": func(j wire.Job) int { return busy(&j) }, "hue": func(id int64) int { return draw.Hue(int(id)) },
 	"share": share, "plural": draw.Count, "seconds": lasting, "later": later, "dict": dict, "sum": func(a, b int) int { return a + b }, "depth": func(n int) int { return min(n, 6) },
-	"pace":   func(j wire.Job) string { return present.Pace(j.Seconds, j.Source, unit(j.Unit)) },
-	"why":    func(j wire.Job) string { return present.Reason(&j) },
-	"work":   func(j wire.Job) string { return present.Work(&j) },
-	"spoken": spoken, "unknown": unknown, "hours": hours, "policies": func() []string { return policies },
+	"pace":     func(j wire.Job) string { return present.Pace(j.Seconds, j.Source, unit(j.Unit)) },
+	"why":      func(j wire.Job) string { return present.Reason(&j) },
+	"work":     func(j wire.Job) string { return present.Work(&j) },
+	"negative": func(f float64) float64 { return -f }, "spoken": spoken, "unknown": unknown, "hours": hours, "policies": func() []string { return policies },
 	"met": func(b bool) string { return map[bool]string{true: "met", false: "missed"}[b] },
 }
 
