@@ -62,3 +62,13 @@ func post(t *testing.T, h http.Handler, path string, form url.Values) *httptest.
 }
 
 var errGone = errors.New("gone")
+
+// eventually waits for a condition.
+func eventually(t *testing.T, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(2 * time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("never")
+		}
+	}
+}

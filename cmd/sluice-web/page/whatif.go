@@ -29,6 +29,7 @@ type whatifView struct {
 	Command  string
 	Jobs     []wire.Job // to choose from
 	Forecast *wire.Forecast
+	More     int // jobs of the forecast that are not listed
 	Answer   *wire.WhatIfAnswer
 	Moved    []wire.Difference
 	Same     int // jobs whose end stays
@@ -36,6 +37,9 @@ type whatifView struct {
 	Sooner   float64 // seconds, over all jobs whose end is known in both; negative = later
 	Told     time.Time
 }
+
+// maxExpected bounds the jobs whose expected ends are listed.
+const maxExpected = 300
 
 // maxMoved bounds the jobs whose moved ends are drawn.
 const maxMoved = 60
@@ -58,7 +62,9 @@ func (p *Pages) whatif(v *visit) (*sheet, error) {
 		if err != nil {
 			return nil, err
 		}
-		view.Forecast = &f
+		if view.Forecast = &f; len(f.Jobs) > maxExpected {
+			view.More, f.Jobs = len(f.Jobs)-maxExpected, f.Jobs[:maxExpected]
+		}
 		return &sheet{name: "whatif", title: "What if", view: view}, nil
 	}
 	ask, order, err := view.ask(v.now)
