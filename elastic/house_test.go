@@ -79,13 +79,15 @@ var may = map[string][]string{
 	"elastic/engine":              {"elastic", "elastic/plan", "elastic/engine/eligible", "elastic/engine/event", "elastic/engine/execute", "elastic/engine/journal", "elastic/engine/learn", "elastic/engine/observe", "elastic/engine/publish", "elastic/engine/track", "elastic/engine/watch", "elastic/policy", "elastic/reason", "nodes", "slurm"},
 	"elastic/store":               {"elastic", "elastic/engine/journal", "elastic/reason", "elastic/learn/speed", "nodes"},
 	"elastic/store/contract":      {"checkpoint", "elastic", "elastic/engine/journal", "elastic/reason", "elastic/learn/speed", "nodes"},
+	"elastic/feed":                {},
+	"elastic/forecast":            {"elastic", "elastic/learn/speed", "nodes"},
 	"elastic/usage":               {"elastic/engine/journal", "elastic/reason", "slurm"},
 	"elastic/offcycle":            {"checkpoint", "elastic/engine/journal", "elastic/engine/observe", "elastic/learn/speed", "slurm"},
 	"elastic/control/munge":       {},
 	"elastic/control/wire":        {"elastic", "elastic/control/munge", "elastic/reason", "nodes"},
 	"elastic/control/client":      {"elastic", "elastic/control/munge", "elastic/control/wire"},
-	"elastic/control":             {"elastic", "elastic/control/munge", "elastic/control/wire", "elastic/engine", "elastic/policy", "elastic/learn/predict", "elastic/reason", "elastic/say", "elastic/learn/speed", "elastic/usage", "nodes", "slurm", "elastic/engine/journal", "elastic/engine/publish"},
-	"elastic/control/controltest": {"elastic", "elastic/control", "elastic/control/wire", "elastic/engine", "elastic/reason", "elastic/learn/speed", "elastic/share", "elastic/share/claim", "nodes", "slurm", "elastic/engine/journal", "elastic/engine/publish"},
+	"elastic/control":             {"elastic", "elastic/control/munge", "elastic/control/wire", "elastic/engine", "elastic/policy", "elastic/learn/predict", "elastic/reason", "elastic/say", "elastic/learn/speed", "elastic/usage", "nodes", "slurm", "elastic/engine/journal", "elastic/engine/publish", "elastic/feed", "elastic/forecast"},
+	"elastic/control/controltest": {"elastic", "elastic/feed", "elastic/forecast", "elastic/control", "elastic/control/wire", "elastic/engine", "elastic/reason", "elastic/learn/speed", "elastic/share", "elastic/share/claim", "nodes", "slurm", "elastic/engine/journal", "elastic/engine/publish"},
 	"elastic/world":               {"elastic", "elastic/engine/event", "elastic/engine/observe", "nodes", "checkpoint", "slurm", "slurm/fake"},
 	"elastic/world/records":       {"elastic", "elastic/audit", "elastic/engine/event", "elastic/world", "slurm/fake"},
 	"elastic/world/story":         {"elastic", "elastic/engine", "elastic/policy", "elastic/reason", "elastic/learn/speed", "elastic/world", "elastic/world/records", "nodes", "checkpoint", "slurm", "slurm/fake", "elastic/engine/event", "elastic/engine/journal", "elastic/engine/observe", "elastic/engine/track"},
@@ -114,7 +116,7 @@ var may = map[string][]string{
 
 // pure lists the packages that import only the standard library.
 var pure = map[string]string{
-	"slurm": "", "elastic/audit": "", "nodes": "", "elastic": "", "elastic/plan": "", "elastic/resize": "", "elastic/solve/knapsack": "", "elastic/learn/length": "", "elastic/reason": "", "elastic/say": "", "elastic/share": "", "elastic/share/claim": "", "elastic/usage": "", "elastic/policy": "", "elastic/policy/roles": "", "elastic/policy/admission": "", "elastic/policy/greedy": "", "elastic/engine": "", "elastic/engine/eligible": "", "elastic/engine/event": "", "elastic/engine/execute": "", "elastic/engine/journal": "", "elastic/engine/learn": "", "elastic/engine/observe": "", "elastic/engine/publish": "", "elastic/engine/track": "", "elastic/engine/watch": "", "elastic/learn/speed": "",
+	"slurm": "", "elastic/audit": "", "nodes": "", "elastic": "", "elastic/plan": "", "elastic/resize": "", "elastic/solve/knapsack": "", "elastic/learn/length": "", "elastic/reason": "", "elastic/say": "", "elastic/share": "", "elastic/share/claim": "", "elastic/usage": "", "elastic/feed": "", "elastic/forecast": "", "elastic/policy": "", "elastic/policy/roles": "", "elastic/policy/admission": "", "elastic/policy/greedy": "", "elastic/engine": "", "elastic/engine/eligible": "", "elastic/engine/event": "", "elastic/engine/execute": "", "elastic/engine/journal": "", "elastic/engine/learn": "", "elastic/engine/observe": "", "elastic/engine/publish": "", "elastic/engine/track": "", "elastic/engine/watch": "", "elastic/learn/speed": "",
 	"elastic/control/munge": "",
 	"checkpoint":            "golang.org/x/sys/",
 }

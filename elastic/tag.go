@@ -11,6 +11,9 @@ import (
 // tagVersion begins the comment of every job that sluice manages.
 const tagVersion = "sluice/1"
 
+// MaxComment is how many bytes Slurm keeps of a job's comment.
+const MaxComment = 1024
+
 // maxMoves bounds Tag.Incarnation.
 const maxMoves = 1_000_000_000
 

@@ -14,11 +14,14 @@ import (
 )
 
 // maxComment is how many bytes Slurm keeps of a job's comment.
-const maxComment = 1024
+const maxComment = elastic.MaxComment
 
 // growth is by how much a job's comment may grow during its life: a larger generation
-// number, a pin, a hold, a begin time.
-const growth = len("1000000000 pin=1000000 hold=1 begin=7258118400")
+// number, a pin, a hold, a begin time. It may get a deadline only if it declares its work.
+const (
+	growth    = len("1000000000 pin=1000000 hold=1 begin=7258118400")
+	growthDue = len(" due=7258118400 soft=1")
+)
 
 // maxName is how many bytes Slurm keeps of a job's name.
 const maxName = 1024
@@ -196,7 +199,10 @@ func (r Request) tag(j Job) (string, error) {
 	spec := r.Spec
 	spec.Token, spec.Script, spec.Array = j.Token, r.digest(), r.part(j)
 	t := elastic.Tag{Spec: spec, Directive: elastic.Directive{Hold: r.Hold}, Deferred: true, SbatchBegin: r.begins, Own: r.Own, Comment: r.comment}
-	comment := t.String()
+	comment, growth := t.String(), growth
+	if spec.Total > 0 && spec.Deadline.IsZero() {
+		growth += growthDue
+	}
 	if len(comment)+growth <= maxComment {
 		return comment, nil
 	}

@@ -151,6 +151,10 @@ func TestCommentsHaveAnEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	r.Spec.Total = 1 // it may get a deadline: room for it is kept
+	if _, err := r.Args(Job{Token: token}); err == nil || !strings.Contains(err.Error(), "all but 861 of them") {
+		t.Errorf("got %v", err)
+	}
 	tag, err := elastic.ParseTag(strings.TrimPrefix(args[6], "--comment="))
 	if err != nil || tag.Comment != r.comment || tag.Spec.Token != token {
 		t.Errorf("%q: %+v, %v", args[6], tag, err)

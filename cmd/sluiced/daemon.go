@@ -20,6 +20,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/control"
 	"github.com/sluice-hpc/sluice/elastic/engine"
 	"github.com/sluice-hpc/sluice/elastic/engine/event"
+	"github.com/sluice-hpc/sluice/elastic/feed"
 	"github.com/sluice-hpc/sluice/elastic/offcycle"
 	"github.com/sluice-hpc/sluice/elastic/policy"
 	"github.com/sluice-hpc/sluice/elastic/share"
@@ -31,16 +32,18 @@ import (
 
 // daemon is sluiced with all its parts.
 type daemon struct {
-	options options
-	log     zerolog.Logger
-	store   *store.Store
-	speeds  *offcycle.Samples
-	engine  *engine.Engine
-	loop    *loop
-	server  *control.Server
-	settled settled
-	started time.Time
-	newest  time.Time // newest job in the store when it was opened
+	options  options
+	log      zerolog.Logger
+	store    *store.Store
+	speeds   *offcycle.Samples
+	engine   *engine.Engine
+	loop     *loop
+	server   *control.Server
+	settled  settled
+	stream   stream
+	started  time.Time
+	foreseen foreseen
+	newest   time.Time // newest job in the store when it was opened
 
 	troubles troubles
 	rights   *command.Client // queried for what the daemon may do
@@ -117,6 +120,7 @@ func newDaemon(ctx context.Context, o options, c etc.Config, log zerolog.Logger)
 		log.Error().Str("event", "emptied").Msg(n)
 	}
 	d := &daemon{options: o, log: log, store: st, started: time.Now(), troubles: troubles{ask: make(chan struct{}, 1)}}
+	d.stream.feed = feed.New(newName())
 	d.speeds = offcycle.NewSamples(st, d.tellSpeeds)
 	if d.newest, err = st.Newest(ctx); err != nil {
 		st.Shutdown()
@@ -345,4 +349,5 @@ func (d *daemon) logEvent(e event.Event) {
 		entry = entry.Int("more", missed)
 	}
 	entry.Fields(e.List()).Msg(e.Text)
+	d.streamEvent(e)
 }

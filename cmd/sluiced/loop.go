@@ -103,6 +103,7 @@ func (l *loop) run(ctx context.Context) error {
 		next, err := l.d.engine.Cycle(ctx, started)
 		if ctx.Err() == nil {
 			l.tell(err)
+			l.d.streamCycle()
 		}
 		if err := l.d.store.Damage(); err != nil {
 			// A new start checks the whole database, sets it aside and finds the jobs in

@@ -16,6 +16,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/engine"
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/engine/publish"
+	"github.com/sluice-hpc/sluice/elastic/feed"
 	"github.com/sluice-hpc/sluice/etc"
 )
 
@@ -43,21 +44,59 @@ func (d *daemon) Direct(ctx context.Context, caller control.Caller, job elastic.
 	var err error
 	switch change.Order {
 	case wire.Save:
-		err = d.loop.call(ctx, func() { result = d.engine.Order(ctx, job, elastic.Save, time.Now()) })
+		err = d.loop.call(ctx, func() {
+			result = d.engine.Order(ctx, job, elastic.Save, time.Now())
+			d.streamOrder(caller, job, change, result)
+		})
 	case wire.Requeue:
-		err = d.loop.call(ctx, func() { result = d.engine.Order(ctx, job, elastic.Park, time.Now()) })
+		err = d.loop.call(ctx, func() {
+			result = d.engine.Order(ctx, job, elastic.Park, time.Now())
+			d.streamOrder(caller, job, change, result)
+		})
 	default: // a stored order need not wait for the end of a cycle
-		err = d.loop.order(ctx, func() { result = d.engine.Direct(ctx, job, change.Apply) })
+		err = d.loop.order(ctx, func() { result = d.engine.Direct(ctx, job, change.Apply); d.streamOrder(caller, job, change, result) })
 	}
 	if err != nil {
 		return err
 	}
-	d.log.Info().Str("event", "order").Int64("job", int64(job)).Uint32("uid", caller.UID).Str("order", change.String()).AnErr("result", result).Msg("order")
+	d.ordered(caller, job, change, result)
+	return result
+}
+
+// ordered logs an order, and wakes the cycle that carries it out.
+func (d *daemon) ordered(caller control.Caller, job elastic.JobID, change wire.Change, result error) {
+	entry := d.log.Info().Str("event", "order").Int64("job", int64(job)).Uint32("uid", caller.UID)
+	if caller.Via != "" {
+		entry = entry.Str("user", caller.Name).Str("via", caller.Via)
+	}
+	entry.Str("order", change.String()).AnErr("result", result).Msg("order")
 	if result == nil {
 		d.loop.wake()
 	}
-	return result
 }
+
+// Deadline stores a job's new deadline and judges it.
+func (d *daemon) Deadline(ctx context.Context, caller control.Caller, job elastic.JobID, change wire.Change) (*elastic.JobReason, error) {
+	var judged *elastic.JobReason
+	var result error
+	err := d.loop.call(ctx, func() {
+		judged, result = engine.Redate(ctx, d.engine, job, change.Deadline, change.Soft, time.Now())
+		d.streamOrder(caller, job, change, result)
+	})
+	if err != nil {
+		return nil, err
+	}
+	d.ordered(caller, job, change, result)
+	return judged, result
+}
+
+// Page reads a page of jobs and their runs from the store, beside the cycle.
+func (d *daemon) Page(ctx context.Context, since time.Time, at journal.Position, scan int, wanted func(journal.JobRecord) bool, each func(journal.JobRecord, []journal.Segment) error) (journal.Position, bool, error) {
+	return d.store.Page(ctx, since, at, scan, wanted, each)
+}
+
+// Events returns the feed of events.
+func (d *daemon) Events() *feed.Feed { return d.stream.feed }
 
 // Trust makes a node usable again and wakes the cycle.
 func (d *daemon) Trust(ctx context.Context, caller control.Caller, node string) error {
@@ -66,7 +105,11 @@ func (d *daemon) Trust(ctx context.Context, caller control.Caller, node string) 
 	if err != nil {
 		return err
 	}
-	d.log.Info().Str("event", "trust").Str("node", node).Uint32("uid", caller.UID).AnErr("result", result).Msg("trust")
+	entry := d.log.Info().Str("event", "trust").Str("node", node).Uint32("uid", caller.UID)
+	if caller.Via != "" {
+		entry = entry.Str("user", caller.Name).Str("via", caller.Via)
+	}
+	entry.AnErr("result", result).Msg("trust")
 	if result == nil {
 		d.loop.wake()
 	}
@@ -150,6 +193,7 @@ func (d *daemon) Wake() { d.loop.wake() }
 func (d *daemon) serverOptions(c etc.Config) control.Options {
 	return control.Options{
 		Operators: c.Users.Operators, Private: c.Users.Private, UserMode: d.options.user, UID: uint32(os.Geteuid()),
+		Web: c.Web.User, WebActs: c.Web.Act, WebOperators: c.Web.Operators,
 		Now: time.Now, Keeps: historyFor, Version: version, Started: d.started,
 		Self:   func() (int, uint64, uint64) { return runtime.NumGoroutine(), d.loop.begun.Load(), live() },
 		Log:    func(err error) { d.log.Warn().Str("event", "api").Err(err).Msg("api") },
@@ -169,6 +213,9 @@ func live() uint64 {
 // logDenial logs which request of which user was refused.
 func (d *daemon) logDenial(n control.Denial) {
 	entry := d.log.Warn().Str("event", "denied").Uint32("uid", n.Caller.UID).Str("user", n.Caller.Name)
+	if n.Caller.Via != "" {
+		entry = entry.Str("via", n.Caller.Via)
+	}
 	if n.From != "" {
 		entry = entry.Str("from", n.From)
 	} else {

@@ -18,6 +18,10 @@ const (
 	verbSpeed   verb = "speed"
 	verbShares  verb = "shares"
 	verbUsage   verb = "usage"
+	verbEvents  verb = "events"
+	verbPast    verb = "past"
+	verbExpect  verb = "forecast"
+	verbWhatIf  verb = "whatif"
 )
 
 // role is the caller's relation to a job. For requests without a job, no caller is an owner.
@@ -43,7 +47,7 @@ const (
 
 // rights is the single table of permissions. Report and plan show a job's row to the callers
 // that may explain the job, shares a user to those that may explain that user's jobs; usage adds up
-// the jobs that the caller may explain. A role's rights MUST include those of every later role, since
+// the jobs that the caller may explain, past lists and forecast expects them, and events has what is about them. A role's rights MUST include those of every later role, since
 // a caller has only its first one: an operator's own jobs are judged by the operator's rights.
 var rights = map[verb][4]answer{
 	//           root    operator owner   other
@@ -57,6 +61,10 @@ var rights = map[verb][4]answer{
 	verbTrust:   {always, always, never, never},
 	verbShares:  {always, always, always, always},
 	verbUsage:   {always, always, always, always},
+	verbEvents:  {always, always, always, always},
+	verbPast:    {always, always, always, always},
+	verbExpect:  {always, always, always, always},
+	verbWhatIf:  {always, always, always, public}, // the owner is the user of the job that is changed
 	verbSpeed:   {always, always, always, public}, // the owner is the user that the samples are of
 }
 
@@ -84,6 +92,8 @@ func (o Options) role(c Caller, uid uint32) role {
 // standing returns the caller's role in a request that is not about a job.
 func (o Options) standing(c Caller) role {
 	switch {
+	case c.Via != "" && !o.WebOperators: // nobody's rights reach further there than those of a user
+		return other
 	case c.UID == 0:
 		return root
 	case c.UID == o.UID || slices.Contains(o.Operators, c.Name):

@@ -18,8 +18,11 @@ const matrix = `
 verb     root operator owner other | private: root operator owner other
 direct   yes yes yes no | yes yes yes no
 event    yes yes yes yes | yes yes yes yes
+events   yes yes yes yes | yes yes yes yes
 explain  yes yes yes yes | yes yes yes no
+forecast yes yes yes yes | yes yes yes yes
 history  yes yes yes yes | yes yes yes no
+past     yes yes yes yes | yes yes yes yes
 plan     yes yes yes yes | yes yes yes yes
 report   yes yes yes yes | yes yes yes yes
 shares   yes yes yes yes | yes yes yes yes
@@ -27,6 +30,7 @@ speed    yes yes yes yes | yes yes yes no
 status   yes yes yes yes | yes yes yes yes
 trust    yes yes no no | yes yes no no
 usage    yes yes yes yes | yes yes yes yes
+whatif   yes yes yes yes | yes yes yes no
 `
 
 func TestRights(t *testing.T) {

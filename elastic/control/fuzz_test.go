@@ -14,6 +14,8 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/engine"
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/engine/publish"
+	"github.com/sluice-hpc/sluice/elastic/feed"
+	"github.com/sluice-hpc/sluice/elastic/forecast"
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
@@ -49,6 +51,22 @@ func (o *one) Direct(_ context.Context, _ Caller, _ elastic.JobID, c wire.Change
 	return c.Validate()
 }
 
+func (o *one) Page(context.Context, time.Time, journal.Position, int, func(journal.JobRecord) bool, func(journal.JobRecord, []journal.Segment) error) (journal.Position, bool, error) {
+	return journal.Position{}, false, nil
+}
+func (o *one) Forecast(context.Context) (forecast.Projection, error) {
+	return forecast.Projection{Jobs: []forecast.Job{{ID: 41}}}, nil
+}
+func (o *one) WhatIf(context.Context, wire.WhatIf) (before, after forecast.Projection, err error) {
+	o.orders++ // another's job: not even tried
+	return before, after, nil
+}
+func (o *one) Deadline(context.Context, Caller, elastic.JobID, wire.Change) (*elastic.JobReason, error) {
+	o.orders++
+	return nil, nil
+}
+func (o *one) Events() *feed.Feed { return feed.New("x") }
+
 // Any request gets a JSON answer, never makes the server fail, and never orders anything about
 // a job of another user.
 func FuzzRequest(f *testing.F) {
@@ -59,6 +77,11 @@ func FuzzRequest(f *testing.F) {
 	f.Add("GET", "/v1/usage?by=user&since=2026-03-01T00:00:00Z&until=2026-03-02T00:00:00Z", "")
 	f.Add("POST", "/v1/event", `{"kind":"end","job_id":41}`)
 	f.Add("GET", "/v1/jobs/-1/explain", "{")
+	f.Add("GET", "/v1/history?from=2026-01-01T00:00:00Z&of=jobs&job=41&user=ann&limit=5&cursor=e30", "")
+	f.Add("GET", "/v1/events?after=x-0", "")
+	f.Add("GET", "/v1/forecast", "")
+	f.Add("POST", "/v1/forecast", `{"job_id":41,"gpus":2}`)
+	f.Add("POST", "/v1/jobs/41/direct", `{"order":"deadline","deadline":"2026-01-02T00:00:00Z"}`)
 	service := &one{}
 	s := newServer(service)
 	// The clock stands still, so that only the first few unknown jobs are waited for.

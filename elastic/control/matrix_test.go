@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -85,6 +86,16 @@ func onJobs(target int) []ask {
 		{"release", order(wire.Change{Order: wire.Release})},
 		{"save", order(wire.Change{Order: wire.Save})},
 		{"requeue", order(wire.Change{Order: wire.Requeue})},
+		{"deadline", func(cl *client.Client) (string, error) {
+			_, err := cl.Deadline(ctx, at.job, wire.Change{Incarnation: at.incarnation, Deadline: later})
+			return "", err
+		}},
+	}
+	if at.incarnation == 0 {
+		asks = slices.Insert(asks, 2, ask{"whatif", func(c *client.Client) (string, error) {
+			_, err := c.WhatIf(ctx, wire.WhatIf{JobID: int64(at.job), GPUs: 2})
+			return "", err
+		}})
 	}
 	if at.incarnation != 0 {
 		return asks[2:] // only orders name an incarnation
@@ -96,6 +107,9 @@ type ask struct {
 	verb string
 	of   func(*client.Client) (string, error)
 }
+
+// later is after every time of the matrix's clock.
+var later = controltest.Now.AddDate(1, 0, 0)
 
 var general = []ask{
 	{"status", func(c *client.Client) (string, error) { _, err := c.Status(ctx); return "", err }},
@@ -115,6 +129,14 @@ var general = []ask{
 		u, err := c.Usage(ctx, "user", controltest.Now.Add(-24*time.Hour), time.Time{})
 		t := u.Total
 		return fmt.Sprintf(" %d jobs", t.Ended+t.Running+t.Waiting), err
+	}},
+	{"past", func(c *client.Client) (string, error) {
+		p, err := c.Past(ctx, client.PastQuery{From: controltest.Now.Add(-24 * time.Hour)})
+		return fmt.Sprintf(" %d jobs", len(p.Jobs)), err
+	}},
+	{"forecast", func(c *client.Client) (string, error) {
+		f, err := c.Forecast(ctx)
+		return fmt.Sprintf(" %d jobs", len(f.Jobs)), err
 	}},
 	{"speed", func(c *client.Client) (string, error) {
 		_, err := c.Speeds(ctx, controltest.Model, nil) // of the caller's own jobs
@@ -189,7 +211,7 @@ func table(t *testing.T, out *strings.Builder, private, tcp bool, tool wire.Mung
 			before := len(orders(service))
 			controltest.As(t, c.uid, func() { cell = outcome(a.of(dial())) })
 			done := len(orders(service)) - before
-			if effect := a.verb != "explain" && a.verb != "history" && job != 0 || a.verb == "trust"; effect && (cell == "yes") != (done == 1) {
+			if effect := !slices.Contains([]string{"explain", "history", "whatif"}, a.verb) && job != 0 || a.verb == "trust"; effect && (cell == "yes") != (done == 1) {
 				t.Errorf("%s %s by %s: answered %s, done %d times", a.verb, target, c.name, cell, done)
 			}
 			told := f.told()

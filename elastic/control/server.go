@@ -31,11 +31,18 @@ type Options struct {
 	Private   bool     // users see only their own jobs
 	UserMode  bool     // only UID and root may connect
 	UID       uint32   // the daemon's own account, which is an operator
-	Now       func() time.Time
-	Keeps     time.Duration // how long ended jobs are stored; 0 = not known
+	// Web is the account of the site's web program, which may ask for other users; "" = there is none.
+	// WebActs: it may order for them, too; WebOperators: operators keep their rights there.
+	Web                   string
+	WebActs, WebOperators bool
+	Now                   func() time.Time
+	Keeps                 time.Duration // how long ended jobs are stored; 0 = not known
 	// Account returns the name of an account, "" if it does not exist; nil asks the system. It
 	// may be slow: for each account it is called at most once a minute.
 	Account func(uid uint32) string
+	// UIDOf returns the uid of an account, false if it does not exist; nil asks the system. It is called as
+	// rarely as Account.
+	UIDOf func(name string) (uint32, bool)
 
 	Version string    // of the program, for status
 	Started time.Time // of the daemon, for status
@@ -61,9 +68,13 @@ type Server struct {
 	options atomic.Pointer[Options]
 	remote  *remote // nil: not over TCP
 	names   names
-	seen    seen   // the last report, encoded
+	uids    uids
+	web     atomic.Int64 // uid of the web program, once it has asked for a user; -1 before
+	seen    seen         // the last report, encoded
+	streams streams
 	hours   hours  // GPU-hours for shares
-	reports *turns // reports of usage: one at a time, and users take turns
+	reports *turns // reports of usage and pages of history: one at a time, and users take turns
+	guesses *turns // forecasts of changes, likewise
 
 	orders  buckets[uint32] // expensive requests: orders, plans, speeds, searches for unknown jobs
 	reads   buckets[uint32] // all others
@@ -75,9 +86,11 @@ type Server struct {
 
 func newServer(service Service) *Server {
 	few := func() buckets[uint32] { return buckets[uint32]{burst: 20, every: 500 * time.Millisecond} }
-	return &Server{service: service, reports: newTurns(1), orders: few(), wakes: few(),
+	s := &Server{service: service, reports: newTurns(1), guesses: newTurns(1), orders: few(), wakes: few(),
 		reads:   buckets[uint32]{burst: 200, every: 20 * time.Millisecond},
 		unknown: buckets[string]{burst: 20, every: 500 * time.Millisecond}}
+	s.web.Store(-1)
+	return s
 }
 
 // Listen makes the socket and returns a server, which answers once Serve is called. It fails
@@ -166,7 +179,7 @@ func (s *Server) serveSocket(ctx context.Context, handler http.Handler) error {
 			h.Close()
 		}
 	})
-	err := h.Serve(newGate(s.socket.UnixListener, func() time.Time { return s.options.Load().Now() }, s.log))
+	err := h.Serve(newGate(s.socket.UnixListener, func() time.Time { return s.options.Load().Now() }, s.isWeb, s.log))
 	if !unhook() {
 		<-stopped
 	}
@@ -175,6 +188,10 @@ func (s *Server) serveSocket(ctx context.Context, handler http.Handler) error {
 	}
 	return err
 }
+
+// isWeb reports whether an account is known to be that of the site's web program, which has the
+// connections of many users.
+func (s *Server) isWeb(uid uint32) bool { return s.web.Load() == int64(uid) }
 
 // log reports an error that no client sees.
 func (s *Server) log(err error) { s.options.Load().Log(err) }
@@ -202,12 +219,20 @@ type request struct {
 // general wraps a verb that is not about a single job.
 func (s *Server) general(v verb, costly bool, answer func(request) (any, error)) http.HandlerFunc {
 	return s.handle(v, costly, func(q request) (any, error) {
-		if !may(v, q.options.standing(q.caller), q.options.Private) {
-			s.denied(Denial{Caller: q.caller, From: q.caller.Host, Verb: string(v), Why: "only operators may"})
-			return nil, wire.Fail(wire.Denied, "only operators may", "%s may not ask for %s", q.caller.Name, v)
+		if err := s.allowed(q, v); err != nil {
+			return nil, err
 		}
 		return answer(q)
 	})
+}
+
+// allowed refuses a verb that is not about a single job to callers that may not use it.
+func (s *Server) allowed(q request, v verb) error {
+	if may(v, q.options.standing(q.caller), q.options.Private) {
+		return nil
+	}
+	s.denied(Denial{Caller: q.caller, From: q.caller.Host, Verb: string(v), Why: "only operators may"})
+	return wire.Fail(wire.Denied, "only operators may", "%s may not ask for %s", q.caller.Name, v)
 }
 
 // onJob wraps a verb about the job named in the path.
@@ -226,9 +251,7 @@ func (s *Server) onJob(v verb, costly bool, answer func(request, *publish.Report
 // onJob; routes MUST NOT register a verb without one of them unless its answer checks.
 func (s *Server) handle(v verb, costly bool, answer func(request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		who := r.Context().Value(visitKey{}).(*visit)
-		q := request{Request: r, options: *s.options.Load(), caller: who.caller}
-		q.caller.Name = s.names.of(q.caller.UID, q.options.Now())
+		q, who := s.identify(r)
 		var err error
 		// The whole body is read BEFORE the connection counts as busy: a client that sends its
 		// body byte by byte still keeps sluiced waiting.
@@ -238,7 +261,7 @@ func (s *Server) handle(v verb, costly bool, answer func(request) (any, error)) 
 		}
 		who.work(true)
 		var out any
-		if err = s.admit(q, who, v, costly); err == nil {
+		if err = s.admit(&q, who, v, costly); err == nil {
 			out, err = answer(q)
 		}
 		who.work(false)
@@ -250,11 +273,22 @@ func (s *Server) handle(v verb, costly bool, answer func(request) (any, error)) 
 	}
 }
 
+// identify returns a request with its caller, and what is known of its connection.
+func (s *Server) identify(r *http.Request) (request, *visit) {
+	who := r.Context().Value(visitKey{}).(*visit)
+	q := request{Request: r, options: *s.options.Load(), caller: who.caller}
+	q.caller.Name = s.names.of(q.caller.UID, q.options.Now())
+	return q, who
+}
+
 // admit returns why the request is not served. The rate is checked BEFORE the permission,
 // because denials are logged.
-func (s *Server) admit(q request, who *visit, v verb, costly bool) error {
+func (s *Server) admit(q *request, who *visit, v verb, costly bool) error {
 	if who.full != nil {
 		return who.full
+	}
+	if err := s.actFor(q, who, v); err != nil {
+		return err
 	}
 	limit := &s.reads
 	if costly {

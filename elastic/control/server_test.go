@@ -113,11 +113,19 @@ func TestWire(t *testing.T) {
 	client := client.Dial(serve(t, options(), controltest.New()))
 	ctx := t.Context()
 	for name, ask := range map[string]func() (any, error){
-		"report":  func() (any, error) { return client.Report(ctx) },
-		"explain": func() (any, error) { return client.Explain(ctx, controltest.Growing) },
-		"history": func() (any, error) { return client.History(ctx, controltest.Growing) },
-		"shares":  func() (any, error) { return client.Shares(ctx) },
-		"plan":    func() (any, error) { return client.Plan(ctx) },
+		"report":   func() (any, error) { return client.Report(ctx) },
+		"explain":  func() (any, error) { return client.Explain(ctx, controltest.Growing) },
+		"history":  func() (any, error) { return client.History(ctx, controltest.Growing) },
+		"shares":   func() (any, error) { return client.Shares(ctx) },
+		"plan":     func() (any, error) { return client.Plan(ctx) },
+		"past":     func() (any, error) { return client.Past(ctx, pastDay) },
+		"forecast": func() (any, error) { return client.Forecast(ctx) },
+		"whatif": func() (any, error) {
+			return client.WhatIf(ctx, wire.WhatIf{JobID: int64(controltest.Growing), GPUs: 4})
+		},
+		"deadline": func() (any, error) {
+			return client.Deadline(ctx, controltest.Growing, wire.Change{Deadline: controltest.Now.Add(time.Hour)})
+		},
 		"speed": func() (any, error) {
 			uid := uint32(controltest.AnnUID)
 			return client.Speeds(ctx, controltest.Model, &uid)

@@ -9,6 +9,8 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/engine"
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/engine/publish"
+	"github.com/sluice-hpc/sluice/elastic/feed"
+	"github.com/sluice-hpc/sluice/elastic/forecast"
 )
 
 // Service is what the daemon implements behind the API. All methods MUST be safe for concurrent
@@ -36,6 +38,21 @@ type Service interface {
 	// first; jobs for which wanted is false are left out. It stops at the first error of each and
 	// returns it. It MUST NOT keep a cycle waiting.
 	Past(ctx context.Context, since time.Time, wanted func(journal.JobRecord) bool, each func(journal.JobRecord, []journal.Segment) error) error
+	// Page is Past in pages: from the position at, which is zero at first, it looks at scan jobs at most. It
+	// returns the position after the last one that it passed, and more if there may be others. each may end
+	// the page with journal.ErrPageFull.
+	Page(ctx context.Context, since time.Time, at journal.Position, scan int, wanted func(journal.JobRecord) bool, each func(journal.JobRecord, []journal.Segment) error) (next journal.Position, more bool, err error)
+	// Forecast projects the last report forward, at most once a cycle, beside the cycle. Its caller MUST
+	// NOT change it.
+	Forecast(ctx context.Context) (forecast.Projection, error)
+	// WhatIf is the same without the change and with it. The server has checked that the job is there and
+	// that the change is possible for it.
+	WhatIf(ctx context.Context, change wire.WhatIf) (before, after forecast.Projection, err error)
+	// Deadline changes a job's deadline, as Direct gives other orders. It returns the job's entry of the
+	// report with the new deadline as judged at once, nil if nothing judged it.
+	Deadline(ctx context.Context, caller Caller, job elastic.JobID, change wire.Change) (*elastic.JobReason, error)
+	// Events returns the feed of events, always the same.
+	Events() *feed.Feed
 	// Refresh adds to the report what running jobs have written since, if that can be done at
 	// once. It is called as often as clients ask.
 	Refresh(ctx context.Context)

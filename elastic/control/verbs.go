@@ -30,6 +30,10 @@ func (s *Server) routes() http.Handler {
 	m.Handle("POST /v1/jobs/{job}/direct", s.onJob(verbDirect, true, s.direct))
 	m.Handle("POST /v1/nodes/{node}/trust", s.general(verbTrust, true, s.trust))
 	m.Handle("POST /v1/event", s.general(verbEvent, false, s.event))
+	m.HandleFunc("GET /v1/events", s.events)
+	m.Handle("GET /v1/history", s.general(verbPast, false, s.past))
+	m.Handle("GET /v1/forecast", s.general(verbExpect, false, s.forecast))
+	m.Handle("POST /v1/forecast", s.handle(verbWhatIf, true, s.whatIf))
 	m.Handle("/", s.handle("", false, unknown))
 	return m
 }
@@ -168,6 +172,9 @@ func (s *Server) direct(q request, r *publish.Report, jr publish.JobReport) (any
 	if err := fits(r, jr, change); err != nil {
 		return nil, err
 	}
+	if change.Order == wire.NewDeadline {
+		return s.deadline(q, jr, change)
+	}
 	return struct{}{}, s.service.Direct(q.Context(), q.caller, jr.Record.ID, change)
 }
 
@@ -184,6 +191,9 @@ func fits(r *publish.Report, jr publish.JobReport, change wire.Change) error {
 		return wire.Fail(wire.Conflict, "", "job %d does not run: there is nothing to save", id)
 	}
 	spec := jr.Record.Tag.Spec
+	if err := deadlineFits(id, spec, change, r.At); err != nil {
+		return err
+	}
 	limit := max(capacity(r.Nodes, jr.Record.Partition), spec.Min)
 	if change.Order == wire.Pin && !spec.Allows(change.GPUs, limit) {
 		return wire.Fail(wire.Conflict, "", "job %d cannot be pinned to %d GPUs: it accepts %s", id, change.GPUs, sizesInWords(spec.Options(limit)))

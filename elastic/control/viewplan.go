@@ -15,16 +15,21 @@ import (
 // viewHistory returns the runs, which MUST be oldest first: what a run repeats is the work
 // between where it began and where the run before had ended.
 func viewHistory(r *publish.Report, jr publish.JobReport, segments []journal.Segment) wire.History {
-	out := wire.History{Version: wire.Version, At: r.At, Job: viewJob(r, jr), Segments: []wire.Segment{}}
+	return wire.History{Version: wire.Version, At: r.At, Job: viewJob(r, jr), Segments: viewSegments(segments, r.At)}
+}
+
+// viewSegments returns a job's runs, with their causes in words as of now.
+func viewSegments(segments []journal.Segment, now time.Time) []wire.Segment {
+	out := []wire.Segment{}
 	for i, g := range segments {
 		row := wire.Segment{Restarts: g.Restarts, Incarnation: g.Incarnation, Place: placement(g.Place),
 			GPUs: g.Place.GPUs(), Started: g.Started, Ended: g.Ended, DoneFrom: finite(g.DoneFrom), DoneTo: finite(g.DoneTo),
-			Seconds: finite(g.Seconds), Cause: say.Reason(g.Cause, r.At), Why: reason.Value{Reason: g.Cause}, Price: viewPrice(g.Price)}
+			Seconds: finite(g.Seconds), Cause: say.Reason(g.Cause, now), Why: reason.Value{Reason: g.Cause}, Price: viewPrice(g.Price)}
 		if i > 0 {
 			row.Again = max(0, finite(segments[i-1].DoneTo-g.DoneFrom))
 			row.AgainSeconds = row.Again * finite(segments[i-1].Seconds)
 		}
-		out.Segments = append(out.Segments, row)
+		out = append(out, row)
 	}
 	return out
 }

@@ -206,3 +206,16 @@ func (e *Engine) sighted(now time.Time) {
 // Happened makes the next cycle query the nodes too, because something may have changed in Slurm.
 // It MUST be called between two cycles.
 func (e *Engine) Happened() { e.Seen.Old = true }
+
+// Peek returns the engine's report for use before the next cycle, which may overwrite it. It MUST be called
+// between two cycles.
+func Peek(e *Engine) *publish.Report { return e.report.Report.Load() }
+
+// Whose returns whose job has that number, and false if none is known. It MUST be called on the engine's
+// goroutine, as by Config.Events.
+func Whose(e *Engine, id elastic.JobID) (journal.Identity, bool) {
+	if js := e.ByID[id]; js != nil {
+		return js.Rec.Identity, true
+	}
+	return journal.Identity{}, false
+}

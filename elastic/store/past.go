@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"math"
 	"time"
 
@@ -76,4 +77,51 @@ func (s *Store) pages(ctx context.Context, query string, args []any, next func(j
 		}
 		args = next(page[len(page)-1])
 	}
+}
+
+// Page passes jobs in the order of Past, from the position at, which is zero at first: scan of them at
+// most are looked at. It returns the position after the last one, and more if there may be others. Each may
+// return journal.ErrPageFull, after which its job counts as passed and the page ends. A job that ends
+// between two pages may be passed twice.
+func (s *Store) Page(ctx context.Context, since time.Time, at journal.Position, scan int, wanted func(journal.JobRecord) bool, each func(journal.JobRecord, []journal.Segment) error) (next journal.Position, more bool, err error) {
+	if !at.Past {
+		next, more, err = s.page(ctx, livePage, []any{at.Token}, &scan, wanted, each)
+		if more || err != nil {
+			return next, more, err
+		}
+		at = journal.Position{Past: true, Ended: since}
+	}
+	first := int64(math.MinInt64)
+	if !at.Ended.IsZero() {
+		first = at.Ended.UnixNano()
+	}
+	return s.page(ctx, endedPage, []any{first, at.Token}, &scan, wanted, each)
+}
+
+// page is Page for the jobs of one query; more is false if there are no others of it.
+func (s *Store) page(ctx context.Context, query string, args []any, scan *int, wanted func(journal.JobRecord) bool, each func(journal.JobRecord, []journal.Segment) error) (next journal.Position, more bool, err error) {
+	stop := errors.New("looked at enough")
+	err = s.pages(ctx, query, args, func(last journal.JobRecord) []any {
+		if query == livePage {
+			return []any{last.Token}
+		}
+		return []any{last.Ended.UnixNano(), last.Token}
+	}, func(r journal.JobRecord) error {
+		if *scan--; *scan < 0 {
+			return stop
+		}
+		next = journal.Position{Past: query == endedPage, Ended: r.Ended, Token: r.Token}
+		if !wanted(r) {
+			return nil
+		}
+		runs, err := s.Segments(ctx, r.Token)
+		if err != nil {
+			return err
+		}
+		return each(r, runs)
+	})
+	if err == stop || errors.Is(err, journal.ErrPageFull) {
+		return next, true, nil
+	}
+	return next, false, err
 }

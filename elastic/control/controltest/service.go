@@ -1,6 +1,7 @@
 package controltest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,8 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/engine"
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/engine/publish"
+	"github.com/sluice-hpc/sluice/elastic/feed"
+	"github.com/sluice-hpc/sluice/elastic/forecast"
 )
 
 // Service is a control.Service with canned values. Once it is served, its fields MUST be
@@ -25,12 +28,13 @@ type Service struct {
 
 	mu    sync.Mutex
 	asked []string
+	feed  *feed.Feed
 }
 
 // New returns a service over the canned report.
 func New() *Service {
 	Speeds() // MUST run BEFORE a request: on a busy machine it takes longer than a client waits
-	return &Service{Last: Report()}
+	return &Service{Last: Report(), feed: feed.New("test")}
 }
 
 var _ control.Service = (*Service)(nil)
@@ -115,6 +119,90 @@ func (s *Service) Past(ctx context.Context, since time.Time, wanted func(journal
 	}
 	return s.fault()
 }
+
+// Page passes the jobs of Last as Past does, at most scan a page.
+func (s *Service) Page(ctx context.Context, since time.Time, at journal.Position, scan int, wanted func(journal.JobRecord) bool, each func(journal.JobRecord, []journal.Segment) error) (next journal.Position, more bool, err error) {
+	all := slices.Clone(s.Report().Jobs)
+	key := func(jr publish.JobReport) journal.Position {
+		return journal.Position{Past: !jr.Record.Ended.IsZero(), Ended: jr.Record.Ended, Token: jr.Record.Token}
+	}
+	slices.SortFunc(all, func(a, b publish.JobReport) int { return compare(key(a), key(b)) })
+	for _, jr := range all {
+		if compare(key(jr), at) <= 0 || key(jr).Past && jr.Record.Ended.Before(since) {
+			continue
+		}
+		if scan--; scan < 0 {
+			return next, true, nil
+		}
+		next = key(jr)
+		if !wanted(jr.Record) {
+			continue
+		}
+		runs, err := s.Segments(ctx, jr.Record.Token)
+		if err == nil {
+			err = each(jr.Record, runs)
+		}
+		if errors.Is(err, journal.ErrPageFull) {
+			return next, true, nil
+		}
+		if err != nil {
+			return next, false, err
+		}
+	}
+	return next, false, s.fault()
+}
+
+func compare(a, b journal.Position) int {
+	if a.Past != b.Past {
+		if b.Past {
+			return -1
+		}
+		return 1
+	}
+	return cmp.Or(a.Ended.Compare(b.Ended), cmp.Compare(a.Token, b.Token))
+}
+
+// Forecast projects the running jobs of Last: each ends at its ETA.
+func (s *Service) Forecast(context.Context) (forecast.Projection, error) {
+	r := s.Report()
+	out := forecast.Projection{At: r.At, Until: r.At.Add(time.Hour), Steps: 3}
+	for _, jr := range r.Jobs {
+		if jr.Ended {
+			continue
+		}
+		j := forecast.Job{ID: jr.Record.ID, Unknown: forecast.Waits, Segments: []forecast.Segment{{From: r.At, GPUs: jr.Job.GPUs(), Nodes: len(jr.Job.Place), Sure: 1}}}
+		if !jr.ETA.IsZero() {
+			j.Unknown, j.Ends, j.Low, j.High, j.Sure = forecast.Known, jr.ETA, jr.ETA.Add(-time.Second), jr.ETA.Add(2*time.Second), 0.75
+			j.Segments[0].To = jr.ETA
+		}
+		out.Jobs = append(out.Jobs, j)
+	}
+	return out, s.fault()
+}
+
+// WhatIf returns the forecast twice, the second time a minute later for every other job.
+func (s *Service) WhatIf(ctx context.Context, change wire.WhatIf) (before, after forecast.Projection, err error) {
+	before, err = s.Forecast(ctx)
+	after = before
+	after.Jobs = slices.Clone(before.Jobs)
+	for i := range after.Jobs {
+		if j := &after.Jobs[i]; int64(j.ID) != change.JobID && !j.Ends.IsZero() {
+			j.Ends = j.Ends.Add(time.Minute)
+		}
+	}
+	return before, after, err
+}
+
+// Deadline records the order, and admits the job.
+func (s *Service) Deadline(ctx context.Context, c control.Caller, job elastic.JobID, change wire.Change) (*elastic.JobReason, error) {
+	if err := s.Direct(ctx, c, job, change); err != nil {
+		return nil, err
+	}
+	return &elastic.JobReason{Job: job, Promised: true, Due: elastic.DuePromised, Ends: Now.Add(5 * time.Minute)}, nil
+}
+
+// Events returns a feed, to which tests may add.
+func (s *Service) Events() *feed.Feed { return s.feed }
 
 // Speeds returns the canned speeds of Model for ann, and none for others.
 func (s *Service) Speeds(_ context.Context, uid uint32, model string) (engine.Speeds, error) {

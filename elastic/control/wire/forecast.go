@@ -34,7 +34,9 @@ type Expected struct {
 	High   time.Time `json:"ends_high,omitzero"`
 	// Sure is how sure Ends is, from 0 to 1; 0 = nothing is known. etc/doc/programs.md says how it is
 	// computed.
-	Sure     float64     `json:"sure"`
+	Sure float64 `json:"sure"`
+	// Limit: it ends by its time limit, before its work is done.
+	Limit    bool        `json:"by_time_limit,omitempty"`
 	Deadline time.Time   `json:"deadline,omitzero"`
 	Meets    *bool       `json:"meets_deadline,omitempty"` // absent without a deadline, or if the end is not known
 	Unknown  string      `json:"unknown,omitempty"`        // why the end is not known: "no_total", "no_speed", "held", "waits", "horizon"
@@ -59,7 +61,7 @@ type WhatIf struct {
 	Deadline   time.Time `json:"deadline,omitzero"`
 	Soft       bool      `json:"deadline_soft,omitempty"`
 	NoDeadline bool      `json:"no_deadline,omitempty"`
-	Hold       bool      `json:"hold,omitempty"` // it is stopped, and not started again
+	Hold       bool      `json:"hold,omitempty"` // as the order hold: it is not started (again)
 	End        bool      `json:"end,omitempty"`  // it ends now
 }
 

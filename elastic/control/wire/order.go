@@ -40,6 +40,9 @@ type Change struct {
 
 // Judgement is what the daemon said about a job's new deadline at once.
 type Judgement struct {
+	JobID    int64  `json:"job_id"`
+	Policy   string `json:"policy"`
+	Promises bool   `json:"policy_promises_deadlines,omitempty"` // the policy admits jobs with deadlines
 	// Due is as in Job; "" = not judged yet: no cycle has seen the job, or the policy admits none.
 	Due      string    `json:"due,omitempty"`
 	Promised bool      `json:"deadline_promised,omitempty"` // it is admitted
@@ -80,8 +83,8 @@ func (c Change) validDeadline() error {
 		return fmt.Errorf("order %q takes no GPUs", c.Order)
 	case c.Deadline.IsZero() && c.Soft:
 		return fmt.Errorf("a soft deadline needs a time")
-	case !c.Deadline.IsZero() && (c.Deadline.Unix() < 1 || c.Deadline.Year() > 9999):
-		return fmt.Errorf("deadline %s: want a time between 1970 and 9999", c.Deadline.Format(time.RFC3339))
+	case !c.Deadline.IsZero() && (c.Deadline.Unix() < 1 || c.Deadline.Year() > 2199 || c.Deadline.Nanosecond() != 0):
+		return fmt.Errorf("deadline %s: want whole seconds, before the year 2200", c.Deadline.Format(time.RFC3339))
 	}
 	return nil
 }

@@ -22,6 +22,9 @@ const (
 	OfShares    = "shares"    // samples of shares
 )
 
+// PastKinds are all values of Past.Of.
+var PastKinds = []string{OfJobs, OfMoves, OfDecisions, OfNodes, OfShares}
+
 // Past is one page of history, oldest first except jobs, which have no order in time. Only the list
 // that Of names is set.
 type Past struct {

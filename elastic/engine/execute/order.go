@@ -24,6 +24,16 @@ func (x *Executor) Direct(ctx context.Context, js *track.Job, order elastic.Dire
 	return nil
 }
 
+// Redate records a job's new deadline, and whether it is admitted. It is in force when Redate returns nil.
+func Redate(ctx context.Context, x *Executor, js *track.Job, rec journal.JobRecord) error {
+	if err := x.Journal.SaveJobs(ctx, []journal.JobRecord{rec}); err != nil {
+		return fmt.Errorf("job %d: not recorded: %w", rec.ID, err)
+	}
+	js.Rec, js.PendingTag = rec, true
+	track.TryAgain(js)
+	return nil
+}
+
 // Trust records the complaints that are left after an operator trusted a node.
 func (x *Executor) Trust(ctx context.Context, trusted elastic.Health) error {
 	if err := x.Journal.SaveHealth(ctx, trusted); err != nil {

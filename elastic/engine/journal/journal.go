@@ -77,3 +77,14 @@ var (
 	// ErrNoIntent: the journal holds no such open intent.
 	ErrNoIntent = errors.New("no such open move in the journal")
 )
+
+// Position is a job in the order in which past jobs are read in pages: those that have not ended by
+// token, then those that have by end and token. The zero value is before the first.
+type Position struct {
+	Past  bool // it has ended
+	Ended time.Time
+	Token string
+}
+
+// ErrPageFull ends a page of past jobs.
+var ErrPageFull = errors.New("the page is full")

@@ -65,6 +65,7 @@ func (st *State) Take(sj slurm.Job, tag elastic.Tag, owners map[observe.Box]erro
 	if tag.Directive != js.Rec.Tag.Directive {
 		tag.Directive, js.PendingTag = js.Rec.Tag.Directive, true
 	}
+	tag.Spec.Deadline, tag.Spec.Soft, js.PendingTag = deadlineOf(tag.Spec, js.Rec.Tag.Spec, js.PendingTag)
 	// An incarnation never decreases: slurmctld may have applied an older update late, or
 	// lost the newest one.
 	if tag.Incarnation < js.Rec.Tag.Incarnation {
@@ -85,6 +86,16 @@ func (st *State) Take(sj slurm.Job, tag elastic.Tag, owners map[observe.Box]erro
 		st.renamed = st.renamed || tag.Spec.Model != js.Rec.Tag.Spec.Model
 		js.Rec.Tag, js.Dirty = tag, true
 	}
+}
+
+// deadlineOf returns a job's deadline, and whether its comment has to be written: a new deadline is recorded
+// before the comment is, so the record wins, as it does for a directive. A comment without an amount of
+// work cannot have one.
+func deadlineOf(comment, record elastic.Spec, pending bool) (due time.Time, soft, write bool) {
+	if comment.Total <= 0 || comment.Deadline.Equal(record.Deadline) && comment.Soft == record.Soft {
+		return comment.Deadline, comment.Soft, pending
+	}
+	return record.Deadline, record.Soft, true
 }
 
 // charge records the account in which the job counts, and reports whether it is another one. Where

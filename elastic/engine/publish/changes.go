@@ -1,0 +1,145 @@
+package publish
+
+import (
+	"hash/fnv"
+	"io"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+	"github.com/sluice-hpc/sluice/elastic/reason"
+	"github.com/sluice-hpc/sluice/nodes"
+)
+
+// ChangeKind is what changed about a job between two reports.
+type ChangeKind string
+
+// The kinds of Change.
+const (
+	Submitted ChangeKind = "submitted" // it is in the report for the first time
+	Started   ChangeKind = "started"   // a run of it began
+	Decision  ChangeKind = "decision"  // the decision has another reason or another target
+)
+
+// Change is one change of a job between two reports.
+type Change struct {
+	Kind ChangeKind
+	Job  journal.Identity
+	// Token identifies the job for as long as the store has it.
+	Token  string
+	Has    int             // GPUs that it has
+	Target nodes.Placement // as in Decided, or of Started the place
+	Why    reason.Reason   // of a Decision
+	Run    int             // Slurm's count of restarts
+}
+
+// Changes compares each report with the one before. Its zero value has seen none. It keeps some 100
+// bytes a job.
+type Changes struct {
+	jobs  map[string]*seenJob
+	turn  uint64
+	began bool
+}
+
+// seenJob is what is compared of a job.
+type seenJob struct {
+	turn     uint64
+	code     reason.Code
+	target   string
+	runs     bool
+	restarts int
+	ended    bool
+}
+
+// Note returns what changed since the last report, and a fingerprint of what the report shows of jobs and
+// nodes, times and progress apart. The first report has no changes: there is none before it. A
+// reason whose arguments alone changed is no change: many have a time or a number of seconds in them,
+// which change with every cycle.
+func (c *Changes) Note(r *Report) (list []Change, print uint64) {
+	sum := fnv.New64a()
+	io.WriteString(sum, r.Policy+"\x00"+r.Blind+"\x00")
+	for _, n := range r.Nodes {
+		note(sum, n.Name, n.Why.State, n.Used, n.GPUs)
+	}
+	if c.jobs == nil {
+		c.jobs = map[string]*seenJob{}
+	}
+	c.turn++
+	for i := range r.Jobs {
+		jr := &r.Jobs[i]
+		list = append(list, c.noteJob(sum, jr)...)
+	}
+	for token, was := range c.jobs {
+		if was.turn != c.turn {
+			delete(c.jobs, token)
+		}
+	}
+	c.began = true
+	return list, sum.Sum64()
+}
+
+// noteJob compares one job.
+func (c *Changes) noteJob(sum io.Writer, jr *JobReport) (list []Change) {
+	now := seenJob{turn: c.turn, code: reason.CodeOf(jr.Why), target: jr.Target.String(), ended: jr.Ended,
+		runs: jr.Job.Phase == elastic.Running && len(jr.Job.Place) > 0, restarts: jr.Job.Restarts}
+	if cause := reason.Cause(jr.Why); cause != nil {
+		now.code += "/" + reason.CodeOf(cause)
+	}
+	d := jr.Record.Tag.Directive
+	note(sum, jr.Record.Token, string(now.code), now.target, jr.Job.Place.String(), jr.Job.State, jr.Job.Reason, string(jr.Due),
+		restOf(jr), d.Pin, now.restarts, int(jr.Record.Tag.Spec.Deadline.Unix()), flags(jr.Ended, d.Hold, jr.Promised, jr.Record.Tag.Spec.Soft))
+	was := c.jobs[jr.Record.Token]
+	c.jobs[jr.Record.Token] = &now
+	if !c.began || jr.Ended {
+		return nil
+	}
+	change := Change{Job: jr.Record.Identity, Token: jr.Record.Token, Has: jr.Job.GPUs(), Run: now.restarts}
+	if was == nil {
+		change.Kind = Submitted
+		list = append(list, change)
+		was = &seenJob{}
+	}
+	if now.runs && (!was.runs || was.restarts != now.restarts) {
+		change.Kind, change.Target = Started, jr.Job.Place
+		list = append(list, change)
+	}
+	if now.code != "" && (now.code != was.code || now.target != was.target) {
+		change.Kind, change.Target, change.Why = Decision, jr.Target, jr.Why
+		list = append(list, change)
+	}
+	return list
+}
+
+// restOf is the state of the job's open move.
+func restOf(jr *JobReport) string {
+	if in := jr.Intent; in != nil {
+		return string(in.Kind) + "\x01" + in.Target.String() + string(rune('0'+in.Step))
+	}
+	return ""
+}
+
+// note adds values to a fingerprint, each with its end marked.
+func note(sum io.Writer, values ...any) {
+	for _, v := range values {
+		switch v := v.(type) {
+		case string:
+			io.WriteString(sum, v)
+		case int:
+			for n := uint64(v); ; n >>= 8 {
+				sum.Write([]byte{byte(n)})
+				if n < 256 {
+					break
+				}
+			}
+		}
+		sum.Write([]byte{0xff})
+	}
+}
+
+func flags(all ...bool) (n int) {
+	for i, set := range all {
+		if set {
+			n |= 1 << i
+		}
+	}
+	return n
+}

@@ -1,0 +1,21 @@
+// Package forecast projects a cluster forward: it repeats the daemon's own decision on a snapshot, and lets
+// jobs train and end in between, until every job has ended or a bound is reached.
+//
+// It is a projection of what is known now. It does not know of jobs that are still to be submitted, of
+// failures, or of ordinary Slurm jobs beyond those that run, which end by their time limits. Moves are made
+// at once and take their price; a job's old GPUs are free at the same moment. A job that has shown no
+// checkpoint keeps its size. Shares, limits and
+// reservations stay as they are now.
+//
+// How sure an expected end is, from 0 to 1, is a product:
+//
+//	the confidence of the job's speed curve in the shapes it will have (speed.Curve.Confidence), the mean
+//	over the time it trains in each, but at least 0.1 where a speed is known at all
+//	x 0.9 for every move of the job until then
+//	x 0.5 for every 12 hours until then
+//	x 0.5 once sizes are only kept, because a bound was reached
+//
+// A segment's is the same product up to its beginning. The expected end lies between Low and High: the
+// time until then less, or more, by 5 % + 45 % of the lack of confidence + 5 % for every move, and High by
+// as much again.
+package forecast
