@@ -57,7 +57,7 @@ func (o *options) serveSite(ctx context.Context, site etc.Config, cmd *cobra.Com
 		NoOrders: "These pages are read-only. Give the order on a login node.",
 		Log:      func(err error) { say(err.Error()) },
 	}
-	if acts(site) {
+	if site.Web.Act {
 		config.Orders = siteOrders{daemon}
 		config.NoOrders = ""
 	}
@@ -126,6 +126,3 @@ func (s siteOrders) Give(ctx context.Context, v page.Viewer, o page.Order) (stri
 	}
 	return "", s.daemon.As(v.Name).Direct(ctx, o.Job, change)
 }
-
-// acts reports whether the pages give orders.
-func acts(etc.Config) bool { return false }

@@ -114,7 +114,9 @@ func TestDaemonGoesAway(t *testing.T) {
 	if w := get(t, h, "/"); w.Code != http.StatusOK {
 		t.Errorf("back: %d", w.Code)
 	}
-	d.Set(func(d *webtest.Daemon) { d.NoNews = wire.Fail(wire.NotFound, "update it", "sluiced has no such request") })
+	d.Set(func(d *webtest.Daemon) {
+		d.NoNews = wire.Fail(wire.NotFound, "update it", "sluiced has no such request")
+	})
 	for _, path := range []string{"/time", "/saved", "/replay", "/whatif"} {
 		if w := get(t, h, path); w.Code != http.StatusNotFound || !strings.Contains(w.Body.String(), "no such request") {
 			t.Errorf("%s of an older sluiced: %d", path, w.Code)

@@ -179,7 +179,9 @@ func TestTrial(t *testing.T) {
 	if w := post(t, h, "/replay/policy", url.Values{"policy": {"fcfs"}, "days": {"3"}}); w.Code != http.StatusSeeOther {
 		t.Fatalf("%d: %s", w.Code, w.Body)
 	}
-	eventually(t, func() bool { return strings.Contains(get(t, h, "/replay/policy").Body.String(), "41 min instead of 63 min") })
+	eventually(t, func() bool {
+		return strings.Contains(get(t, h, "/replay/policy").Body.String(), "41 min instead of 63 min")
+	})
 	if ran := tool.Ran(); len(ran) != 1 || !strings.HasPrefix(ran[0], "whatif --policy fcfs --sacct ") {
 		t.Errorf("%q", ran)
 	}
