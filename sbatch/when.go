@@ -115,6 +115,19 @@ func (r *Request) Date(now time.Time) error {
 	return nil
 }
 
+// ParseDeadline reads a deadline as --deadline has it, written now: in whole seconds.
+func ParseDeadline(value string, now time.Time) (time.Time, error) {
+	w, err := parseWhen(value)
+	if err != nil {
+		return time.Time{}, err
+	}
+	t, err := w.at(now)
+	return t.UTC(), err
+}
+
+// ParseDeadlineMode reads hard or soft, as --deadline-mode has it.
+func ParseDeadlineMode(value string) (soft bool, err error) { return parseMode(value) }
+
 // parseMode reads hard or soft.
 func parseMode(value string) (soft bool, err error) {
 	switch value {

@@ -64,6 +64,7 @@ var verbs = []struct {
 	{"hold", newHoldCommand},
 	{"release", newReleaseCommand},
 	{"resize", newResizeCommand},
+	{"deadline", newDeadlineCommand},
 	{"checkpoint", newCheckpointCommand},
 	{"requeue", newRequeueCommand},
 	{"profile", newProfileCommand},
