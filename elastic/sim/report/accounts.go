@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sluice-hpc/sluice/elastic/draw"
 	"github.com/sluice-hpc/sluice/elastic/sim/replay"
 )
 
@@ -75,8 +76,8 @@ var accountColumns = []struct {
 	head string
 	cell func(string, Account) string
 }{
-	{"POLICY", func(policy string, _ Account) string { return printable(policy) }},
-	{"ACCOUNT", func(_ string, a Account) string { return printable(a.Name) }},
+	{"POLICY", func(policy string, _ Account) string { return draw.Printable(policy) }},
+	{"ACCOUNT", func(_ string, a Account) string { return draw.Printable(a.Name) }},
 	{"SHARE", func(_ string, a Account) string { return a.Share.String() }},
 	{"JOBS", func(_ string, a Account) string { return strconv.Itoa(a.Jobs) }},
 	{"MEAN_JCT", func(_ string, a Account) string { return a.MeanJCT.String() }},

@@ -1,91 +1,13 @@
 package report
 
 import (
-	"fmt"
 	"math"
 	"time"
+
+	"github.com/sluice-hpc/sluice/elastic/draw"
 )
 
-// tick is one mark of an axis.
-type tick struct {
-	at   float64 // in the axis' own measure
-	text string
-}
-
-// steps are what time axes count in.
-var steps = []time.Duration{
-	time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 15 * time.Second, 30 * time.Second,
-	time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute,
-	time.Hour, 2 * time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour,
-}
-
-// timeTicks marks the time to end in at most n steps; at is in seconds.
-func timeTicks(end time.Duration, n int) []tick {
-	step := niceStep(end, n)
-	var out []tick
-	for t := time.Duration(0); t <= end; t += step {
-		out = append(out, tick{t.Seconds(), tickTime(t, step)})
-	}
-	return out
-}
-
-const day = 24 * time.Hour
-
-// niceStep is a step that divides the time to end into n parts at most; beyond
-// three days it is whole days.
-func niceStep(end time.Duration, n int) time.Duration {
-	for _, s := range steps {
-		if int(end/s) <= n && end <= 3*day {
-			return s
-		}
-	}
-	return max(1, time.Duration(nice(end.Hours()/24/float64(n)))) * day
-}
-
-// nice is the least of 1, 2 and 5 times a power of ten that is no less than f.
-func nice(f float64) float64 {
-	base := math.Pow(10, math.Floor(math.Log10(f)))
-	for _, m := range []float64{1, 2, 5} {
-		if m*base >= f*(1-1e-9) {
-			return m * base
-		}
-	}
-	return 10 * base
-}
-
-// tickTime writes a time in the unit its axis counts in.
-func tickTime(t, step time.Duration) string {
-	switch {
-	case t == 0:
-		return "0"
-	case step >= day:
-		return fmt.Sprintf("%d d", t/day)
-	case step >= time.Hour || t%time.Hour == 0:
-		return fmt.Sprintf("%d h", t/time.Hour)
-	case step >= time.Minute && t < time.Hour:
-		return fmt.Sprintf("%d min", t/time.Minute)
-	case step >= time.Minute:
-		return fmt.Sprintf("%d:%02d h", t/time.Hour, t/time.Minute%60)
-	case t%time.Minute == 0:
-		return fmt.Sprintf("%d min", t/time.Minute)
-	}
-	return fmt.Sprintf("%d:%02d min", t/time.Minute, t/time.Second%60)
-}
-
-// countTicks marks an amount from 0 to most in at most n steps of whole numbers.
-func countTicks(most float64, n int) []tick {
-	step := max(1, nice(most/float64(n)))
-	for _, less := range []float64{2, 2.5, 2} { // at least one mark above 0
-		if step > most && step > 1 {
-			step = max(1, math.Floor(step/less))
-		}
-	}
-	var out []tick
-	for v := 0.0; v <= most*(1+1e-9); v += step {
-		out = append(out, tick{v, grouped(int(v))})
-	}
-	return out
-}
+const day = draw.Day
 
 // logMark is a time that a logarithmic axis is marked with, if it lies on it.
 type logMark struct {
@@ -127,7 +49,7 @@ func (s logScale) at(d time.Duration) float64 {
 }
 
 // ticks returns the marks on the axis, about n at most; at is 0..1.
-func (s logScale) ticks(n int) []tick {
+func (s logScale) ticks(n int) []draw.Tick {
 	out := s.on(manyMarks)
 	if len(out) < 3 || len(out) > n {
 		out = s.on(fewMarks)
@@ -142,11 +64,11 @@ func (s logScale) ticks(n int) []tick {
 	return out
 }
 
-func (s logScale) on(marks []logMark) []tick {
-	var out []tick
+func (s logScale) on(marks []logMark) []draw.Tick {
+	var out []draw.Tick
 	for _, m := range marks {
 		if x := s.at(m.at); x >= 0 && x <= 1 {
-			out = append(out, tick{x, m.text})
+			out = append(out, draw.Tick{At: x, Text: m.text})
 		}
 	}
 	return out

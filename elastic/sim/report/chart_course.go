@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"github.com/sluice-hpc/sluice/elastic/draw"
 )
 
 // courseSteps is how many steps of time a chart of a whole run shows.
@@ -40,7 +42,7 @@ func scaleOf(b block) courseScale {
 		if t.end <= 2*shortest {
 			s.end = max(s.end, t.end)
 		}
-		if laneHeight(len(t.lanes)) >= nameHeight {
+		if draw.LaneHeight(len(t.lanes)) >= draw.NameHeight {
 			s.left = namesLeft
 		}
 		for _, l := range t.lanes {
@@ -88,10 +90,10 @@ const (
 // courseChart draws the jobs that have the GPUs, and below them the waiting ones, over time.
 func courseChart(t *Track, s courseScale, policy, class string) template.HTML {
 	const useHeight, waitHeight, gap = 120.0, 52.0, 26.0
-	d := newDrawing(courseWidth, 20+useHeight+gap+waitHeight+22, "chart", "GPUs in use and waiting jobs over time under "+policy)
-	use := panel{s.left, 20, courseWidth - s.left - courseRight, useHeight}
-	wait := panel{s.left, 20 + useHeight + gap, use.width, waitHeight}
-	ticks := timeTicks(s.end, 14)
+	d := draw.New(courseWidth, 20+useHeight+gap+waitHeight+22, "chart", "GPUs in use and waiting jobs over time under "+policy)
+	use := draw.Panel{Left: s.left, Top: 20, Width: courseWidth - s.left - courseRight, Height: useHeight}
+	wait := draw.Panel{Left: s.left, Top: 20 + useHeight + gap, Width: use.Width, Height: waitHeight}
+	ticks := draw.TimeTicks(s.end, 14)
 
 	useful, restarting := t.useful.means(s.end, courseSteps), t.restarting.means(s.end, courseSteps)
 	none, one := make([]float64, courseSteps), make([]float64, courseSteps)
@@ -103,22 +105,22 @@ func courseChart(t *Track, s courseScale, policy, class string) template.HTML {
 			one[i] = 1
 		}
 	}
-	d.text(use.left, 12, "start", "axis", "GPUs")
-	d.path("idle", use.steps(none, one), "")
-	d.path("restarting", use.steps(useful, restarting), "")
-	d.path("useful "+class, use.steps(none, useful), "")
-	d.countAxis(use, countTicks(s.gpus, 4), s.gpus)
-	d.timeAxis(use, ticks, s.end.Seconds(), false)
+	d.Text(use.Left, 12, "start", "axis", "GPUs")
+	d.Path("idle", use.Steps(none, one), "")
+	d.Path("restarting", use.Steps(useful, restarting), "")
+	d.Path("useful "+class, use.Steps(none, useful), "")
+	d.CountAxis(use, draw.CountTicks(s.gpus, 4), s.gpus)
+	d.TimeAxis(use, ticks, s.end.Seconds(), false)
 
 	waiting := t.waiting.means(s.end, courseSteps)
 	for i := range waiting {
 		waiting[i] /= s.waiting
 	}
-	d.text(wait.left, wait.top-7, "start", "axis", "jobs without a GPU")
-	d.countAxis(wait, countTicks(s.waiting, 2), s.waiting)
-	d.timeAxis(wait, ticks, s.end.Seconds(), true)
-	d.path("waiting", wait.steps(none, waiting), "")
-	return d.done()
+	d.Text(wait.Left, wait.Top-7, "start", "axis", "jobs without a GPU")
+	d.CountAxis(wait, draw.CountTicks(s.waiting, 2), s.waiting)
+	d.TimeAxis(wait, ticks, s.end.Seconds(), true)
+	d.Path("waiting", wait.Steps(none, waiting), "")
+	return d.Done()
 }
 
 // colour is the class of the i-th policy's colour.

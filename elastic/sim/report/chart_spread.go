@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/sluice-hpc/sluice/elastic/draw"
 )
 
 // curve is the distribution of one policy's JCT.
@@ -24,8 +26,8 @@ const (
 	smallWidth, smallHeight   = 350.0, 176.0
 )
 
-// curves makes one curve a row; the paths' measure is that of the panel.
-func curves(b block, id string, p panel) ([]curve, logScale) {
+// curves makes one curve a row; the paths' measure is that of the draw.Panel.
+func curves(b block, id string, p draw.Panel) ([]curve, logScale) {
 	var out []curve
 	var least, most time.Duration
 	for i, r := range b.rows {
@@ -40,7 +42,7 @@ func curves(b block, id string, p panel) ([]curve, logScale) {
 	}
 	scale := logScaleOf(least, most)
 	for i := range out {
-		out[i].path = p.rising(out[i].spread, scale)
+		out[i].path = rising(p, out[i].spread, scale)
 	}
 	return out, scale
 }
@@ -59,56 +61,56 @@ func (r row) spread() []time.Duration {
 }
 
 // rising is the share of jobs that take at most so long, as a path.
-func (p panel) rising(spread []time.Duration, scale logScale) string {
+func rising(p draw.Panel, spread []time.Duration, scale logScale) string {
 	if len(spread) == 0 {
 		return ""
 	}
 	var b strings.Builder
-	b.WriteString("M" + num(p.left) + " " + num(p.top+p.height))
+	b.WriteString("M" + draw.Num(p.Left) + " " + draw.Num(p.Top+p.Height))
 	for i, d := range spread {
-		b.WriteString("H" + num(p.left+p.width*scale.at(d)) + "V" + num(p.top+p.height*(1-float64(i+1)/float64(len(spread)))))
+		b.WriteString("H" + draw.Num(p.Left+p.Width*scale.at(d)) + "V" + draw.Num(p.Top+p.Height*(1-float64(i+1)/float64(len(spread)))))
 	}
-	b.WriteString("H" + num(p.left+p.width))
+	b.WriteString("H" + draw.Num(p.Left+p.Width))
 	return b.String()
 }
 
-var shares = []tick{{0, "0"}, {.25, "25%"}, {.5, "50%"}, {.75, "75%"}, {1, "100%"}}
+var shares = []draw.Tick{{At: 0, Text: "0"}, {At: .25, Text: "25%"}, {At: .5, Text: "50%"}, {At: .75, Text: "75%"}, {At: 1, Text: "100%"}}
 
 // spreadChart draws all distributions in one picture.
 func spreadChart(b block, id string) (template.HTML, []curve, logScale) {
-	p := panel{56, 14, spreadWidth - 56 - 16, spreadHeight - 14 - 44}
+	p := draw.Panel{Left: 56, Top: 14, Width: spreadWidth - 56 - 16, Height: spreadHeight - 14 - 44}
 	all, scale := curves(b, id, p)
-	d := newDrawing(spreadWidth, spreadHeight, "chart", "Share of jobs that end within a time, by policy, on "+b.name)
-	d.countAxis(p, shares, 1)
+	d := draw.New(spreadWidth, spreadHeight, "chart", "Share of jobs that end within a time, by policy, on "+b.name)
+	d.CountAxis(p, shares, 1)
 	for _, t := range scale.ticks(14) {
-		x := p.left + t.at*p.width
-		d.line(x, p.top, x, p.top+p.height, "grid")
-		d.text(x, p.top+p.height+15, "middle", "tick", t.text)
+		x := p.Left + t.At*p.Width
+		d.Line(x, p.Top, x, p.Top+p.Height, "grid")
+		d.Text(x, p.Top+p.Height+15, "middle", "tick", t.Text)
 	}
-	d.text(p.left+p.width/2, spreadHeight-8, "middle", "axis", "time from submit to end (JCT), logarithmic")
+	d.Text(p.Left+p.Width/2, spreadHeight-8, "middle", "axis", "time from submit to end (JCT), logarithmic")
 	for i := len(all) - 1; i >= 0; i-- { // the first one on top
 		c := all[i]
-		d.path("curve "+c.Class, c.path, fmt.Sprintf(`id="%s"`, c.ID))
-		d.rankDots(p, c, b.rows[i], scale)
+		d.Path("curve "+c.Class, c.path, fmt.Sprintf(`id="%s"`, c.ID))
+		rankDots(d, p, c, b.rows[i], scale)
 	}
-	return d.done(), all, scale
+	return d.Done(), all, scale
 }
 
 // rankDots marks the median and the 99th percentile of the distribution drawn. Of
 // one seed they are the printed ones; of several seeds the printed ones are means.
-func (d *drawing) rankDots(p panel, c curve, r row, scale logScale) {
+func rankDots(d *draw.Pen, p draw.Panel, c curve, r row, scale logScale) {
 	n := len(c.spread)
 	if n == 0 {
 		return
 	}
-	marks := []tick{{.5, "p50 " + r.P50JCT.String() + " s"}, {.99, "p99 " + r.P99JCT.String() + " s"}}
+	marks := []draw.Tick{{At: .5, Text: "p50 " + r.P50JCT.String() + " s"}, {At: .99, Text: "p99 " + r.P99JCT.String() + " s"}}
 	if len(r.runs) > 1 {
-		marks = []tick{{.5, "median over all seeds"}, {.99, "99th percentile over all seeds"}}
+		marks = []draw.Tick{{At: .5, Text: "median over all seeds"}, {At: .99, Text: "99th percentile over all seeds"}}
 	}
 	for _, m := range marks {
-		at := c.spread[int(math.Ceil(m.at*float64(n)))-1]
-		d.printf(`<circle class="dot %s" cx="%s" cy="%s" r="3.4"><title>%s: %s</title></circle>`, c.Class,
-			num(p.left+p.width*scale.at(at)), num(p.top+p.height*(1-m.at)), escaped(c.Name), m.text)
+		at := c.spread[int(math.Ceil(m.At*float64(n)))-1]
+		d.Printf(`<circle class="dot %s" cx="%s" cy="%s" r="3.4"><title>%s: %s</title></circle>`, c.Class,
+			draw.Num(p.Left+p.Width*scale.at(at)), draw.Num(p.Top+p.Height*(1-m.At)), draw.Escaped(c.Name), m.Text)
 	}
 }
 
@@ -119,33 +121,33 @@ func smallSpreads(all []curve, scale logScale) []template.HTML {
 	}
 	var out []template.HTML
 	for i, c := range all {
-		d := newDrawing(smallWidth, smallHeight, "chart small", "JCT of "+c.Name+" among the others")
-		p := panel{38, 22, smallWidth - 38 - 14, smallHeight - 22 - 22}
+		d := draw.New(smallWidth, smallHeight, "chart small", "JCT of "+c.Name+" among the others")
+		p := draw.Panel{Left: 38, Top: 22, Width: smallWidth - 38 - 14, Height: smallHeight - 22 - 22}
 		for _, t := range shares {
-			y := p.top + p.height*(1-t.at)
-			d.line(p.left, y, p.left+p.width, y, "grid")
-			if t.at == 0 || t.at == .5 || t.at == 1 {
-				d.text(p.left-5, y+3.5, "end", "tick", t.text)
+			y := p.Top + p.Height*(1-t.At)
+			d.Line(p.Left, y, p.Left+p.Width, y, "grid")
+			if t.At == 0 || t.At == .5 || t.At == 1 {
+				d.Text(p.Left-5, y+3.5, "end", "tick", t.Text)
 			}
 		}
 		for _, t := range scale.ticks(6) {
-			x := p.left + t.at*p.width
-			d.line(x, p.top, x, p.top+p.height, "grid")
-			d.text(x, p.top+p.height+14, "middle", "tick", t.text)
+			x := p.Left + t.At*p.Width
+			d.Line(x, p.Top, x, p.Top+p.Height, "grid")
+			d.Text(x, p.Top+p.Height+14, "middle", "tick", t.Text)
 		}
-		d.text(p.left, 14, "start", "name "+c.Class, c.Name)
-		sx, sy := p.width/(spreadWidth-72), p.height/(spreadHeight-58)
-		d.printf(`<g transform="translate(%s %s) scale(%.5f %.5f)">`, num(p.left-56*sx), num(p.top-14*sy), sx, sy)
+		d.Text(p.Left, 14, "start", "name "+c.Class, c.Name)
+		sx, sy := p.Width/(spreadWidth-72), p.Height/(spreadHeight-58)
+		d.Printf(`<g transform="translate(%s %s) scale(%.5f %.5f)">`, draw.Num(p.Left-56*sx), draw.Num(p.Top-14*sy), sx, sy)
 		for k, other := range all {
 			if k != i && other.path != "" {
-				d.printf(`<use href="#%s" class="other"/>`, other.ID)
+				d.Printf(`<use href="#%s" class="other"/>`, other.ID)
 			}
 		}
 		if c.path != "" {
-			d.printf(`<use href="#%s" class="this"/>`, c.ID)
+			d.Printf(`<use href="#%s" class="this"/>`, c.ID)
 		}
-		d.printf(`</g>`)
-		out = append(out, d.done())
+		d.Printf(`</g>`)
+		out = append(out, d.Done())
 	}
 	return out
 }

@@ -9,6 +9,8 @@ import (
 	"math"
 	"strings"
 	"sync"
+
+	"github.com/sluice-hpc/sluice/elastic/draw"
 )
 
 var (
@@ -64,7 +66,7 @@ type pageCourse struct {
 // other file, and its printed figures are those of WriteJSON. Its size is bounded
 // by the number of runs, not of jobs.
 func WriteHTML(w io.Writer, runs []Run) error {
-	p := page{Title: "sluice simulate", Style: template.CSS(pageStyle), Script: template.JS(pageScript)}
+	p := page{Title: "sluice simulate", Style: template.CSS(pageStyle + draw.Style()), Script: template.JS(pageScript)}
 	all := blocks(runs)
 	for i, b := range all {
 		p.Blocks = append(p.Blocks, b.page(i))
@@ -84,7 +86,7 @@ func (b block) page(i int) pageBlock {
 	id := fmt.Sprintf("w%d", i+1)
 	first := b.rows[0]
 	out := pageBlock{
-		ID: id, Name: printable(b.name), Note: printable(b.note), Seeds: len(first.runs), Seed: first.Seed,
+		ID: id, Name: draw.Printable(b.name), Note: draw.Printable(b.note), Seeds: len(first.runs), Seed: first.Seed,
 		Facts: b.facts(), Verdict: b.verdict(), Table: figures(b.rows, false),
 	}
 	if out.Seeds > 1 {
@@ -94,7 +96,7 @@ func (b block) page(i int) pageBlock {
 	out.Spread, out.Curves, scale = spreadChart(b, id)
 	out.Small = smallSpreads(out.Curves, scale)
 	for k := range out.Curves {
-		out.Curves[k].Name = printable(out.Curves[k].Name)
+		out.Curves[k].Name = draw.Printable(out.Curves[k].Name)
 	}
 	s := scaleOf(b)
 	for k, r := range b.rows {
@@ -113,7 +115,7 @@ func (b block) page(i int) pageBlock {
 			facts = append(facts, "takes so long that its time scale is another")
 		}
 		out.Courses = append(out.Courses, pageCourse{
-			Policy: printable(r.Policy), Class: colour(k), Facts: facts,
+			Policy: draw.Printable(r.Policy), Class: colour(k), Facts: facts,
 			Use: courseChart(t, scale, r.Policy, colour(k)), Lanes: lanesChart(t, scale, r.Policy, colour(k)),
 		})
 	}
@@ -140,9 +142,9 @@ func (b block) each() []row {
 // facts says what was run in a few words each.
 func (b block) facts() []string {
 	r := b.rows[0]
-	out := []string{count(r.Jobs, "job")}
+	out := []string{draw.Count(r.Jobs, "job")}
 	if r.Cluster != "" {
-		out = append(out, strings.ReplaceAll(printable(r.Cluster), "x", " × ")+" GPUs")
+		out = append(out, strings.ReplaceAll(draw.Printable(r.Cluster), "x", " × ")+" GPUs")
 	}
 	out = append(out, "information: "+string(r.Info), "a decision every "+brief(r.Interval), "a restart costs "+r.costs())
 	if len(r.runs) > 1 {
@@ -167,14 +169,14 @@ func (b block) verdict() string {
 			span = r
 		}
 	}
-	text := fmt.Sprintf("Jobs are done soonest under %s: mean JCT %s s", printable(jct.Policy), jct.MeanJCT)
+	text := fmt.Sprintf("Jobs are done soonest under %s: mean JCT %s s", draw.Printable(jct.Policy), jct.MeanJCT)
 	if jct.Policy != b.rows[0].Policy {
-		text += fmt.Sprintf(", %s of %s's", toFirst(jct.MeanJCT, jct.vs.MeanJCT), printable(b.rows[0].Policy))
+		text += fmt.Sprintf(", %s of %s's", toFirst(jct.MeanJCT, jct.vs.MeanJCT), draw.Printable(b.rows[0].Policy))
 	}
 	if span.Policy == jct.Policy {
 		return text + ". It has the shortest makespan too."
 	}
-	return text + fmt.Sprintf(". All jobs together are done soonest under %s: makespan %s s, against %s s.", printable(span.Policy), span.Makespan, jct.Makespan)
+	return text + fmt.Sprintf(". All jobs together are done soonest under %s: makespan %s s, against %s s.", draw.Printable(span.Policy), span.Makespan, jct.Makespan)
 }
 
 // pageAcross is one figure over all workloads.
@@ -200,10 +202,10 @@ type pageAcrossCell struct {
 func across(all []block) *pageAcross {
 	out := &pageAcross{}
 	for i, b := range all {
-		out.Workloads = append(out.Workloads, pageLink{fmt.Sprintf("w%d", i+1), printable(b.name)})
+		out.Workloads = append(out.Workloads, pageLink{fmt.Sprintf("w%d", i+1), draw.Printable(b.name)})
 	}
 	for k, r := range all[0].rows {
-		line := pageAcrossRow{Policy: printable(r.Policy), Class: colour(k)}
+		line := pageAcrossRow{Policy: draw.Printable(r.Policy), Class: colour(k)}
 		sum, n := 0.0, 0
 		for _, b := range all {
 			cell := pageAcrossCell{}

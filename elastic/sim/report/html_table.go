@@ -3,6 +3,8 @@ package report
 import (
 	"fmt"
 	"html/template"
+
+	"github.com/sluice-hpc/sluice/elastic/draw"
 )
 
 // pageTable is a table of figures on the page.
@@ -63,7 +65,7 @@ var pageColumns = []pageColumn{
 func figures(rows []row, seeds bool) pageTable {
 	var t pageTable
 	for i, r := range rows {
-		line := pageRow{Policy: printable(r.Policy), Class: colour(i)}
+		line := pageRow{Policy: draw.Printable(r.Policy), Class: colour(i)}
 		if seeds {
 			line.Class, line.Seed = "", fmt.Sprint(r.Seed)
 		}

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/draw"
 	"github.com/sluice-hpc/sluice/elastic/policy"
 	"github.com/sluice-hpc/sluice/elastic/sim/replay"
 	"github.com/sluice-hpc/sluice/elastic/sim/workload"
@@ -161,15 +162,15 @@ func TestTicks(t *testing.T) {
 		{3000 * day, "0, 500 d, 1000 d, 1500 d"},
 	} {
 		var got []string
-		for _, k := range timeTicks(c.end, 14)[:4] {
-			got = append(got, k.text)
+		for _, k := range draw.TimeTicks(c.end, 14)[:4] {
+			got = append(got, k.Text)
 		}
 		if s := strings.Join(got, ", "); s != c.want {
 			t.Errorf("%v: %s, want %s", c.end, s, c.want)
 		}
 	}
 	for _, most := range []float64{1, 2, 3.4, 12, 45, 64, 100, 999, 10_000, 123_456} {
-		if n := len(countTicks(most, 4)); n < 2 || n > 7 {
+		if n := len(draw.CountTicks(most, 4)); n < 2 || n > 7 {
 			t.Errorf("%v has %d marks", most, n)
 		}
 	}

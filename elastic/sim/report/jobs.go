@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+
+	"github.com/sluice-hpc/sluice/elastic/draw"
 )
 
 // jobsHead are the columns of WriteJobs.
@@ -26,8 +28,8 @@ func WriteJobs(w io.Writer, runs []Run) error {
 				deadline = seconds(j.Deadline).String()
 			}
 			if err := c.Write([]string{
-				printable(r.Policy), printable(r.Workload), strconv.FormatUint(r.Seed, 10), printable(j.Name), seconds(j.Submit).String(), seconds(j.Start).String(),
-				seconds(j.End).String(), Seconds(j.Useful).String(), Seconds(j.Restarting).String(), fmt.Sprint(j.Restarts), deadline, printable(j.Account),
+				draw.Printable(r.Policy), draw.Printable(r.Workload), strconv.FormatUint(r.Seed, 10), draw.Printable(j.Name), seconds(j.Submit).String(), seconds(j.Start).String(),
+				seconds(j.End).String(), Seconds(j.Useful).String(), Seconds(j.Restarting).String(), fmt.Sprint(j.Restarts), deadline, draw.Printable(j.Account),
 			}); err != nil {
 				return err
 			}

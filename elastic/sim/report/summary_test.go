@@ -3,11 +3,10 @@ package report
 import (
 	"encoding/json"
 	"math"
+	"pgregory.net/rapid"
 	"strings"
 	"testing"
 	"time"
-
-	"pgregory.net/rapid"
 
 	"github.com/sluice-hpc/sluice/elastic/sim/replay"
 )

@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/sluice-hpc/sluice/elastic/draw"
 )
 
 // tableColumn is one figure of a table.
@@ -16,7 +18,7 @@ type tableColumn struct {
 // tableColumns are the figures of a table, in order. Those that no row has are
 // left out.
 var tableColumns = []tableColumn{
-	{"POLICY", func(r row) string { return printable(r.Policy) }},
+	{"POLICY", func(r row) string { return draw.Printable(r.Policy) }},
 	{"MEAN_JCT", func(r row) string { return r.MeanJCT.String() }},
 	{"VS_FIRST", func(r row) string { return versus(r.MeanJCT, r.vs.MeanJCT) }},
 	{"P50_JCT", func(r row) string { return r.P50JCT.String() }},
@@ -49,7 +51,7 @@ func WriteTable(w io.Writer, runs []Run) error {
 		}
 		b.WriteString(bl.title() + "\n")
 		if bl.note != "" {
-			b.WriteString(printable(bl.note) + "\n")
+			b.WriteString(draw.Printable(bl.note) + "\n")
 		}
 		b.WriteString("rules: " + limits(bl.rows[0].Summary) + "\n")
 		b.WriteString(bl.warning())
@@ -63,9 +65,9 @@ func WriteTable(w io.Writer, runs []Run) error {
 // title says in one line what was run.
 func (b block) title() string {
 	r := b.rows[0]
-	parts := []string{printable(b.name), count(r.Jobs, "job")}
+	parts := []string{draw.Printable(b.name), draw.Count(r.Jobs, "job")}
 	if r.Cluster != "" {
-		parts = append(parts, printable(r.Cluster)+" GPUs")
+		parts = append(parts, draw.Printable(r.Cluster)+" GPUs")
 	}
 	parts = append(parts, string(r.Info), "every "+brief(r.Interval), "restart "+r.costs())
 	if len(r.seeds) > 1 {
@@ -81,7 +83,7 @@ func (b block) warning() string {
 	var names []string
 	for _, r := range b.rows {
 		if r.OtherRules {
-			names = append(names, printable(r.Policy))
+			names = append(names, draw.Printable(r.Policy))
 		}
 	}
 	if len(names) == 0 {

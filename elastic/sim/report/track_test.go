@@ -2,10 +2,9 @@ package report
 
 import (
 	"math"
+	"pgregory.net/rapid"
 	"testing"
 	"time"
-
-	"pgregory.net/rapid"
 
 	"github.com/sluice-hpc/sluice/elastic/sim/replay"
 	"github.com/sluice-hpc/sluice/nodes"

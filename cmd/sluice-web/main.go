@@ -1,0 +1,28 @@
+// Command sluice-web is "sluice web": pages of the cluster, its jobs, their past and what is
+// expected, and orders about them. It runs as one user, for that user, or as an account of its own
+// behind a site's web server. It is a separate program because HTTP is a third of a program that
+// every job starts twice.
+package main
+
+import (
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluice-hpc/sluice/cmd/terminal"
+)
+
+// version is set when the program is built.
+var version = "unknown"
+
+func main() {
+	os.Exit(terminal.Run(newCommand(), terminal.Typed(os.Args, "web"), os.Stdout, os.Stderr))
+}
+
+// newCommand returns the part of sluice's command tree that is in this program.
+func newCommand() *cobra.Command {
+	c := &cobra.Command{Use: "sluice", Short: "Elastic GPU jobs on Slurm"}
+	terminal.Root(c, version)
+	c.AddCommand(newWebCommand())
+	return c
+}

@@ -1,0 +1,180 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluice-hpc/sluice/cmd/sluice-web/page"
+	"github.com/sluice-hpc/sluice/elastic/sim/workload"
+	"github.com/sluice-hpc/sluice/etc"
+)
+
+// tool runs sluice, and sacct, as the user who runs this program. Words are arguments, never a
+// shell's.
+type tool struct {
+	path  string   // of sluice
+	first []string // options before every verb: which sluiced is meant
+	sacct string   // "" = not found
+	conf  string   // SLURM_CONF for sacct; "" = as it is
+}
+
+// newTool finds sluice beside this program.
+func newTool(cmd *cobra.Command, site etc.Config) (*tool, error) {
+	path, err := sluicePath()
+	if err != nil {
+		return nil, err
+	}
+	t := &tool{path: path, sacct: "sacct", conf: site.Slurm.Conf}
+	if site.Slurm.Bin != "" {
+		t.sacct = filepath.Join(site.Slurm.Bin, "sacct")
+	}
+	if file, _ := cmd.Flags().GetString("config"); file != "" {
+		if file, err = filepath.Abs(file); err != nil {
+			return nil, err
+		}
+		t.first = append(t.first, "--config="+file)
+	}
+	if f := cmd.Flags().Lookup("user"); f != nil && f.Changed {
+		t.first = append(t.first, "--user="+f.Value.String())
+	}
+	return t, nil
+}
+
+// sluicePath is sluice in the folder of this program, or, of an installation, in ../../bin from
+// libexec/sluice. It is never searched in PATH.
+func sluicePath() (string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	if self, err = filepath.EvalSymlinks(self); err != nil {
+		return "", err
+	}
+	dir := filepath.Dir(self)
+	for _, path := range []string{filepath.Join(dir, "sluice"), filepath.Join(dir, "..", "..", "bin", "sluice")} {
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			return filepath.Clean(path), nil
+		}
+	}
+	return "", fmt.Errorf("sluice is not beside %s; type 'make build' in a source tree", self)
+}
+
+// Sluice runs sluice. verb and options of this program stand first.
+func (t *tool) Sluice(ctx context.Context, dir string, in io.Reader, most int, args ...string) (out, errs []byte, err error) {
+	words := args
+	if len(args) > 0 { // "submit" takes its own options only behind it
+		words = append(append([]string{args[0]}, t.first...), args[1:]...)
+	}
+	return t.start(ctx, dir, in, most, t.path, nil, words...)
+}
+
+// start runs a program with a bounded output. The program and its children end with ctx.
+func (t *tool) start(ctx context.Context, dir string, in io.Reader, most int, path string, environ []string, args ...string) (out, errs []byte, err error) {
+	if dir, err = folder(dir); err != nil {
+		return nil, nil, err
+	}
+	c := exec.CommandContext(ctx, path, args...)
+	c.Dir, c.Stdin, c.Env = dir, in, append(os.Environ(), environ...)
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGTERM) }
+	c.WaitDelay = 5 * time.Second
+	stdout, stderr := &tail{most: most}, &tail{most: min(most, 64<<10)}
+	c.Stdout, c.Stderr = stdout, stderr
+	err = c.Run()
+	if ctx.Err() != nil {
+		err = fmt.Errorf("%s did not end in time", filepath.Base(path))
+	}
+	return stdout.Bytes(), stderr.Bytes(), err
+}
+
+// folder is a folder as a user writes it; "" and "~" are the home.
+func folder(dir string) (string, error) {
+	if dir != "" && dir != "~" && !strings.HasPrefix(dir, "~/") {
+		return dir, nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(home, strings.TrimPrefix(dir, "~")), nil
+}
+
+// tail keeps the last bytes that were written, most at least and twice as many at most.
+type tail struct {
+	most int
+	bytes.Buffer
+}
+
+// Write takes a part.
+func (t *tail) Write(p []byte) (int, error) {
+	n, err := t.Buffer.Write(p)
+	if over := t.Len() - 2*t.most; over > 0 {
+		t.Next(t.Len() - t.most)
+	}
+	return n, err
+}
+
+// maxHistory bounds a history of Slurm's accounting, in bytes.
+const maxHistory = 256 << 20
+
+// History writes sacct's history to a file of the user's own. The fields are those that sluice whatif
+// reads.
+func (t *tool) History(ctx context.Context, since, until string) (string, error) {
+	words := strings.Fields(workload.SacctCommand)
+	for i, w := range words {
+		switch w {
+		case "-S":
+			words[i+1] = since
+		case "-E":
+			words[i+1] = until
+		}
+	}
+	f, err := os.CreateTemp("", "sluice-history-*")
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	var environ []string
+	if t.conf != "" {
+		environ = append(environ, "SLURM_CONF="+t.conf)
+	}
+	out, errs, err := t.start(ctx, "", nil, maxHistory, t.sacct, environ, words[1:]...)
+	switch {
+	case err != nil && len(errs) > 0:
+		err = fmt.Errorf("sacct: %s", strings.TrimSpace(string(errs)))
+	case err != nil:
+		err = fmt.Errorf("Slurm's accounting cannot be read: %w", err)
+	case len(out) > maxHistory:
+		err = errors.New("the history is too long; choose fewer days")
+	case bytes.Count(out, []byte{'\n'}) < 2:
+		err = errors.New("Slurm's accounting has no jobs in this time")
+	default:
+		_, err = f.Write(out)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+		return "", err
+	}
+	return f.Name(), nil
+}
+
+// Give gives an order by the verb of the command line.
+func (t *tool) Give(ctx context.Context, _ page.Viewer, o page.Order) (string, error) {
+	out, errs, err := t.Sluice(ctx, "", nil, 64<<10, o.Command()...)
+	said := strings.TrimSpace(string(out) + string(errs))
+	if err != nil && said != "" {
+		err = errors.New("sluice: exit code other than 0")
+	}
+	return said, err
+}
