@@ -42,6 +42,7 @@ type daemon struct {
 	server   *control.Server
 	settled  settled
 	stream   stream
+	history  history
 	started  time.Time
 	foreseen foreseen
 	messages messages
@@ -94,6 +95,7 @@ func run(ctx context.Context, o options) error {
 	g.Go(func() error { return d.deliver(ctx) })
 	g.Go(func() error { return d.watchTroubles(ctx, c) })
 	g.Go(func() error { return d.speeds.Run(ctx) })
+	g.Go(func() error { return d.keepHistory(ctx) })
 	err = g.Wait()
 	d.storeSpeeds()
 	log.Info().Str("event", "stops").Err(err).Msg("sluiced stops; jobs run on at their size")
@@ -131,6 +133,7 @@ func newDaemon(ctx context.Context, o options, c etc.Config, log zerolog.Logger)
 	}
 	d := &daemon{options: o, log: log, store: st, started: time.Now(), troubles: troubles{ask: make(chan struct{}, 1)}}
 	d.stream.feed = feed.New(newName())
+	d.openHistory(ctx)
 	d.speeds = offcycle.NewSamples(st, d.tellSpeeds)
 	if c.Metrics.Listen != "" {
 		if d.metrics, err = metrics.New(version, metricsOptions(c)); err != nil {
@@ -175,7 +178,7 @@ func (d *daemon) engineConfig(ctx context.Context, c etc.Config) (engine.Config,
 	cfg := engine.Config{
 		Seams: engine.Seams{
 			Slurm: client, Limiter: offcycle.NewLimiter(ctx, client, time.Now), Sharer: offcycle.NewSharer(ctx, client, time.Now), Accountant: offcycle.NewAccountant(ctx, client, time.Now),
-			Journal: measured{fragile(d.store), d.metrics}, Samples: d.speeds, Mailbox: offcycle.NewMailbox(mailbox, time.Now),
+			Journal: offcycle.Closing{Journal: measured{fragile(d.store), d.metrics}, Closed: d.closed}, Samples: d.speeds, Mailbox: offcycle.NewMailbox(mailbox, time.Now),
 		},
 		Events: d.take, Deciding: d.deciding,
 	}
