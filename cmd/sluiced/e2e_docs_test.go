@@ -51,7 +51,7 @@ func TestGuides(t *testing.T) {
 	r.calm()
 	for _, g := range guides {
 		r.follow(g.page, g.untested)
-		r.waits(command{line: `scancel --user "$USER"; sluice queue -h`})
+		r.waits(command{line: `scancel --user "$USER"; scancel -f -s KILL --user "$USER"; sluice queue -h`})
 	}
 }
 
@@ -127,7 +127,7 @@ exit $code
 // would show what was true before.
 func (r *reader) calm() {
 	const line = `echo '[resize]
-cooldown = "24h"
+payback = 100
 [checkpoint]
 every = "off"' >>$SLUICE_LAB_DIR/sluice.toml
 kill -HUP $(SLUICE_CONF=$SLUICE_LAB_DIR/sluice.toml sluice status --json | sed -n 's/^ *"pid": *\([0-9]*\),$/\1/p')
