@@ -173,7 +173,7 @@ func left(out io.Writer, all []finding) error {
 	}
 	text := "nothing is left to do by hand\n"
 	if b.Len() > 0 {
-		text = "not repaired, because it is outside of sluice.toml:\n" + b.String()
+		text = "left to do by hand:\n" + b.String()
 	}
 	_, err := io.WriteString(out, text)
 	return err

@@ -45,7 +45,7 @@ func TestFix(t *testing.T) {
 	out := fixing(t, path, recommended, false)
 	want := "\n--- " + path + "\n+++ " + path + "\n@@ line 2\n [users]\n-private = false # yet\n+private = true # yet\nwrote " + path +
 		"; as it was before it is in " + path + ".old.2\n-> let sluiced read it: systemctl reload sluiced, or send it SIGHUP\n" +
-		"not repaired, because it is outside of sluice.toml:\n  FAIL  jobs: /shared/sluice/jobs does not exist\n        -> install -d -m 3777 /shared/sluice/jobs\n"
+		"left to do by hand:\n  FAIL  jobs: /shared/sluice/jobs does not exist\n        -> install -d -m 3777 /shared/sluice/jobs\n"
 	if out != want {
 		t.Errorf("said %q, want %q", out, want)
 	}

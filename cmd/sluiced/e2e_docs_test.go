@@ -48,9 +48,10 @@ func TestGuides(t *testing.T) {
 			t.Fatalf("%s: %v\n%s", line, err, out)
 		}
 	}
+	r.calm()
 	for _, g := range guides {
 		r.follow(g.page, g.untested)
-		r.waits(command{line: `scancel --user "$USER"; sluice queue -h`})
+		r.waits(command{line: `scancel --user "$USER"; scancel -f -s KILL --user "$USER"; sluice queue -h`})
 	}
 }
 
@@ -59,6 +60,7 @@ type reader struct {
 	t    *testing.T
 	ctx  context.Context
 	dir  string // where files are written and commands run
+	lab  string // where the lab is
 	env  []string
 	name string
 }
@@ -80,6 +82,7 @@ func newReader(t *testing.T) *reader {
 	t.Cleanup(cancel)
 	r := &reader{t: t, ctx: ctx, dir: t.TempDir(), name: me.Username}
 	lab := fmt.Sprintf("/tmp/sluice-docs-%d-%d", os.Getpid(), scenes.Add(1))
+	r.lab = lab
 	r.env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "SLUICE_LAB_DIR="+lab, "HOME="+r.dir, "USER="+r.name, "PYTHONPATH="+library, "TZ=UTC",
 		"LC_ALL=C.UTF-8", "SLUICE_CONF=", "SLURM_CONF=")
 	t.Cleanup(func() {
@@ -119,6 +122,30 @@ exit $code
 	return string(out), err
 }
 
+// calm makes the lab's sluiced resize nothing by itself, and ask for no checkpoint: on a busy
+// machine minutes may lie between two commands that a reader types in seconds, and the page
+// would show what was true before.
+func (r *reader) calm() {
+	const line = `echo '[resize]
+payback = 100
+[checkpoint]
+every = "off"' >>$SLUICE_LAB_DIR/sluice.toml
+kill -HUP $(SLUICE_CONF=$SLUICE_LAB_DIR/sluice.toml sluice status --json | sed -n 's/^ *"pid": *\([0-9]*\),$/\1/p')
+`
+	if out, err := r.types(line); err != nil {
+		r.t.Fatalf("%v: %s", err, out)
+	}
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
+		raw, err := os.ReadFile(filepath.Join(r.lab, "sluiced.log"))
+		if err == nil && strings.Contains(string(raw), "reloaded") {
+			return
+		}
+		if time.Now().After(deadline) {
+			r.t.Fatalf("sluiced did not reload: %v\n%s", err, raw)
+		}
+	}
+}
+
 // follow writes the files of a page and types its commands, in their order.
 func (r *reader) follow(page string, untested int) {
 	r.t.Helper()
@@ -144,6 +171,9 @@ func (r *reader) follow(page string, untested int) {
 			typed++
 			if out, ok := r.waits(c); !ok {
 				r.t.Fatalf("%s: $ %s\nprints\n%s\nand the page says\n%s", page, c.line, out, c.want)
+			}
+			if strings.HasPrefix(c.line, "sluice lab up") {
+				r.calm()
 			}
 		}
 	}
