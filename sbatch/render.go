@@ -115,7 +115,9 @@ func (s Script) rendered() []string {
 // dropped reports whether a script's setting must not reach sbatch: sbatch would wait by
 // itself, beyond the deadline of the call, create its own array, count the GPUs of a
 // fixed size in addition to sluice, or send a mail at each resize.
-func dropped(s setting) bool { return s.name == "wait" || s.name == "array" || consumed(s) || resends(s) }
+func dropped(s setting) bool {
+	return s.name == "wait" || s.name == "array" || consumed(s) || resends(s)
+}
 
 // Args renders the arguments for sbatch: sluice's own, the user's options of the command
 // line as typed, the batch script and the script's arguments. The user's options are
