@@ -134,6 +134,42 @@ func line(done float64) string {
 	return fmt.Sprintf(`{"time":1e9,"restarts":0,"event":"progress","done":%g}`+"\n", done)
 }
 
+// TestHook: the URL of a job's user is read from a file of that user's own, of bounded size, and through no link.
+func TestHook(t *testing.T) {
+	jobs, _, m := bases(t)
+	dir := filepath.Join(jobs, token)
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	me := uint32(os.Geteuid())
+	path := filepath.Join(dir, Hook)
+	if _, err := m.Hook(token, me); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("without one: %v", err)
+	}
+	put := func(text string) {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("https://h/x\n")
+	if url, err := m.Hook(token, me); err != nil || url != "https://h/x" {
+		t.Errorf("%q %v", url, err)
+	}
+	if _, err := m.Hook(token, me+1); !errors.Is(err, ErrOwner) {
+		t.Errorf("of another user: %v", err)
+	}
+	put(strings.Repeat("x", maxHook+1))
+	if _, err := m.Hook(token, me); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("too large: %v", err)
+	}
+	if err := errors.Join(os.Remove(path), os.Symlink("/etc/hostname", path)); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := m.Hook(token, me); err == nil {
+		t.Errorf("through a link: %q", text)
+	}
+}
+
 func TestProgress(t *testing.T) {
 	jobs, _, m := bases(t)
 	p := filepath.Join(jobs, token, ProgressFile)

@@ -47,7 +47,8 @@ var may = map[string][]string{
 	"checkpoint/process":          {},
 	"elastic/reason":              {"nodes"},
 	"elastic/reason/reasontest":   {"elastic/reason", "nodes"},
-	"elastic/say":                 {"elastic/reason", "nodes"},
+	"elastic/message":             {},
+	"elastic/say":                 {"elastic/message", "elastic/reason", "nodes"},
 	"elastic":                     {"nodes", "elastic/learn/length", "elastic/reason", "elastic/learn/speed"},
 	"elastic/plan":                {"elastic", "elastic/reason", "nodes"},
 	"elastic/resize":              {"elastic", "elastic/plan", "elastic/reason", "nodes"},
@@ -85,6 +86,9 @@ var may = map[string][]string{
 	"elastic/forecast":            {"elastic", "elastic/learn/speed", "nodes"},
 	"elastic/usage":               {"elastic/engine/journal", "elastic/reason", "slurm"},
 	"elastic/offcycle":            {"checkpoint", "elastic", "elastic/past", "elastic/reason", "elastic/engine/journal", "elastic/engine/observe", "elastic/learn/speed", "slurm"},
+	"elastic/metrics":             {"elastic", "elastic/engine/event", "elastic/engine/journal", "elastic/engine/publish", "elastic/usage", "nodes", "slurm"},
+	"elastic/notify":              {"elastic", "elastic/engine/event", "elastic/engine/journal", "elastic/engine/publish", "elastic/message", "elastic/say"},
+	"elastic/notify/deliver":      {"elastic", "elastic/message", "elastic/notify", "elastic/say"},
 	"elastic/control/munge":       {},
 	"elastic/control/wire":        {"elastic", "elastic/control/munge", "elastic/reason", "nodes"},
 	"elastic/control/client":      {"elastic", "elastic/control/munge", "elastic/control/wire"},
@@ -121,7 +125,7 @@ var may = map[string][]string{
 
 // pure lists the packages that import only the standard library.
 var pure = map[string]string{
-	"slurm": "", "elastic/audit": "", "nodes": "", "elastic": "", "elastic/plan": "", "elastic/resize": "", "elastic/solve/knapsack": "", "elastic/learn/length": "", "elastic/reason": "", "elastic/say": "", "elastic/share": "", "elastic/share/claim": "", "elastic/usage": "", "elastic/feed": "", "elastic/past": "", "elastic/forecast": "", "elastic/policy": "", "elastic/policy/roles": "", "elastic/policy/admission": "", "elastic/policy/greedy": "", "elastic/engine": "", "elastic/engine/eligible": "", "elastic/engine/event": "", "elastic/engine/execute": "", "elastic/engine/journal": "", "elastic/engine/learn": "", "elastic/engine/observe": "", "elastic/engine/publish": "", "elastic/engine/track": "", "elastic/engine/watch": "", "elastic/learn/speed": "",
+	"slurm": "", "elastic/audit": "", "nodes": "", "elastic": "", "elastic/plan": "", "elastic/resize": "", "elastic/solve/knapsack": "", "elastic/learn/length": "", "elastic/reason": "", "elastic/say": "", "elastic/share": "", "elastic/share/claim": "", "elastic/usage": "", "elastic/feed": "", "elastic/past": "", "elastic/forecast": "", "elastic/policy": "", "elastic/policy/roles": "", "elastic/policy/admission": "", "elastic/policy/greedy": "", "elastic/engine": "", "elastic/engine/eligible": "", "elastic/engine/event": "", "elastic/engine/execute": "", "elastic/engine/journal": "", "elastic/engine/learn": "", "elastic/engine/observe": "", "elastic/engine/publish": "", "elastic/engine/track": "", "elastic/engine/watch": "", "elastic/learn/speed": "", "elastic/message": "", "elastic/notify": "", "elastic/notify/deliver": "",
 	"elastic/control/munge": "",
 	"checkpoint":            "golang.org/x/sys/",
 }
@@ -182,6 +186,7 @@ var only = map[string]string{
 	"github.com/NVIDIA/go-nvml/":  "nodes/nvml",
 	"github.com/mattn/go-sqlite3": "elastic/store",
 	"gonum.org/v1/plot":           "cmd/sluice-plot",
+	"github.com/prometheus/":      "elastic/metrics",
 }
 
 // TestHeavyLibrariesStayApart: sluice itself is static and starts thousands of times; what

@@ -12,6 +12,7 @@ import (
 
 	sd "github.com/coreos/go-systemd/v22/daemon"
 
+	"github.com/sluice-hpc/sluice/elastic/engine"
 	"github.com/sluice-hpc/sluice/elastic/engine/track"
 )
 
@@ -101,7 +102,7 @@ func (l *loop) run(ctx context.Context) error {
 		started := time.Now()
 		l.begun.Add(1)
 		next, err := l.d.engine.Cycle(ctx, started)
-		l.d.metrics.Cycle(l.d.engine.Published(), time.Since(started), err)
+		l.d.metrics.Cycle(engine.Published(l.d.engine), time.Since(started), err)
 		l.d.send()
 		if ctx.Err() == nil {
 			l.tell(err)

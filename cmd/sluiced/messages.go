@@ -14,6 +14,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
+	"github.com/sluice-hpc/sluice/elastic/engine"
 	"github.com/sluice-hpc/sluice/elastic/notify"
 	"github.com/sluice-hpc/sluice/elastic/notify/deliver"
 	"github.com/sluice-hpc/sluice/etc"
@@ -75,7 +76,7 @@ func (d *daemon) reloadMessages(c etc.Config) error {
 
 // send makes messages of the report of the last cycle, and queues them.
 func (d *daemon) send() {
-	if r := d.engine.Published(); r != nil {
+	if r := engine.Published(d.engine); r != nil {
 		d.messages.queue.Add(d.messages.watch.Cycle(r))
 	}
 }

@@ -6,13 +6,13 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/policy"
 )
 
-// decide is one decision of a cycle.
-func (e *Engine) decide(s elastic.Snapshot) (p elastic.Plan) {
-	run := func() { p = decide(e.cfg.Policy, s) }
-	if e.cfg.Deciding == nil {
+// decideIn is one decision of a cycle.
+func decideIn(c *Config, s elastic.Snapshot) (p elastic.Plan) {
+	run := func() { p = decide(c.Policy, s) }
+	if c.Deciding == nil {
 		run()
 	} else {
-		e.cfg.Deciding(run)
+		c.Deciding(run)
 	}
 	return p
 }

@@ -107,7 +107,7 @@ func (e *Engine) Report() *publish.Report { return e.report.Last() }
 
 // Published is Report for the cycle's goroutine, which MUST NOT keep it beyond the next cycle: its
 // memory is reused then.
-func (e *Engine) Published() *publish.Report { return e.report.Report.Load() }
+func Published(e *Engine) *publish.Report { return e.report.Report.Load() }
 
 // Cycle observes the cluster once, decides, carries out moves and returns when to call it again.
 // If observing or recording fails, no move is opened, and the next cycle starts from what it
@@ -138,7 +138,7 @@ func (e *Engine) Cycle(ctx context.Context, now time.Time) (wake time.Time, err 
 	}
 	e.AskAhead(snap.Jobs, now)
 	// 4. Decide from the snapshot alone, and again if nodes or limits were too old.
-	plan := e.decide(snap)
+	plan := decideIn(&e.cfg, snap)
 	snap, plan, waits, err := e.freshly(ctx, seen, snap, plan, now)
 	if err != nil {
 		return e.blinded(now, err), err

@@ -27,7 +27,7 @@ func (e *Engine) freshly(ctx context.Context, seen observe.Look, snap elastic.Sn
 	}
 	if e.AskLimits(ctx, observe.LimitsFresh, now) || other {
 		snap = e.Snapshot(seen, now)
-		plan = e.decide(snap)
+		plan = decideIn(&e.cfg, snap)
 	}
 	if len(plan.Open) == 0 {
 		return snap, plan, false, nil

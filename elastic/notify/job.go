@@ -141,7 +141,7 @@ func (w *Watch) moves(out []Send, j *job, jr *publish.JobReport, at time.Time) [
 			j.moves = j.moves[1:]
 		}
 	}
-	if jr.Intent == nil || gpus > 0 {
+	if jr.Intent == nil { // in a move it may run at its new size already
 		j.gpus = gpus
 	}
 	if j.resizes == 0 || gpus == 0 || at.Sub(j.first) < w.rules.Digest {

@@ -122,6 +122,27 @@ func TestDigest(t *testing.T) {
 	}
 }
 
+// TestSizesOfMoves: a report in the middle of a move does not change what the move began with.
+func TestSizesOfMoves(t *testing.T) {
+	c := newCluster(t, elastic.Notices{Mail: true})
+	c.run(1)
+	c.after(time.Second)
+	c.Event(event.Event{Job: 7, Kind: "open", Fields: event.Fields{Move: elastic.Resize}})
+	c.jr.Intent = &elastic.Intent{Kind: elastic.Resize}
+	c.jr.Job = &elastic.Job{ID: 7, Phase: elastic.Waiting}
+	c.wants(c.after(time.Second))
+	c.run(4)
+	c.wants(c.after(time.Second))
+	c.Event(event.Event{Job: 7, Kind: "close", Fields: event.Fields{Outcome: elastic.Done}})
+	c.jr.Intent = nil
+	c.wants(c.after(time.Second))
+	c.now = c.now.Add(time.Hour)
+	sends := c.Cycle(&publish.Report{At: c.now, Jobs: []publish.JobReport{c.jr}})
+	if len(sends) != 1 || len(sends[0].Moves) != 1 || sends[0].Moves[0].From != 1 || sends[0].Moves[0].To != 4 {
+		t.Errorf("%+v", sends)
+	}
+}
+
 // TestNobodyAsked: without a choice of the site or the user nothing is sent.
 func TestNobodyAsked(t *testing.T) {
 	c := newCluster(t, elastic.Notices{})

@@ -46,7 +46,7 @@ func (o *observed) observe(t *testing.T, w *world.World) func(*engine.Config) {
 // Cycle is the engine's, and what sluiced does after it.
 func (o *observed) Cycle(ctx context.Context, now time.Time) (time.Time, error) {
 	wake, err := o.daemon.Cycle(ctx, now)
-	if r := o.Published(); r != nil {
+	if r := engine.Published(o.Engine); r != nil {
 		o.sent = append(o.sent, o.watch.Cycle(r)...)
 		o.metrics.Cycle(r, time.Second, err)
 	}
