@@ -24,6 +24,7 @@ type Config struct {
 	Resize     Resize
 	Checkpoint Checkpoint
 	Users      Users
+	Web        Web
 	Health     Health
 	Log        Log
 }
@@ -88,6 +89,13 @@ type Users struct {
 	Operators   []string
 	Private     bool
 	ShareSpeeds bool
+}
+
+// Web is what the site's web program ('sluice-web --site') may do.
+type Web struct {
+	User string // its account; "" = there is none
+	// Act: it may order for users; Operators: operators keep their rights there.
+	Act, Operators bool
 }
 
 // Health bounds the effect of jobs' reports about unfit GPUs.

@@ -76,6 +76,10 @@ var keys = []key{
 	truth("users", "private", func(c *Config) *bool { return &c.Users.Private }),
 	truth("users", "share_speeds", func(c *Config) *bool { return &c.Users.ShareSpeeds }),
 
+	text("web", "user", `an account, or ""`, func(s string) bool { return s == "" || isAccount(s) }, func(c *Config) *string { return &c.Web.User }),
+	truth("web", "act", func(c *Config) *bool { return &c.Web.Act }),
+	truth("web", "operators", func(c *Config) *bool { return &c.Web.Operators }),
+
 	duration("health", "exclude", 0, 30*day, func(c *Config) *time.Duration { return &c.Health.Exclude }),
 	whole("health", "per_user", 0, 10000, func(c *Config) *int { return &c.Health.PerUser }),
 

@@ -115,6 +115,19 @@ func (r *Request) Date(now time.Time) error {
 	return nil
 }
 
+// ParseDeadline reads a deadline as --deadline has it, written now: in whole seconds.
+func ParseDeadline(value string, now time.Time) (time.Time, error) {
+	w, err := parseWhen(value)
+	if err != nil {
+		return time.Time{}, err
+	}
+	t, err := w.at(now)
+	return t.UTC(), err
+}
+
+// ParseDeadlineMode reads hard or soft, as --deadline-mode has it.
+func ParseDeadlineMode(value string) (soft bool, err error) { return parseMode(value) }
+
 // parseMode reads hard or soft.
 func parseMode(value string) (soft bool, err error) {
 	switch value {
@@ -123,16 +136,3 @@ func parseMode(value string) (soft bool, err error) {
 	}
 	return false, fmt.Errorf("want hard (the job waits until its deadline is admitted) or soft (it runs in any case)")
 }
-
-// ParseTime parses a time as --deadline takes it: now+8hours, 18:00 (the next one) or
-// 2026-11-23T18:00, in now's time zone. It fails for times in the past.
-func ParseTime(value string, now time.Time) (time.Time, error) {
-	w, err := parseWhen(value)
-	if err != nil {
-		return time.Time{}, err
-	}
-	return w.at(now)
-}
-
-// ParseMode parses --deadline-mode.
-func ParseMode(value string) (soft bool, err error) { return parseMode(value) }

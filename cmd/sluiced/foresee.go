@@ -18,11 +18,15 @@ import (
 // the largest clusters. What is reached by then is the answer.
 const foreseeFor = 5 * time.Second
 
-// foreseen is the last forecast, for all callers until the next report.
+// foreseePart: at most one part in so many of the time is spent on projections that pages ask for.
+const foreseePart = 10
+
+// foreseen is the last forecast, for all callers until the next report, or longer if it took long.
 type foreseen struct {
-	mu   sync.Mutex // held while one is computed: the others wait for it
-	of   *publish.Report
-	last forecast.Projection
+	mu    sync.Mutex // held while one is computed: the others wait for it
+	of    *publish.Report
+	last  forecast.Projection
+	until time.Time
 }
 
 // Forecast projects the last observation forward, once a report.
@@ -32,11 +36,16 @@ func (d *daemon) Forecast(ctx context.Context) (forecast.Projection, error) {
 	if ctx.Err() != nil {
 		return forecast.Projection{}, ctx.Err()
 	}
+	began := time.Now()
+	if began.Before(d.foreseen.until) {
+		return d.foreseen.last, nil
+	}
 	out, of, err := d.outlook(ctx)
 	if err != nil || d.foreseen.of == of {
 		return d.foreseen.last, err
 	}
 	d.foreseen.last, d.foreseen.of = project(out), of
+	d.foreseen.until = began.Add(foreseePart * time.Since(began))
 	return d.foreseen.last, nil
 }
 

@@ -65,7 +65,11 @@ func (d *daemon) Direct(ctx context.Context, caller control.Caller, job elastic.
 
 // ordered logs an order, and wakes the cycle that carries it out.
 func (d *daemon) ordered(caller control.Caller, job elastic.JobID, change wire.Change, result error) {
-	d.log.Info().Str("event", "order").Int64("job", int64(job)).Uint32("uid", caller.UID).Str("order", change.String()).AnErr("result", result).Msg("order")
+	entry := d.log.Info().Str("event", "order").Int64("job", int64(job)).Uint32("uid", caller.UID)
+	if caller.Via != "" {
+		entry = entry.Str("user", caller.Name).Str("via", caller.Via)
+	}
+	entry.Str("order", change.String()).AnErr("result", result).Msg("order")
 	if result == nil {
 		d.loop.wake()
 	}
@@ -101,7 +105,11 @@ func (d *daemon) Trust(ctx context.Context, caller control.Caller, node string) 
 	if err != nil {
 		return err
 	}
-	d.log.Info().Str("event", "trust").Str("node", node).Uint32("uid", caller.UID).AnErr("result", result).Msg("trust")
+	entry := d.log.Info().Str("event", "trust").Str("node", node).Uint32("uid", caller.UID)
+	if caller.Via != "" {
+		entry = entry.Str("user", caller.Name).Str("via", caller.Via)
+	}
+	entry.AnErr("result", result).Msg("trust")
 	if result == nil {
 		d.loop.wake()
 	}
@@ -185,6 +193,7 @@ func (d *daemon) Wake() { d.loop.wake() }
 func (d *daemon) serverOptions(c etc.Config) control.Options {
 	return control.Options{
 		Operators: c.Users.Operators, Private: c.Users.Private, UserMode: d.options.user, UID: uint32(os.Geteuid()),
+		Web: c.Web.User, WebActs: c.Web.Act, WebOperators: c.Web.Operators,
 		Now: time.Now, Keeps: historyFor, Version: version, Started: d.started,
 		Self:   func() (int, uint64, uint64) { return runtime.NumGoroutine(), d.loop.begun.Load(), live() },
 		Log:    func(err error) { d.log.Warn().Str("event", "api").Err(err).Msg("api") },
@@ -204,6 +213,9 @@ func live() uint64 {
 // logDenial logs which request of which user was refused.
 func (d *daemon) logDenial(n control.Denial) {
 	entry := d.log.Warn().Str("event", "denied").Uint32("uid", n.Caller.UID).Str("user", n.Caller.Name)
+	if n.Caller.Via != "" {
+		entry = entry.Str("via", n.Caller.Via)
+	}
 	if n.From != "" {
 		entry = entry.Str("from", n.From)
 	} else {

@@ -74,6 +74,9 @@ func (d *daemon) streamTold(h wire.Happening) {
 // streamOrder passes an order, also one that failed. It MUST be called on the engine's goroutine.
 func (d *daemon) streamOrder(caller control.Caller, job elastic.JobID, change wire.Change, result error) {
 	h := wire.Happening{At: time.Now(), Kind: "order", JobID: int64(job), Order: change.String(), By: caller.Name, Text: change.String() + " by " + caller.Name}
+	if caller.Via != "" {
+		h.Text += " through " + caller.Via
+	}
 	if result != nil {
 		h.Text += ": " + result.Error()
 	}

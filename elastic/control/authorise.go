@@ -92,6 +92,8 @@ func (o Options) role(c Caller, uid uint32) role {
 // standing returns the caller's role in a request that is not about a job.
 func (o Options) standing(c Caller) role {
 	switch {
+	case c.Via != "" && !o.WebOperators: // nobody's rights reach further there than those of a user
+		return other
 	case c.UID == 0:
 		return root
 	case c.UID == o.UID || slices.Contains(o.Operators, c.Name):

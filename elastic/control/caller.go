@@ -19,6 +19,9 @@ type Caller struct {
 	PID  int32  // process that connected, which may be gone; 0 over TCP
 	Name string // user name; the uid in decimal if there is no such account
 	Host string // address of the node, by munge; "" on the socket
+	// Via is the account of the site's web program if that asks for this user; PID is then the
+	// program's. "" = the user itself.
+	Via string
 }
 
 // peer asks the kernel which account connected.

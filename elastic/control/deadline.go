@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
@@ -18,8 +19,9 @@ func (s *Server) deadline(q request, jr publish.JobReport, change wire.Change) (
 	}
 	out := wire.Judgement{JobID: int64(jr.Record.ID), Deadline: change.Deadline, Soft: change.Soft, Policy: jr.Policy}
 	if r := s.service.Report(); r != nil {
-		out.Promises = promises(r.Policy)
+		out.Policy = cmp.Or(out.Policy, r.Policy)
 	}
+	out.Promises = promises(out.Policy) || judged != nil && judged.Promised
 	if judged != nil && !change.Deadline.IsZero() {
 		out.Due, out.Promised, out.Ends = string(judged.Due), judged.Promised, judged.Ends
 	}

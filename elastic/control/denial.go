@@ -31,6 +31,9 @@ func (d Denial) String() string {
 	}
 	var b strings.Builder
 	b.WriteString(who)
+	if d.Caller.Via != "" {
+		b.WriteString(" (through " + d.Caller.Via + ")")
+	}
 	if d.From != "" {
 		b.WriteString(" on " + d.From)
 	}

@@ -15,6 +15,7 @@ type gate struct {
 	arrivals buckets[uint32] // connections beyond this rate are refused at almost no cost
 	now      func() time.Time
 	short    shortage
+	web      func(uid uint32) bool
 }
 
 // visit is the caller of a request and what the server needs to know about its connection.
@@ -40,8 +41,14 @@ func (g *guest) Close() error {
 	return g.Conn.Close()
 }
 
-func newGate(l *net.UnixListener, now func() time.Time, log func(error)) *gate {
-	return &gate{UnixListener: l, now: now, short: shortage{log: log}, seats: seats[uint32]{each: perUserHard, all: inAll},
+func newGate(l *net.UnixListener, now func() time.Time, web func(uint32) bool, log func(error)) *gate {
+	more := func(uid uint32) int {
+		if web(uid) {
+			return perWebHard
+		}
+		return perUserHard
+	}
+	return &gate{UnixListener: l, now: now, web: web, short: shortage{log: log}, seats: seats[uint32]{each: perUserHard, more: more, all: inAll},
 		arrivals: buckets[uint32]{burst: 2000, every: 5 * time.Millisecond}}
 }
 
@@ -70,8 +77,17 @@ func (g *gate) Accept() (net.Conn, error) {
 			conn.Close()
 			continue
 		}
-		return &guest{Conn: conn, visit: visit{caller, tooMany(g.seats.count(caller.UID)), s.work, s.leave, conn.Close}, leave: s.leave}, nil
+		return &guest{Conn: conn, visit: visit{caller, g.tooMany(caller.UID), s.work, s.leave, conn.Close}, leave: s.leave}, nil
 	}
+}
+
+// tooMany returns why a connection of the account is not served; nil if it is.
+func (g *gate) tooMany(uid uint32) *wire.Error {
+	open := g.seats.count(uid)
+	if g.web(uid) {
+		open -= perWeb - perUser
+	}
+	return tooMany(open)
 }
 
 // tooMany returns why an accepted connection is not served; nil if it is.

@@ -10,6 +10,7 @@ import (
 // perUserHard a new connection is closed, or closes an idle one of the same user.
 const (
 	perUser, perUserHard = 16, 32
+	perWeb, perWebHard   = 224, 256 // of the site's web program, for all its users
 	perNode              = 512
 	inAll                = 2048
 )
@@ -19,7 +20,8 @@ const (
 // with the most connections. So a client that opens many idle connections displaces only its
 // own.
 type seats[K comparable] struct {
-	each, all int // bounds
+	each, all int         // bounds
+	more      func(K) int // instead of each, if it is set
 
 	mu    sync.Mutex
 	of    map[K][]*seat[K] // oldest first; no key has an empty list
@@ -64,7 +66,7 @@ func (c *seats[K]) enter(key K, conn io.Closer) *seat[K] {
 func (c *seats[K]) room(key K) (*seat[K], bool) {
 	var out *seat[K]
 	switch {
-	case len(c.of[key]) >= c.each:
+	case len(c.of[key]) >= c.most(key):
 		out = oldestIdle(c.of[key])
 	case c.total >= c.all:
 		out = c.toClose(key)
@@ -76,6 +78,14 @@ func (c *seats[K]) room(key K) (*seat[K], bool) {
 	}
 	c.remove(out)
 	return out, true
+}
+
+// most is how many seats a key may have.
+func (c *seats[K]) most(key K) int {
+	if c.more != nil {
+		return c.more(key)
+	}
+	return c.each
 }
 
 // toClose returns the seat to close for a new connection of the key when all seats are taken: an

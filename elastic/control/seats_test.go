@@ -248,7 +248,7 @@ func TestArrivals(t *testing.T) {
 	}
 	defer l.Close()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	g := newGate(l, func() time.Time { return now }, func(error) {})
+	g := newGate(l, func() time.Time { return now }, func(uint32) bool { return false }, func(error) {})
 	g.arrivals.burst = 3
 	accepted := make(chan net.Conn, 10)
 	go func() {

@@ -31,11 +31,18 @@ type Options struct {
 	Private   bool     // users see only their own jobs
 	UserMode  bool     // only UID and root may connect
 	UID       uint32   // the daemon's own account, which is an operator
-	Now       func() time.Time
-	Keeps     time.Duration // how long ended jobs are stored; 0 = not known
+	// Web is the account of the site's web program, which may ask for other users; "" = there is none.
+	// WebActs: it may order for them, too; WebOperators: operators keep their rights there.
+	Web                   string
+	WebActs, WebOperators bool
+	Now                   func() time.Time
+	Keeps                 time.Duration // how long ended jobs are stored; 0 = not known
 	// Account returns the name of an account, "" if it does not exist; nil asks the system. It
 	// may be slow: for each account it is called at most once a minute.
 	Account func(uid uint32) string
+	// UIDOf returns the uid of an account, false if it does not exist; nil asks the system. It is called as
+	// rarely as Account.
+	UIDOf func(name string) (uint32, bool)
 
 	Version string    // of the program, for status
 	Started time.Time // of the daemon, for status
@@ -61,7 +68,9 @@ type Server struct {
 	options atomic.Pointer[Options]
 	remote  *remote // nil: not over TCP
 	names   names
-	seen    seen // the last report, encoded
+	uids    uids
+	web     atomic.Int64 // uid of the web program, once it has asked for a user; -1 before
+	seen    seen         // the last report, encoded
 	streams streams
 	hours   hours  // GPU-hours for shares
 	reports *turns // reports of usage and pages of history: one at a time, and users take turns
@@ -77,9 +86,11 @@ type Server struct {
 
 func newServer(service Service) *Server {
 	few := func() buckets[uint32] { return buckets[uint32]{burst: 20, every: 500 * time.Millisecond} }
-	return &Server{service: service, reports: newTurns(1), guesses: newTurns(1), orders: few(), wakes: few(),
+	s := &Server{service: service, reports: newTurns(1), guesses: newTurns(1), orders: few(), wakes: few(),
 		reads:   buckets[uint32]{burst: 200, every: 20 * time.Millisecond},
 		unknown: buckets[string]{burst: 20, every: 500 * time.Millisecond}}
+	s.web.Store(-1)
+	return s
 }
 
 // Listen makes the socket and returns a server, which answers once Serve is called. It fails
@@ -168,7 +179,7 @@ func (s *Server) serveSocket(ctx context.Context, handler http.Handler) error {
 			h.Close()
 		}
 	})
-	err := h.Serve(newGate(s.socket.UnixListener, func() time.Time { return s.options.Load().Now() }, s.log))
+	err := h.Serve(newGate(s.socket.UnixListener, func() time.Time { return s.options.Load().Now() }, s.isWeb, s.log))
 	if !unhook() {
 		<-stopped
 	}
@@ -177,6 +188,10 @@ func (s *Server) serveSocket(ctx context.Context, handler http.Handler) error {
 	}
 	return err
 }
+
+// isWeb reports whether an account is known to be that of the site's web program, which has the
+// connections of many users.
+func (s *Server) isWeb(uid uint32) bool { return s.web.Load() == int64(uid) }
 
 // log reports an error that no client sees.
 func (s *Server) log(err error) { s.options.Load().Log(err) }
@@ -271,6 +286,9 @@ func (s *Server) identify(r *http.Request) (request, *visit) {
 func (s *Server) admit(q *request, who *visit, v verb, costly bool) error {
 	if who.full != nil {
 		return who.full
+	}
+	if err := s.actFor(q, who, v); err != nil {
+		return err
 	}
 	limit := &s.reads
 	if costly {

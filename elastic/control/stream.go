@@ -94,7 +94,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 		s.sendError(w, q, wire.Fail(wire.BadRequest, "leave Last-Event-ID and ?after= out to begin with what comes now", "%v", err))
 		return
 	}
-	leave, full := s.streams.enter(who.caller.UID, streamsOfUser)
+	leave, full := s.streams.enter(q.caller.UID, streamsOfUser)
 	if full != nil {
 		s.sendError(w, q, full)
 		return
@@ -130,6 +130,7 @@ type stream struct {
 	w       http.ResponseWriter
 	to      *http.ResponseController
 	hangUp  func() error
+	closed  bool // its reader may not go on
 	buffer  bytes.Buffer
 }
 
@@ -149,7 +150,9 @@ func (s *stream) run(f *feed.Feed, at uint64, missing feed.Missing, begins bool)
 		if missed { // it was slower than the events
 			s.gap(f, next-uint64(len(events)), feed.Old)
 		}
-		s.renew()
+		if s.renew(); s.closed {
+			return
+		}
 		for _, e := range events {
 			if s.request.hears(e) {
 				s.add(f, e)
@@ -175,6 +178,9 @@ func (s *stream) run(f *feed.Feed, at uint64, missing feed.Missing, begins bool)
 func (s *stream) renew() {
 	s.request.options = *s.server.options.Load()
 	s.request.caller.Name = s.server.names.of(s.request.caller.UID, s.request.options.Now())
+	if via := s.request.caller.Via; via != "" && via != s.request.options.Web { // no longer the web program
+		s.closed = true
+	}
 }
 
 // hears reports whether the caller may have the event.

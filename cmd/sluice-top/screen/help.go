@@ -27,7 +27,7 @@ var keyHelp = [][2]string{
 	{"g", "sluice resize JOB --gpus N"},
 	{"h, u", "sluice hold, sluice release"},
 	{"c", "sluice cancel"},
-	{"d", "sluice deadline JOB TIME"},
+	{"d", "sluice deadline JOB --at TIME"},
 	{"", "Lanes"},
 	{"4====", "4 GPUs, as it was"},
 	{"8----", "8 GPUs, as expected"},

@@ -83,7 +83,7 @@ func (m Model) entered() (Model, []Effect) {
 			return fail(fmt.Errorf("want a time as --deadline takes it, such as 18:00 or now+4hours, or none"))
 		}
 		m.prompt = nil
-		return m.order("deadline", next.word, value), nil
+		return m.order("deadline", next.word, "--at", value), nil
 	}
 	m.prompt = nil
 	return m, nil

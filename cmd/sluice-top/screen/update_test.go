@@ -45,7 +45,7 @@ func TestOrders(t *testing.T) {
 		"hold":            {"h y", []string{"hold", "41"}, "running"},
 		"release":         {"down down down down u y", []string{"release", "44"}, "running"},
 		"cancel":          {"down c y", []string{"cancel", "42"}, "running"},
-		"deadline":        {"d now+4hours enter y", []string{"deadline", "41", "now+4hours"}, "running"},
+		"deadline":        {"d now+4hours enter y", []string{"deadline", "41", "--at", "now+4hours"}, "running"},
 		"no deadline":     {"d enter", nil, "deadline of job 41, or none:"},
 		"of the open job": {"down enter h y", []string{"hold", "42"}, "running"},
 		"lanes":           {"3 down h y", []string{"hold", "42"}, "running"},

@@ -105,8 +105,8 @@ var Kinds = []Kind{
 	{"starts", "`uid`, `user`, `config`, `policy`", "sluiced starts, under this account; `user`: for one user"},
 	{"stops", "`error`", "sluiced stops"},
 	{"emptied", "", "the store is not the one that the last sluiced left: it is empty, or an older copy"},
-	{"order", "`uid`, `order`, `result`", "a user's request about a job; `result` if it failed"},
-	{"trust", "`node`, `uid`, `result`", "an operator said that a node's GPUs are fit"},
+	{"order", "`uid`, `order`, `user`, `via`, `result`", "a user's request about a job; `result` if it failed; `via`: the web program's account if the user gave it there, and then `user`"},
+	{"trust", "`node`, `uid`, `user`, `via`, `result`", "an operator said that a node's GPUs are fit"},
 	{"trouble", "`trouble`", "a condition that an administrator has to repair, by its code"},
 	{"mended", "`trouble`", "it is repaired"},
 	{"reloaded", "`config`, `policy`", "the configuration was read again"},
@@ -118,7 +118,7 @@ var Kinds = []Kind{
 	{"listens", "`address`", "requests are accepted over TCP"},
 	{"beside", "`cluster`", "with `--user`: the cluster also has a system-wide sluiced"},
 	{"api", "`error`", "the API's server could not serve a connection"},
-	{"denied", "`uid`, `user`, `verb`", "a request was refused"},
+	{"denied", "`uid`, `user`, `via`, `verb`", "a request was refused"},
 }
 
 // The values of Fields.Act.
