@@ -112,6 +112,7 @@ var may = map[string][]string{
 	"cmd/site/soak":               {"*"},
 	"cmd/terminal":                {"cmd/help", "sbatch"},
 	"cmd/present":                 {"cmd/terminal", "elastic", "elastic/control/wire", "elastic/reason", "nodes", "sbatch"},
+	"cmd/convert":                 {"cmd/present", "sbatch"},
 	"cmd/reach":                   {"cmd/terminal", "elastic/control/client", "elastic/control/munge", "etc"},
 	"cmd/sluice-top":              {"*"},
 	"cmd/sluice-top/screen":       {"cmd/present", "cmd/terminal", "elastic/control/wire"},

@@ -136,16 +136,3 @@ func parseMode(value string) (soft bool, err error) {
 	}
 	return false, fmt.Errorf("want hard (the job waits until its deadline is admitted) or soft (it runs in any case)")
 }
-
-// ParseTime parses a time as --deadline takes it: now+8hours, 18:00 (the next one) or
-// 2026-11-23T18:00, in now's time zone. It fails for times in the past.
-func ParseTime(value string, now time.Time) (time.Time, error) {
-	w, err := parseWhen(value)
-	if err != nil {
-		return time.Time{}, err
-	}
-	return w.at(now)
-}
-
-// ParseMode parses --deadline-mode.
-func ParseMode(value string) (soft bool, err error) { return parseMode(value) }

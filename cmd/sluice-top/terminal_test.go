@@ -59,7 +59,14 @@ func onTerminal(t *testing.T, cmd *exec.Cmd, columns, rows int) *screenOf {
 	go func() { s.ended <- cmd.Wait() }()
 	go s.read()
 	go func() { _, _ = io.Copy(master, s.term) }() // what a terminal answers when it is asked
-	t.Cleanup(func() { _ = cmd.Process.Kill(); master.Close(); slave.Close(); s.term.Close() })
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		master.Close()
+		slave.Close()
+		if in, is := s.term.InputPipe().(io.Closer); is { // ends the copying; Emulator.Close would race with it
+			in.Close()
+		}
+	})
 	return s
 }
 
