@@ -50,19 +50,28 @@ func (o *options) serveSite(ctx context.Context, site etc.Config, cmd *cobra.Com
 	if err != nil {
 		return err
 	}
+	fmt.Fprintf(errs, "sluice web: pages at %s/ for the web server %v\n", o.base, o.proxy)
+	return serve(ctx, l, sitePages(site, o.base, proxy, uidOf, say), peer, errs)
+}
+
+// sitePages are the pages of all users, behind the door of the web server.
+func sitePages(site etc.Config, base string, proxy door.Proxy, uidOf func(string) (uint32, error), say func(string)) http.Handler {
 	daemon := client.Dial(site.Paths.Socket)
 	config := page.Config{
-		Base: o.base, Viewer: viewerOf, Now: time.Now, Live: page.NewHub(watch(daemon)),
+		Base: base, Now: time.Now, Live: page.NewHub(watch(daemon)),
+		Viewer: func(r *http.Request) (page.Viewer, error) {
+			name := door.User(r)
+			uid, err := uidOf(name)
+			return page.Viewer{Name: name, UID: uid}, err
+		},
 		Daemon:   func(v page.Viewer) page.Daemon { return daemon.As(v.Name) },
 		NoOrders: "These pages are read-only. Give the order on a login node.",
 		Log:      func(err error) { say(err.Error()) },
 	}
 	if site.Web.Act {
-		config.Orders = siteOrders{daemon}
-		config.NoOrders = ""
+		config.Orders, config.NoOrders = siteOrders{daemon}, ""
 	}
-	fmt.Fprintf(errs, "sluice web: pages at %s/ for the web server %v\n", o.base, o.proxy)
-	return serve(ctx, l, proxy.Wrap(page.New(config)), peer, errs)
+	return proxy.Wrap(page.New(config))
 }
 
 // peer finds the account at the other end.
@@ -73,13 +82,7 @@ func peer(ctx context.Context, c net.Conn) context.Context {
 	return door.Peer(ctx, c)
 }
 
-// viewerOf is the user that the web server named.
-func viewerOf(r *http.Request) (page.Viewer, error) {
-	name := door.User(r)
-	uid, err := uidOf(name)
-	return page.Viewer{Name: name, UID: uid}, err
-}
-
+// uidOf returns the uid of an account.
 func uidOf(name string) (uint32, error) {
 	u, err := user.Lookup(name)
 	if err != nil {
