@@ -112,6 +112,12 @@ func TestBrowserWork(t *testing.T) {
 		d.Err = wire.Fail(wire.NoDaemon, "", "no sluiced: no process listens on /run/sluice/sock")
 	})
 	s.notify()
+	do(t, ctx, "the daemon is gone, while a filter is typed", until(`document.getElementById("link").textContent.includes("no process listens")`))
+	if !asked[bool](t, ctx, `document.getElementById("q").value == "--me" && document.querySelectorAll("#list tbody tr").length == 30`) {
+		t.Error("what was typed is gone")
+	}
+	asked[bool](t, ctx, `document.activeElement.blur(); true`)
+	s.notify()
 	do(t, ctx, "the daemon is gone", until(`document.querySelector("main").textContent.includes("no process listens")`))
 	s.daemon.Set(func(d *webtest.Daemon) { d.Err = nil })
 	s.notify()
