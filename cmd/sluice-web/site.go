@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/user"
 	"strconv"
 	"time"
 
@@ -29,7 +28,7 @@ func (o *options) serveSite(ctx context.Context, site etc.Config, cmd *cobra.Com
 	}
 	proxy := door.Proxy{Log: say}
 	for _, name := range o.proxy {
-		uid, err := uidOf(name)
+		uid, err := lookUp(ctx, name)
 		if err != nil {
 			return fmt.Errorf("--proxy %s: %w", name, err)
 		}
@@ -51,7 +50,7 @@ func (o *options) serveSite(ctx context.Context, site etc.Config, cmd *cobra.Com
 		return err
 	}
 	fmt.Fprintf(errs, "sluice web: pages at %s/ for the web server %v\n", o.base, o.proxy)
-	return serve(ctx, l, sitePages(site, o.base, proxy, uidOf, say), peer, errs)
+	return serve(ctx, l, sitePages(site, o.base, proxy, newAccounts().of, say), peer, errs)
 }
 
 // sitePages are the pages of all users, behind the door of the web server.
@@ -80,16 +79,6 @@ func peer(ctx context.Context, c net.Conn) context.Context {
 		c = s.Unwrap()
 	}
 	return door.Peer(ctx, c)
-}
-
-// uidOf returns the uid of an account.
-func uidOf(name string) (uint32, error) {
-	u, err := user.Lookup(name)
-	if err != nil {
-		return 0, fmt.Errorf("%.40q is not an account of this cluster", name)
-	}
-	n, err := strconv.ParseUint(u.Uid, 10, 32)
-	return uint32(n), err
 }
 
 // siteOrders gives orders by the API, for the viewer. What needs the viewer's own account, as

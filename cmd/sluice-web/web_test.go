@@ -484,3 +484,25 @@ func TestSite(t *testing.T) {
 		}
 	}
 }
+
+// Accounts are looked up, and remembered: also that there is none.
+func TestAccounts(t *testing.T) {
+	a := newAccounts()
+	if uid, err := a.of("root"); err != nil || uid != 0 {
+		t.Error(uid, err)
+	}
+	for range 2 {
+		if _, err := a.of("no-such-account-here"); err == nil {
+			t.Error("there is one")
+		}
+	}
+	if len(a.seen) != 2 {
+		t.Errorf("%d are remembered", len(a.seen))
+	}
+	for i := range accountsMost + 10 {
+		a.seen[fmt.Sprint(i)] = numbered{at: time.Now()}
+	}
+	if _, err := a.of("daemon"); err != nil || len(a.seen) > accountsMost {
+		t.Errorf("%v; %d are remembered", err, len(a.seen))
+	}
+}
