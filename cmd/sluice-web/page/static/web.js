@@ -78,7 +78,17 @@
     var broken = false;
     stream.addEventListener("changed", follow);
     stream.onopen = function () { if (broken) { say(""); follow(); } broken = false; };
-    stream.onerror = function () { broken = true; say(lost); };
+    stream.onerror = function () { // a stream ends from time to time, and the browser begins another
+      if (broken) { return; }
+      broken = true;
+      var mine = stream;
+      setTimeout(function () {
+        if (!broken || stream !== mine) { return; }
+        say(lost);
+        if (mine.readyState === EventSource.CLOSED) { hush(); setTimeout(listen, 10000); }
+        broken = mine.readyState !== EventSource.CLOSED;
+      }, 8000);
+    };
   }
   function hush() { if (stream) { stream.close(); stream = null; } }
   document.addEventListener("visibilitychange", function () { if (document.hidden) { hush(); } else { listen(); if (stream) { follow(); } } });
