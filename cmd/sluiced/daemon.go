@@ -41,6 +41,7 @@ type daemon struct {
 	server   *control.Server
 	settled  settled
 	stream   stream
+	history  history
 	started  time.Time
 	foreseen foreseen
 	newest   time.Time // newest job in the store when it was opened
@@ -84,6 +85,7 @@ func run(ctx context.Context, o options) error {
 	g.Go(func() error { return d.loop.run(ctx) })
 	g.Go(func() error { return d.watchTroubles(ctx, c) })
 	g.Go(func() error { return d.speeds.Run(ctx) })
+	g.Go(func() error { return d.keepHistory(ctx) })
 	err = g.Wait()
 	d.storeSpeeds()
 	log.Info().Str("event", "stops").Err(err).Msg("sluiced stops; jobs run on at their size")
@@ -121,6 +123,7 @@ func newDaemon(ctx context.Context, o options, c etc.Config, log zerolog.Logger)
 	}
 	d := &daemon{options: o, log: log, store: st, started: time.Now(), troubles: troubles{ask: make(chan struct{}, 1)}}
 	d.stream.feed = feed.New(newName())
+	d.openHistory(ctx)
 	d.speeds = offcycle.NewSamples(st, d.tellSpeeds)
 	if d.newest, err = st.Newest(ctx); err != nil {
 		st.Shutdown()
@@ -154,7 +157,7 @@ func (d *daemon) engineConfig(ctx context.Context, c etc.Config) (engine.Config,
 	cfg := engine.Config{
 		Seams: engine.Seams{
 			Slurm: client, Limiter: offcycle.NewLimiter(ctx, client, time.Now), Sharer: offcycle.NewSharer(ctx, client, time.Now), Accountant: offcycle.NewAccountant(ctx, client, time.Now),
-			Journal: fragile(d.store), Samples: d.speeds, Mailbox: offcycle.NewMailbox(mailbox, time.Now),
+			Journal: offcycle.Closing{Journal: fragile(d.store), Closed: d.closed}, Samples: d.speeds, Mailbox: offcycle.NewMailbox(mailbox, time.Now),
 		},
 		Events: d.logEvent,
 	}

@@ -90,6 +90,7 @@ func (d *daemon) streamCycle() {
 		return
 	}
 	list, print := d.stream.changes.Note(r)
+	d.keepCycle(r, list)
 	for _, c := range list {
 		d.stream.add(happeningOf(c, r.At), feed.OfUser, c.Job.UID)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/engine/publish"
 	"github.com/sluice-hpc/sluice/elastic/feed"
 	"github.com/sluice-hpc/sluice/elastic/forecast"
+	"github.com/sluice-hpc/sluice/elastic/past"
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
@@ -54,6 +55,8 @@ func (o *one) Direct(_ context.Context, _ Caller, _ elastic.JobID, c wire.Change
 func (o *one) Page(context.Context, time.Time, journal.Position, int, func(journal.JobRecord) bool, func(journal.JobRecord, []journal.Segment) error) (journal.Position, bool, error) {
 	return journal.Position{}, false, nil
 }
+func (o *one) Entries(context.Context, past.Query) ([]past.Entry, error)  { return nil, nil }
+func (o *one) Samples(context.Context, past.Query) ([]past.Sample, error) { return nil, nil }
 func (o *one) Forecast(context.Context) (forecast.Projection, error) {
 	return forecast.Projection{Jobs: []forecast.Job{{ID: 41}}}, nil
 }

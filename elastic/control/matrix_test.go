@@ -108,6 +108,18 @@ type ask struct {
 	of   func(*client.Client) (string, error)
 }
 
+// pastOf asks for one list of the history: how many rows it has, of shares how many lines.
+func pastOf(of string) func(*client.Client) (string, error) {
+	return func(c *client.Client) (string, error) {
+		p, err := c.Past(ctx, client.PastQuery{Of: of, From: controltest.Now.Add(-time.Hour)})
+		rows := len(p.Moves) + len(p.Decisions) + len(p.Clusters)
+		for _, s := range p.Shares {
+			rows += len(s.Lines)
+		}
+		return fmt.Sprintf(" %d rows", rows), err
+	}
+}
+
 // later is after every time of the matrix's clock.
 var later = controltest.Now.AddDate(1, 0, 0)
 
@@ -134,6 +146,10 @@ var general = []ask{
 		p, err := c.Past(ctx, client.PastQuery{From: controltest.Now.Add(-24 * time.Hour)})
 		return fmt.Sprintf(" %d jobs", len(p.Jobs)), err
 	}},
+	{"moves", pastOf(wire.OfMoves)},
+	{"decided", pastOf(wire.OfDecisions)},
+	{"nodes", pastOf(wire.OfNodes)},
+	{"shared", pastOf(wire.OfShares)},
 	{"forecast", func(c *client.Client) (string, error) {
 		f, err := c.Forecast(ctx)
 		return fmt.Sprintf(" %d jobs", len(f.Jobs)), err

@@ -32,7 +32,9 @@ type pastAsked struct {
 type pastCursor struct {
 	Of string           `json:"of"`
 	At journal.Position `json:"at,omitzero"` // of jobs
-	ID int64            `json:"id,omitempty"`
+	// Of entries and samples: the time and the number of the last one.
+	Nano int64 `json:"nano,omitempty"`
+	ID   int64 `json:"id,omitempty"`
 }
 
 // past answers with one page of the history that the caller may see.
@@ -79,6 +81,16 @@ func (s *Server) past(q request) (any, error) {
 
 // pastPage fills the page and returns where the next begins; nil = this was the last.
 func (s *Server) pastPage(ctx context.Context, q request, asked pastAsked, out *wire.Past) (*pastCursor, error) {
+	switch asked.of {
+	case wire.OfMoves:
+		return s.pastMoves(ctx, q, asked, out)
+	case wire.OfDecisions:
+		return s.pastDecisions(ctx, q, asked, out)
+	case wire.OfNodes:
+		return s.pastNodes(ctx, asked, out)
+	case wire.OfShares:
+		return s.pastShares(ctx, q, asked, out)
+	}
 	return s.pastJobs(ctx, q, asked, out)
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/engine/publish"
 	"github.com/sluice-hpc/sluice/elastic/feed"
 	"github.com/sluice-hpc/sluice/elastic/forecast"
+	"github.com/sluice-hpc/sluice/elastic/past"
 )
 
 // Service is what the daemon implements behind the API. All methods MUST be safe for concurrent
@@ -42,6 +43,10 @@ type Service interface {
 	// returns the position after the last one that it passed, and more if there may be others. each may end
 	// the page with journal.ErrPageFull.
 	Page(ctx context.Context, since time.Time, at journal.Position, scan int, wanted func(journal.JobRecord) bool, each func(journal.JobRecord, []journal.Segment) error) (next journal.Position, more bool, err error)
+	// Entries and Samples return the next part of the history that a query selects, at most Query.Most, in
+	// order of time. They MUST NOT keep a cycle waiting.
+	Entries(ctx context.Context, q past.Query) ([]past.Entry, error)
+	Samples(ctx context.Context, q past.Query) ([]past.Sample, error)
 	// Forecast projects the last report forward, at most once a cycle, beside the cycle. Its caller MUST
 	// NOT change it.
 	Forecast(ctx context.Context) (forecast.Projection, error)

@@ -85,7 +85,7 @@ func (s *Store) pages(ctx context.Context, query string, args []any, next func(j
 // between two pages may be passed twice.
 func (s *Store) Page(ctx context.Context, since time.Time, at journal.Position, scan int, wanted func(journal.JobRecord) bool, each func(journal.JobRecord, []journal.Segment) error) (next journal.Position, more bool, err error) {
 	if !at.Past {
-		next, more, err = s.page(ctx, livePage, []any{at.Token}, &scan, wanted, each)
+		next, more, err = s.page(ctx, at, livePage, []any{at.Token}, &scan, wanted, each)
 		if more || err != nil {
 			return next, more, err
 		}
@@ -95,12 +95,14 @@ func (s *Store) Page(ctx context.Context, since time.Time, at journal.Position, 
 	if !at.Ended.IsZero() {
 		first = at.Ended.UnixNano()
 	}
-	return s.page(ctx, endedPage, []any{first, at.Token}, &scan, wanted, each)
+	return s.page(ctx, at, endedPage, []any{first, at.Token}, &scan, wanted, each)
 }
 
-// page is Page for the jobs of one query; more is false if there are no others of it.
-func (s *Store) page(ctx context.Context, query string, args []any, scan *int, wanted func(journal.JobRecord) bool, each func(journal.JobRecord, []journal.Segment) error) (next journal.Position, more bool, err error) {
+// page is Page for the jobs of one query; more is false if there are no others of it. If it looks at none,
+// next is at.
+func (s *Store) page(ctx context.Context, at journal.Position, query string, args []any, scan *int, wanted func(journal.JobRecord) bool, each func(journal.JobRecord, []journal.Segment) error) (next journal.Position, more bool, err error) {
 	stop := errors.New("looked at enough")
+	next = at
 	err = s.pages(ctx, query, args, func(last journal.JobRecord) []any {
 		if query == livePage {
 			return []any{last.Token}

@@ -68,6 +68,53 @@ func TestPastPassesEveryJobOnce(t *testing.T) {
 	}
 }
 
+// Page passes the same jobs in the same order in pages, however small: of jobs that are looked at, or of jobs
+// that are wanted.
+func TestPagesOfPast(t *testing.T) {
+	s := must(t, filepath.Join(t.TempDir(), "state", "sluice.db"))
+	var all []journal.JobRecord
+	for n := range 60 {
+		r := contract.Job(fmt.Sprintf("t%04d", n), elastic.JobID(n+1))
+		if n%3 > 0 {
+			r.Ended = noon.Add(time.Duration(n%7) * time.Hour)
+		}
+		all = append(all, r)
+	}
+	if err := s.SaveJobs(never, all); err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	even := func(r journal.JobRecord) bool { return r.ID%2 == 0 }
+	since := noon.Add(time.Hour)
+	if err := s.Past(never, since, even, func(r journal.JobRecord, _ []journal.Segment) error { want = append(want, r.Token); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ scan, rows int }{{1000, 1000}, {1, 1000}, {7, 1000}, {1000, 1}, {5, 2}} {
+		var got []string
+		var at journal.Position
+		for pages := 0; ; pages++ {
+			rows := 0
+			next, more, err := s.Page(never, since, at, c.scan, even, func(r journal.JobRecord, _ []journal.Segment) error {
+				got = append(got, r.Token)
+				if rows++; rows == c.rows {
+					return journal.ErrPageFull
+				}
+				return nil
+			})
+			if err != nil || pages > 200 {
+				t.Fatalf("%+v: page %d: %v", c, pages, err)
+			}
+			if !more {
+				break
+			}
+			at = next
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%+v: %d jobs, want %d: %q", c, len(got), len(want), got)
+		}
+	}
+}
+
 // A job that ends while it is read is passed once; writes go on in between.
 func TestPastWhileJobsEnd(t *testing.T) {
 	s := must(t, filepath.Join(t.TempDir(), "state", "sluice.db"))

@@ -17,6 +17,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/engine/publish"
 	"github.com/sluice-hpc/sluice/elastic/feed"
 	"github.com/sluice-hpc/sluice/elastic/forecast"
+	"github.com/sluice-hpc/sluice/elastic/past"
 )
 
 // Service is a control.Service with canned values. Once it is served, its fields MUST be
@@ -160,6 +161,27 @@ func compare(a, b journal.Position) int {
 		return 1
 	}
 	return cmp.Or(a.Ended.Compare(b.Ended), cmp.Compare(a.Token, b.Token))
+}
+
+// Entries selects from the canned entries.
+func (s *Service) Entries(_ context.Context, q past.Query) (out []past.Entry, err error) {
+	for _, e := range Entries() {
+		after := q.AfterAt.IsZero() || e.At.After(q.AfterAt) || e.At.Equal(q.AfterAt) && e.ID > q.AfterID
+		if e.Kind == q.Kind && !e.At.Before(q.From) && e.At.Before(q.To) && after && (q.Job == 0 || q.Job == e.Job) && len(out) < q.Most {
+			out = append(out, e)
+		}
+	}
+	return out, s.fault()
+}
+
+// Samples selects from the canned samples.
+func (s *Service) Samples(_ context.Context, q past.Query) (out []past.Sample, err error) {
+	for _, e := range Samples() {
+		if e.Kind == q.Kind && !e.At.Before(q.From) && e.At.Before(q.To) && (q.AfterAt.IsZero() || e.At.After(q.AfterAt)) && len(out) < q.Most {
+			out = append(out, e)
+		}
+	}
+	return out, s.fault()
 }
 
 // Forecast projects the running jobs of Last: each ends at its ETA.

@@ -71,22 +71,20 @@
     timer = setTimeout(function () { timer = 0; last = Date.now(); load(location.href, false); }, Math.max(0, last + least - Date.now()));
   }
   // One stream while the page is seen: browsers have few connections for one host.
-  var stream = null;
+  var stream = null, broken = false;
   function listen() {
     if (stream || document.hidden || !body.hasAttribute("data-live")) { return; }
     stream = new EventSource(base + "/live");
-    var broken = false;
     stream.addEventListener("changed", follow);
     stream.onopen = function () { if (broken) { say(""); follow(); } broken = false; };
     stream.onerror = function () { // a stream ends from time to time, and the browser begins another
-      if (broken) { return; }
-      broken = true;
       var mine = stream;
+      if (broken && mine.readyState !== EventSource.CLOSED) { return; }
+      broken = true;
       setTimeout(function () {
         if (!broken || stream !== mine) { return; }
         say(lost);
-        if (mine.readyState === EventSource.CLOSED) { hush(); setTimeout(listen, 10000); }
-        broken = mine.readyState !== EventSource.CLOSED;
+        if (mine.readyState === EventSource.CLOSED) { hush(); listen(); }
       }, 8000);
     };
   }
