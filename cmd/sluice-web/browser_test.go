@@ -81,6 +81,12 @@ func TestBrowserPages(t *testing.T) {
 		do(t, ctx, name, size(320, 720, false), picture(name+"-narrow"))
 		judge("narrow", "")
 	}
+	for _, name := range []string{"cluster", "time"} { // on a wall
+		do(t, ctx, name, size(3840, 2160, true), chromedp.Navigate(s.url+browsed[name]), until(`document.body.dataset.ready`), picture(name+"-wall"))
+		if wide := asked[string](t, ctx, widest); wide != "" {
+			t.Errorf("%s, on a wall: wider than the window: %s", name, wide)
+		}
+	}
 	if all := wrong.but("404"); len(all) > 0 { // one of the pages is missing on purpose
 		t.Errorf("the browser complains:\n%s", strings.Join(all, "\n"))
 	}
