@@ -9,12 +9,12 @@ LDFLAGS := -X main.version=$(VERSION)
 all: build
 
 # bin/sluice, static because it starts thousands of times; what it runs for some verbs:
-# bin/sluice-top, bin/sluice-simulate, bin/sluice-lab and bin/sluice-plot, apart because what they link
+# bin/sluice-top, bin/sluice-web, bin/sluice-simulate, bin/sluice-lab and bin/sluice-plot, apart because what they link
 # would cost every start; bin/sluiced, which needs cgo for SQLite, and bin/sluice-nvml,
 # which needs it to load NVIDIA's library. Programs without debug tables (-s -w) are a
 # quarter smaller, and a Go stack trace reads the same.
 build:
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w $(LDFLAGS)' -o bin/ ./cmd/sluice ./cmd/sluice-top ./cmd/sluice-plot ./cmd/sluice-simulate ./cmd/sluice-lab
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w $(LDFLAGS)' -o bin/ ./cmd/sluice ./cmd/sluice-top ./cmd/sluice-web ./cmd/sluice-plot ./cmd/sluice-simulate ./cmd/sluice-lab
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/sluiced ./cmd/sluice-nvml
 
 # What the demo and the tests need from Debian: Slurm, munge, PyTorch, a compiler.
@@ -38,14 +38,14 @@ test: build
 	@cat $(FLAKY) 2>/dev/null || :
 
 # Three at a time, since two wait for most of theirs: the end-to-end tests, by far the longest,
-# for Slurm; and WAITING, the packages that raise a Slurm, runners, Python or sockets. Of those and of
+# for Slurm; and WAITING, the packages that raise a Slurm, runners, Python, a browser or sockets. Of those and of
 # all others one package runs at a time, so that Slurm has a core. Packages in UNRACED run long
 # simulations in one goroutine: with the race detector they try a part of their cases (race_on_test.go
 # in each says which), without it all, with -trimpath to find what make build compiled. GOGC=400
 # saves simulations an eighth of their CPU time under the race detector, a quarter without, for some
 # 50 MB a process; what waits is left as it is in production. etc/test runs a failed test once more, alone.
-WAITING := /slurm/conform$$|/slurm/lab$$|/checkpoint/runner$$|/checkpoint/python$$|/elastic/control$$
 FLAKY := $(CURDIR)/bin/flaky
+WAITING := /slurm/conform$$|/slurm/lab$$|/checkpoint/runner$$|/checkpoint/python$$|/elastic/control$$|/cmd/sluice-web$$
 UNRACED := ./elastic/world ./elastic/world/story ./elastic/policy
 test-end-to-end:
 	FLAKY=$(FLAKY) RAPID_SEED=$(DRAWS) GO='$(GO)' etc/test -race -timeout 50m -parallel 4 -- ./cmd/sluiced

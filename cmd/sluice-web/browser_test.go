@@ -7,8 +7,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/sluice-hpc/sluice/cmd/sluice-web/webtest"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 // browsed are the pages that the browser opens.
@@ -77,6 +81,12 @@ func TestBrowserPages(t *testing.T) {
 		do(t, ctx, name, size(320, 720, false), picture(name+"-narrow"))
 		judge("narrow", "")
 	}
+	for _, name := range []string{"cluster", "time"} { // on a wall
+		do(t, ctx, name, size(3840, 2160, true), chromedp.Navigate(s.url+browsed[name]), until(`document.body.dataset.ready`), picture(name+"-wall"))
+		if wide := asked[string](t, ctx, widest); wide != "" {
+			t.Errorf("%s, on a wall: wider than the window: %s", name, wide)
+		}
+	}
 	if all := wrong.but("404"); len(all) > 0 { // one of the pages is missing on purpose
 		t.Errorf("the browser complains:\n%s", strings.Join(all, "\n"))
 	}
@@ -86,3 +96,96 @@ func TestBrowserPages(t *testing.T) {
 const widest = `(() => { if (document.documentElement.scrollWidth <= window.innerWidth) return "";
 	const e = Array.from(document.querySelectorAll("main *, header *")).find(e => e.getBoundingClientRect().right > window.innerWidth + 1 && !e.parentElement.closest(".scroll"));
 	return e ? e.outerHTML.slice(0, 200) : "?"; })()`
+
+// In a real browser: a page follows what changes without being loaded again, leaves alone what the
+// user is typing into, says when the daemon is gone and comes back; a change is tried before it is
+// ordered, every order reaches the clerk once, and a script is checked while it is typed.
+func TestBrowserWork(t *testing.T) {
+	ctx := chromium(t)
+	s := serveTest(t)
+	do(t, ctx, "login", chromedp.Navigate(s.url+"/login?token="+s.token), until(`document.body.dataset.ready`))
+
+	do(t, ctx, "follow", chromedp.Navigate(s.url+"/jobs"), until(`document.body.dataset.ready && document.querySelectorAll("#list tbody tr").length == 40`))
+	wait(t, "the page follows", func() bool { return s.hub.Open() == 1 })
+	asked[bool](t, ctx, `window.mine = true; document.getElementById("q").focus(); document.getElementById("q").value = "--me"; true`)
+	s.daemon.Set(func(d *webtest.Daemon) { d.Jobs = 30 })
+	s.notify()
+	do(t, ctx, "a change is shown", until(`document.querySelectorAll("#list tbody tr").length == 30`))
+	if !asked[bool](t, ctx, `window.mine && document.getElementById("q").value == "--me" && document.activeElement.id == "q"`) {
+		t.Error("the page was loaded again, or what was typed is gone")
+	}
+	s.daemon.Set(func(d *webtest.Daemon) {
+		d.Err = wire.Fail(wire.NoDaemon, "", "no sluiced: no process listens on /run/sluice/sock")
+	})
+	s.notify()
+	do(t, ctx, "the daemon is gone, while a filter is typed", until(`document.getElementById("link").textContent.includes("no process listens")`))
+	if !asked[bool](t, ctx, `document.getElementById("q").value == "--me" && document.querySelectorAll("#list tbody tr").length == 30`) {
+		t.Error("what was typed is gone")
+	}
+	asked[bool](t, ctx, `document.activeElement.blur(); true`)
+	s.notify()
+	do(t, ctx, "the daemon is gone", until(`document.querySelector("main").textContent.includes("no process listens")`))
+	s.daemon.Set(func(d *webtest.Daemon) { d.Err = nil })
+	s.notify()
+	do(t, ctx, "it is back", until(`document.querySelectorAll("#list tbody tr").length == 30`))
+
+	do(t, ctx, "try", chromedp.Navigate(s.url+"/jobs/4001"), until(`document.body.dataset.ready`),
+		evaluated(`document.getElementById("gpus").value = "8"; document.getElementById("gpus").form.submit()`),
+		until(`document.querySelector("#answer") && location.pathname == "/whatif"`),
+		evaluated(`document.querySelector("#give button").click()`), until(`document.querySelector("h1").textContent == "Done"`))
+	s.ordered(t, "resize 4001 --gpus 8")
+	for _, c := range []struct{ button, want string }{{"Hold", "hold 4001"}, {"Save now", "checkpoint 4001"}} {
+		do(t, ctx, c.want, chromedp.Navigate(s.url+"/jobs/4001"), until(`document.body.dataset.ready`),
+			evaluated(`Array.from(document.querySelectorAll("#orders button")).find(b => b.textContent == "`+c.button+`").click()`), until(`document.querySelector("h1").textContent == "Done"`))
+		s.ordered(t, c.want)
+	}
+	do(t, ctx, "cancel", chromedp.Navigate(s.url+"/whatif?job=4001&change=cancel"), until(`document.querySelector("#give button")`),
+		evaluated(`document.querySelector("#give button").click()`), until(`document.querySelector("h1").textContent == "Done"`))
+	s.ordered(t, "cancel 4001")
+
+	do(t, ctx, "check", chromedp.Navigate(s.url+"/submit"), until(`document.body.dataset.ready`), chromedp.SendKeys(chromedp.CSS("#options"), "--min-gpus=9"),
+		until(`document.querySelector("#checked .wrong")`), evaluated(`document.getElementById("options").value = ""`), chromedp.SendKeys(chromedp.CSS("#options"), "--min-gpus=2"),
+		until(`document.querySelector("#checked .ok")`), evaluated(`document.querySelector("form.submit button").click()`), until(`document.querySelector("h1").textContent == "Done"`))
+	if ran := s.tool.Ran(); len(ran) != 1 || !strings.HasPrefix(ran[0], "submit --min-gpus=2 in") {
+		t.Errorf("%q", ran)
+	}
+
+	do(t, ctx, "slide", chromedp.Navigate(s.url+"/replay"), until(`document.body.dataset.ready`),
+		evaluated(`document.getElementById("at").value = "3600"; document.getElementById("at").dispatchEvent(new Event("input", {bubbles: true}))`), until(`location.search.includes("at=3456") || location.search.includes("at=36")`))
+}
+
+// evaluated runs a script in the page.
+func evaluated(script string) step {
+	return func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
+		_, err := chromedp.Evaluate[bool](script+";true")(ctx, t)
+		return chromedp.Void{}, err
+	}
+}
+
+// ordered waits for an order, and fails if there are others.
+func (s *served) ordered(t *testing.T, want string) {
+	t.Helper()
+	select {
+	case got := <-s.clerk.given:
+		if got != want {
+			t.Errorf("ordered %q, want %q", got, want)
+		}
+	case <-time.After(2 * time.Minute):
+		t.Fatalf("never ordered %q", want)
+	}
+	select {
+	case got := <-s.clerk.given:
+		t.Errorf("ordered %q as well", got)
+	default:
+	}
+}
+
+// wait waits for a condition.
+func wait(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(2 * time.Minute); !ok(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("never: %s", what)
+		}
+	}
+}

@@ -112,15 +112,13 @@ func (s *seated) Close() error {
 // Unwrap returns the connection itself.
 func (s *seated) Unwrap() net.Conn { return s.Conn }
 
-// quietLog passes on net/http's own messages, but for those that a browser causes by going away.
-func quietLog(errs io.Writer) *log.Logger { return log.New(lines{errs}, "", 0) }
+// ownLog passes on net/http's own messages, a line each.
+func ownLog(errs io.Writer) *log.Logger { return log.New(lines{errs}, "", 0) }
 
 type lines struct{ out io.Writer }
 
 // Write takes one line.
 func (l lines) Write(p []byte) (int, error) {
-	if text := strings.TrimSpace(string(p)); !strings.Contains(text, "broken pipe") && !strings.Contains(text, "connection reset") {
-		fmt.Fprintln(l.out, "sluice web:", terminal.Escape(text))
-	}
-	return len(p), nil
+	_, err := fmt.Fprintln(l.out, "sluice web:", terminal.Escape(strings.TrimSpace(string(p))))
+	return len(p), err
 }

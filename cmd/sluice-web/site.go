@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/user"
 	"strconv"
 	"time"
 
@@ -29,7 +28,7 @@ func (o *options) serveSite(ctx context.Context, site etc.Config, cmd *cobra.Com
 	}
 	proxy := door.Proxy{Log: say}
 	for _, name := range o.proxy {
-		uid, err := uidOf(name)
+		uid, err := lookUp(ctx, name)
 		if err != nil {
 			return fmt.Errorf("--proxy %s: %w", name, err)
 		}
@@ -50,19 +49,28 @@ func (o *options) serveSite(ctx context.Context, site etc.Config, cmd *cobra.Com
 	if err != nil {
 		return err
 	}
+	fmt.Fprintf(errs, "sluice web: pages at %s/ for the web server %v\n", o.base, o.proxy)
+	return serve(ctx, l, sitePages(site, o.base, proxy, newAccounts().of, say), peer, errs)
+}
+
+// sitePages are the pages of all users, behind the door of the web server.
+func sitePages(site etc.Config, base string, proxy door.Proxy, uidOf func(string) (uint32, error), say func(string)) http.Handler {
 	daemon := client.Dial(site.Paths.Socket)
 	config := page.Config{
-		Base: o.base, Viewer: viewerOf, Now: time.Now, Live: page.NewHub(watch(daemon)),
+		Base: base, Now: time.Now, Live: page.NewHub(watch(daemon)),
+		Viewer: func(r *http.Request) (page.Viewer, error) {
+			name := door.User(r)
+			uid, err := uidOf(name)
+			return page.Viewer{Name: name, UID: uid}, err
+		},
 		Daemon:   func(v page.Viewer) page.Daemon { return daemon.As(v.Name) },
 		NoOrders: "These pages are read-only. Give the order on a login node.",
 		Log:      func(err error) { say(err.Error()) },
 	}
 	if site.Web.Act {
-		config.Orders = siteOrders{daemon}
-		config.NoOrders = ""
+		config.Orders, config.NoOrders = siteOrders{daemon}, ""
 	}
-	fmt.Fprintf(errs, "sluice web: pages at %s/ for the web server %v\n", o.base, o.proxy)
-	return serve(ctx, l, proxy.Wrap(page.New(config)), peer, errs)
+	return proxy.Wrap(page.New(config))
 }
 
 // peer finds the account at the other end.
@@ -71,22 +79,6 @@ func peer(ctx context.Context, c net.Conn) context.Context {
 		c = s.Unwrap()
 	}
 	return door.Peer(ctx, c)
-}
-
-// viewerOf is the user that the web server named.
-func viewerOf(r *http.Request) (page.Viewer, error) {
-	name := door.User(r)
-	uid, err := uidOf(name)
-	return page.Viewer{Name: name, UID: uid}, err
-}
-
-func uidOf(name string) (uint32, error) {
-	u, err := user.Lookup(name)
-	if err != nil {
-		return 0, fmt.Errorf("%.40q is not an account of this cluster", name)
-	}
-	n, err := strconv.ParseUint(u.Uid, 10, 32)
-	return uint32(n), err
 }
 
 // siteOrders gives orders by the API, for the viewer. What needs the viewer's own account, as

@@ -134,7 +134,7 @@ const (
 // serve answers on a listener until ctx ends.
 func serve(ctx context.Context, l net.Listener, h http.Handler, peer func(context.Context, net.Conn) context.Context, errs io.Writer) error {
 	s := &http.Server{Handler: h, ReadHeaderTimeout: readWithin, ReadTimeout: writeWithin, WriteTimeout: writeWithin, IdleTimeout: idleWithin,
-		MaxHeaderBytes: maxHeader, ErrorLog: quietLog(errs), ConnContext: peer, BaseContext: func(net.Listener) context.Context { return ctx }}
+		MaxHeaderBytes: maxHeader, ErrorLog: ownLog(errs), ConnContext: peer, BaseContext: func(net.Listener) context.Context { return ctx }}
 	stopped := make(chan struct{})
 	unhook := context.AfterFunc(ctx, func() {
 		defer close(stopped)

@@ -2,6 +2,7 @@ package door
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"regexp"
@@ -31,7 +32,8 @@ func ReadUsers(file string, from io.Reader) (Users, error) {
 	n := 0
 	for lines.Scan() {
 		n++
-		text, _, _ := strings.Cut(lines.Text(), "#")
+		plain, _, _ := bytes.Cut(lines.Bytes(), []byte("#"))
+		text := string(plain)
 		words := strings.Fields(text)
 		column := 1 + len(text) - len(strings.TrimLeft(text, " \t"))
 		switch {

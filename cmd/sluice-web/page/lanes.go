@@ -3,6 +3,7 @@ package page
 import (
 	"fmt"
 	"html/template"
+	"math"
 	"slices"
 	"time"
 
@@ -209,7 +210,13 @@ func (s timescale) draw(lanes []pastLane, label, base string, alone bool) templa
 	}
 	p := draw.Panel{Left: left, Top: 18, Width: lanesWidth - left - 12, Height: high * float64(len(lanes))}
 	d := draw.NewWithLinks(lanesWidth, p.Top+p.Height+22, "chart lanes", label)
-	d.TimeAxis(p, s.ticks(8), end, true)
+	ticks, mark := s.ticks(8), p.Left+p.Width*s.at(s.now)/end
+	d.TimeAxis(p, ticks, end, true)
+	for _, t := range ticks { // above many lanes, too: the axis below them is out of sight
+		if x := p.Left + p.Width*t.At/end; len(lanes) > 20 && math.Abs(x-mark) > 60 {
+			d.Text(x, p.Top-8, "middle", "tick", t.Text)
+		}
+	}
 	most, spans := 1, 0
 	for _, l := range lanes {
 		most = max(most, l.most())
@@ -225,9 +232,9 @@ func (s timescale) draw(lanes []pastLane, label, base string, alone bool) templa
 			d.Printf(`</a>`)
 		}
 	}
-	if x := p.Left + p.Width*s.at(s.now)/end; s.now.After(s.from) && s.now.Before(s.to) {
-		d.Line(x, p.Top-4, x, p.Top+p.Height, "now")
-		d.Text(x, p.Top-8, "middle", "tick nowmark", "now")
+	if s.now.After(s.from) && s.now.Before(s.to) {
+		d.Line(mark, p.Top-4, mark, p.Top+p.Height, "now")
+		d.Text(mark, p.Top-8, "middle", "tick nowmark", "now")
 	}
 	return d.Done()
 }

@@ -96,7 +96,8 @@ func (p *Pages) live(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no") // nginx would collect the events
 	control := http.NewResponseController(w)
-	_ = control.SetWriteDeadline(time.Time{})
+	_ = control.SetWriteDeadline(time.Time{}) // the stream has its own bounds
+	_ = control.SetReadDeadline(time.Time{})
 	ctx, cancel := context.WithTimeout(r.Context(), streams)
 	defer cancel()
 	silent := time.NewTicker(breath)

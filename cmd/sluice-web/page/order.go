@@ -34,9 +34,9 @@ func (o Order) Command() []string {
 	case "resize":
 		words = append(words, "--gpus", o.GPUs)
 	case "deadline":
-		words = append(words, o.Deadline)
-		if o.Soft {
-			words = append(words, "--soft")
+		words = append(words, "--at", o.Deadline)
+		if o.Soft && o.Deadline != "none" {
+			words = append(words, "--mode", "soft")
 		}
 	}
 	return words

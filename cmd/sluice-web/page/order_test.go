@@ -24,8 +24,8 @@ func TestOrders(t *testing.T) {
 		{url.Values{"verb": {"cancel"}}, "cancel 4001"},
 		{url.Values{"verb": {"checkpoint"}}, "checkpoint 4001"},
 		{url.Values{"verb": {"requeue"}}, "requeue 4001"},
-		{url.Values{"verb": {"deadline"}, "deadline": {"now+8hours"}}, "deadline 4001 now+8hours"},
-		{url.Values{"verb": {"deadline"}, "deadline": {"18:00"}, "soft": {"1"}}, "deadline 4001 18:00 --soft"},
+		{url.Values{"verb": {"deadline"}, "deadline": {"now+8hours"}}, "deadline 4001 --at now+8hours"},
+		{url.Values{"verb": {"deadline"}, "deadline": {"18:00"}, "soft": {"1"}}, "deadline 4001 --at 18:00 --mode soft"},
 		{url.Values{"verb": {"deadline"}, "deadline": {"--config=/tmp/x"}}, ""},
 		{url.Values{"verb": {"resize"}, "gpus": {"0"}}, ""},
 		{url.Values{"verb": {"resize"}, "gpus": {"4; rm -rf ~"}}, ""},
@@ -147,8 +147,8 @@ func TestWhatIf(t *testing.T) {
 	h := setup(d, nil)
 	for path, want := range map[string]string{
 		"job=4001&change=resize&gpus=8":                      "sluice resize 4001 --gpus 8",
-		"job=4001&change=deadline&deadline=now%2B8hours":     "sluice deadline 4001 now&#43;8hours",
-		"job=4001&change=deadline&deadline=none&soft=1":      "sluice deadline 4001 none --soft",
+		"job=4001&change=deadline&deadline=now%2B8hours":     "sluice deadline 4001 --at now&#43;8hours",
+		"job=4001&change=deadline&deadline=none&soft=1":      "sluice deadline 4001 --at none",
 		"job=4001&change=hold":                               "sluice hold 4001",
 		"job=4001&change=cancel":                             "sluice cancel 4001",
 		"job=4001&change=resize&gpus=many":                   "is not a number of GPUs",

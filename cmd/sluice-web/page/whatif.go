@@ -113,31 +113,16 @@ func (view *whatifView) ask(now time.Time) (wire.WhatIf, Order, error) {
 	return w, o, o.Validate()
 }
 
-// Deadline reads a deadline as sluice submit does.
-// A zero time is "none".
+// Deadline reads a deadline as sluice submit does. A zero time is "none".
 func Deadline(text string, now time.Time) (time.Time, error) {
 	if text == "none" {
 		return time.Time{}, nil
 	}
-	line, err := sbatch.ParseCommandLine([]string{"--deadline=" + text, "--max-gpus=1", "--epochs=1", "--wrap=true"})
+	t, err := sbatch.ParseDeadline(text, now.Local())
 	if err != nil {
-		return time.Time{}, err
+		return t, fmt.Errorf("deadline %.40q: %w, or none", text, err)
 	}
-	script, err := sbatch.ParseScript("--wrap", sbatch.WrapScript("true"))
-	if err != nil {
-		return time.Time{}, err
-	}
-	request, err := sbatch.Merge(line, nil, script)
-	if err != nil {
-		return time.Time{}, err
-	}
-	if err := request.Date(now.Local()); err != nil {
-		return time.Time{}, err
-	}
-	if request.Spec.Deadline.IsZero() {
-		return time.Time{}, fmt.Errorf("%.20q is not a time", text)
-	}
-	return request.Spec.Deadline, nil
+	return t, nil
 }
 
 // show fills in what the change would do: the jobs whose end moves, those most first.

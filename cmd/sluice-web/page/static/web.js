@@ -6,6 +6,9 @@
   var link = document.getElementById("link"), tip = document.createElement("div");
   tip.id = "tip"; tip.hidden = true; body.appendChild(tip);
 
+  var lost = link.textContent;
+  function say(words) { link.textContent = words; link.hidden = !words; }
+
   // Following: the page is fetched again, and each part with an id that differs is replaced.
   var fetching = null, wanted = false, last = 0, timer = 0;
   var least = 1000; // ms between two fetches
@@ -32,7 +35,13 @@
     var main = document.getElementById("main"), fresh = page.getElementById("main");
     var ids = function (m) { return Array.from(m.children).map(function (c) { return c.id || c.tagName + "." + c.className; }).join(); };
     tip.hidden = true;
-    if (ids(main) !== ids(fresh) && !busy(main)) {
+    if (ids(main) !== ids(fresh) && busy(main)) { // another page: what is typed stays, and the news is said above it
+      var news = fresh.querySelector(".banner, .lead");
+      say(news ? news.textContent : "This page has changed; load it again to see it.");
+      return;
+    }
+    say("");
+    if (ids(main) !== ids(fresh)) {
       place(main, fresh);
     } else {
       Array.from(main.children).forEach(function (part, i) {
@@ -51,8 +60,7 @@
       if (fetching !== me) { return; }
       merge(new DOMParser().parseFromString(text, "text/html"));
       if (push) { history.replaceState(null, "", url); }
-      link.hidden = true;
-    }).catch(function (e) { if (e.name !== "AbortError") { link.hidden = false; } }).finally(function () {
+    }).catch(function (e) { if (e.name !== "AbortError") { say(lost); } }).finally(function () {
       if (fetching === me) { fetching = null; }
       if (wanted) { wanted = false; follow(); }
     });
@@ -63,14 +71,22 @@
     timer = setTimeout(function () { timer = 0; last = Date.now(); load(location.href, false); }, Math.max(0, last + least - Date.now()));
   }
   // One stream while the page is seen: browsers have few connections for one host.
-  var stream = null;
+  var stream = null, broken = false;
   function listen() {
     if (stream || document.hidden || !body.hasAttribute("data-live")) { return; }
     stream = new EventSource(base + "/live");
-    var lost = false;
     stream.addEventListener("changed", follow);
-    stream.onopen = function () { if (lost) { follow(); } lost = false; link.hidden = true; };
-    stream.onerror = function () { lost = true; link.hidden = false; };
+    stream.onopen = function () { if (broken) { say(""); follow(); } broken = false; };
+    stream.onerror = function () { // a stream ends from time to time, and the browser begins another
+      var mine = stream;
+      if (broken && mine.readyState !== EventSource.CLOSED) { return; }
+      broken = true;
+      setTimeout(function () {
+        if (!broken || stream !== mine) { return; }
+        say(lost);
+        if (mine.readyState === EventSource.CLOSED) { hush(); listen(); }
+      }, 8000);
+    };
   }
   function hush() { if (stream) { stream.close(); stream = null; } }
   document.addEventListener("visibilitychange", function () { if (document.hidden) { hush(); } else { listen(); if (stream) { follow(); } } });
@@ -117,7 +133,7 @@
     fetch(form.dataset.check, { method: "POST", body: new URLSearchParams(new FormData(form)) }).then(function (r) { return r.text(); }).then(function (text) {
       var page = new DOMParser().parseFromString(text, "text/html");
       document.getElementById("checked").replaceChildren.apply(document.getElementById("checked"), Array.from(page.body.childNodes));
-    }).catch(function () { link.hidden = false; });
+    }).catch(function () { say(lost); });
   }
   // A drop-down or a button of an order is pressed once.
   document.addEventListener("submit", function (e) {
