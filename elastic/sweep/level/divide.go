@@ -12,19 +12,20 @@ type Standing struct {
 	Weight float64 // its part among sweeps with equal bids and levels; 0 counts as 1
 	Level  int     // its level, 0 or more
 	Bid    float64 // what a GPU-second more is worth to it, 0 or more
+	Passes bool    // it lets rounds pass, as system D's converged sweeps do: its first lane is not kept; see Rule.Passes
 }
 
 // Rules say how Divide weighs sweeps.
 type Rules struct {
-	FirstLane bool    // every sweep keeps one lane
+	FirstLane bool    // every sweep keeps one lane, unless it passes
 	ByLevel   bool    // weights are multiplied by 2^-Level
 	ByBid     float64 // and by Bid to this power; 0: bids do not count
 	Strict    bool    // the highest weight gets all that it wants; else lanes are in proportion
 	Margin    float64 // a lane moves to a claim this many times as high; below 1 counts as 1
 }
 
-// DefaultRules are those of sluiced.
-func DefaultRules() Rules { return Rules{FirstLane: true, ByBid: 1, Margin: 1.5} }
+// DefaultRules are those of sluiced: a first lane for each sweep, the others to the highest bid.
+func DefaultRules() Rules { return Rules{FirstLane: true, ByBid: 1, Strict: true, Margin: 1.5} }
 
 // Divide says how many of the GPUs, one to a lane, each sweep gets. sweeps are in the order in
 // which they arrived, which breaks ties. No sweep gets more than it wants, and no GPU is left
@@ -40,7 +41,7 @@ func Divide(r Rules, sweeps []Standing, gpus int) []int {
 	if r.FirstLane {
 		for _, started := range []bool{true, false} {
 			for i, s := range sweeps {
-				if left > 0 && s.Want > 0 && (s.Lanes > 0) == started {
+				if left > 0 && s.Want > 0 && !s.Passes && (s.Lanes > 0) == started {
 					lanes[i]++
 					left--
 				}

@@ -17,7 +17,7 @@ type Rule struct {
 
 // DefaultRule has the values that testbench D was tuned with.
 func DefaultRule() Rule {
-	return Rule{After: 2, Best: 5, Thresholds: []float64{.05, .02, .01, .005}, Recent: 5, About: .05, Highest: 4}
+	return Rule{After: 4, Best: 5, Thresholds: []float64{.05, .02, .01, .005}, Recent: 5, About: .05, Highest: 4}
 }
 
 // State is what a sweep's level depends on. The zero value is a new sweep. It follows from the
@@ -65,6 +65,11 @@ func (r Rule) steady(s State) bool {
 	mean := sum / float64(len(s.Recent))
 	return math.Abs(s.Gap-mean) <= r.About*mean
 }
+
+// Passes says that a sweep with so many trials done may let rounds pass to others: more than
+// After*Best are done. sluiced does not use it unless the site says so, since sweeps then wait
+// without a lane.
+func (r Rule) Passes(done int) bool { return done > r.After*r.Best }
 
 // Idle takes in that GPUs idle: the priority rises by one level. The threshold stays where it is,
 // so the sweep has to converge further before its priority falls again.

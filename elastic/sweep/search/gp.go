@@ -14,8 +14,7 @@ const gpMost = 240
 
 // gaussian lists candidates by expected improvement, the highest first. Running trials count as
 // trials with the mean of all costs (constant liar; Ginsbourger et al., 2010), failed ones as the
-// worst. Costs are replaced by normal scores of their ranks, as one diverged training would
-// otherwise decide the scale.
+// third quartile: they are more often bad than good, but a node may be at fault.
 func (p Problem) gaussian(list, judged []sample, rng *rand.Rand) []space.Point {
 	x, y := p.evidence(list, judged)
 	params := p.Space.Parameters()
@@ -32,7 +31,7 @@ func (p Problem) evidence(list, judged []sample) (x []sample, y []float64) {
 	for _, s := range judged {
 		costs = append(costs, s.cost)
 	}
-	scores := normalScores(costs)
+	scores := standard(costs)
 	of := map[float64]float64{}
 	for i, c := range costs {
 		of[c] = scores[i]
@@ -43,7 +42,7 @@ func (p Problem) evidence(list, judged []sample) (x []sample, y []float64) {
 		case Running:
 			y = append(y, 0)
 		case Failed:
-			y = append(y, scores[len(scores)-1])
+			y = append(y, scores[3*len(scores)/4])
 		default:
 			y = append(y, of[s.cost])
 		}
@@ -64,24 +63,6 @@ func thin(list, judged []sample) []sample {
 		}
 	}
 	return kept[max(0, len(kept)-gpMost):]
-}
-
-// normalScores are for ascending costs: of equal ones the same.
-func normalScores(costs []float64) []float64 {
-	n := len(costs)
-	scores := make([]float64, n)
-	for i := 0; i < n; {
-		j := i
-		for j < n && costs[j] == costs[i] {
-			j++
-		}
-		rank := float64(i+j-1)/2 + .5
-		z := math.Sqrt2 * math.Erfinv(2*rank/float64(n)-1)
-		for ; i < j; i++ {
-			scores[i] = z
-		}
-	}
-	return scores
 }
 
 // acquisition searches for the highest expected improvement.
@@ -184,4 +165,25 @@ func logImprovement(z float64) float64 {
 		return math.Log(z*phi(z) + math.Exp(-z*z/2)/math.Sqrt(2*math.Pi))
 	}
 	return -z*z/2 - .5*math.Log(2*math.Pi) - 2*math.Log(-z) + math.Log1p(-3/(z*z)+15/(z*z*z*z))
+}
+
+// standard makes ascending costs have mean 0 and variance 1. A cost that lacks more to the best than
+// four times what the median lacks is clipped: a diverged training would otherwise decide the scale.
+func standard(costs []float64) []float64 {
+	n := float64(len(costs))
+	median := costs[len(costs)/2]
+	most := median + 4*(median-costs[0])
+	sum, squares := 0., 0.
+	out := make([]float64, len(costs))
+	for i, c := range costs {
+		out[i] = min(c, most)
+		sum += out[i]
+	}
+	for _, c := range out {
+		squares += (c - sum/n) * (c - sum/n)
+	}
+	for i := range out {
+		out[i] = (out[i] - sum/n) / max(math.Sqrt(squares/n), math.SmallestNonzeroFloat32)
+	}
+	return out
 }

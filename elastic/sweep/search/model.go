@@ -11,6 +11,9 @@ import (
 // startup is how many points a model is not asked for: they are a Sobol sequence.
 const startup = 10
 
+// mostCost bounds what models compute with: its square is still a number.
+const mostCost = 1e100
+
 // sample is one point as models see it.
 type sample struct {
 	u      []float64 // coordinates in the unit cube
@@ -30,7 +33,7 @@ func (p Problem) samples(groups []group) []sample {
 			s.state = Failed
 		}
 		if s.state == Done || s.state == Paused {
-			s.cost = p.cost(g.curve[len(g.curve)-1].Value)
+			s.cost = min(max(p.cost(g.curve[len(g.curve)-1].Value), -mostCost), mostCost)
 		}
 		list = append(list, s)
 	}
