@@ -12,7 +12,7 @@ import (
 const (
 	lengthMean, lengthDeviation       = 0, .9
 	amplitudeMean, amplitudeDeviation = 0, .7
-	noiseMean, noiseDeviation         = -5, 1.2
+	noiseMean, noiseDeviation         = -6, 1.2
 	fitSteps                          = 40
 )
 
