@@ -4,7 +4,7 @@ GO      ?= go
 VERSION := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 LDFLAGS := -X main.version=$(VERSION)
 
-.PHONY: all build packages demo test test-end-to-end test-waiting test-packages test-elsewhere lint bench bench-job bench-live bench-policy bench-systems bench-shares conform damage deb dist gpu exact liars planted mutants properties seeds crashes soak fuzz hostile failover reclaims shared gone nfs reliability-report clean
+.PHONY: all build packages demo test test-end-to-end test-waiting test-packages test-elsewhere lint bench bench-job bench-live bench-policy bench-systems bench-shares conform damage deb dist gpu exact liars planted mutants properties seeds crashes soak fuzz hostile failover reclaims shared gone nfs reliability-report clean bench-sweeps
 
 all: build
 
@@ -126,6 +126,11 @@ bench-systems: build
 # The same for shares of accounts.
 bench-shares: build
 	@bin/sluice bench-policy --data '$(DATA)' --figure 12 $(OPTIONS)
+
+# The same for hyper-parameter sweeps of several users, on testbench D (a few minutes), and for the
+# methods of search (figure 15: 40 minutes on two cores; --seeds 1 is a tenth of it).
+bench-sweeps: build
+	@bin/sluice bench-policy --data '$(DATA)' --figure 14,15 $(OPTIONS)
 
 # The campaigns below keep what they print in .campaigns, where reliability-report
 # finds it.

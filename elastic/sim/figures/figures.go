@@ -16,7 +16,9 @@ type Options struct {
 	Testbench string
 	// Deadlines is the folder of testbench B, which holds traces and throughputs; likewise.
 	Deadlines string
-	Only      []int // figures; nil = all
+	// Sweeps is the folder of testbench D, which holds learning curves; likewise.
+	Sweeps string
+	Only   []int // figures; nil = all
 	// Quick runs few seeds and few settings, for a look.
 	Quick   bool
 	Seeds   int // of system A's experiment; 0 = 30, or 2 in a quick run
@@ -48,6 +50,8 @@ var all = []figure{
 	{10, "testbench A, of one and of two types of GPU: annealing beside knapsack and lookahead, CPU time, and how far each is from the best plan", testbenchFolder, annealings},
 	{11, "welfare: JCT, makespan and welfare on one and on two types of GPU, CPU time, distance to the exact best, regret of learned speeds", nil, welfares},
 	{12, "shares of accounts: GPU-hours against shares, mean JCT with and without, finish-time fairness", nil, shares},
+	{14, "sweeps of several users on the same GPUs: time to goal", sweepsFolder, sharedSweeps},
+	{15, "methods of search: regret on pools of configurations", sweepsFolder, poolSearch},
 }
 
 func testbenchFolder(o Options) string { return o.Testbench }

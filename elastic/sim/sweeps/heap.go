@@ -1,0 +1,37 @@
+package sweeps
+
+import (
+	"cmp"
+	"slices"
+)
+
+// lanes is a heap by the end of the present epoch.
+type lanes []*lane
+
+func (h lanes) Len() int { return len(h) }
+func (h lanes) Less(i, j int) bool {
+	return cmp.Or(cmp.Compare(h[i].at, h[j].at), cmp.Compare(h[i].sweep.Order, h[j].sweep.Order), cmp.Compare(h[i].trial.number, h[j].trial.number)) < 0
+}
+func (h lanes) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *lanes) Push(x any)   { *h = append(*h, x.(*lane)) }
+func (h *lanes) Pop() any {
+	last := (*h)[len(*h)-1]
+	*h = (*h)[:len(*h)-1]
+	return last
+}
+
+func sortLanes(list lanes) {
+	slices.SortFunc(list, func(a, b *lane) int {
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.sweep.Order, b.sweep.Order), cmp.Compare(a.trial.number, b.trial.number))
+	})
+}
+
+// sorted lists the sweeps in the order of their arrival.
+func sorted[V any](of map[*Sweep]V) []*Sweep {
+	var list []*Sweep
+	for s := range of {
+		list = append(list, s)
+	}
+	slices.SortFunc(list, func(a, b *Sweep) int { return cmp.Compare(a.Order, b.Order) })
+	return list
+}
