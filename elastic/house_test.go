@@ -40,6 +40,10 @@ var may = map[string][]string{
 	"elastic/learn/bandit":        {},
 	"elastic/learn/network":       {},
 	"elastic/learn/predict":       {"elastic/learn/network", "elastic/learn/speed"},
+	"elastic/sweep/space":         {},
+	"elastic/sweep/search":        {"elastic/sweep/space"},
+	"elastic/sweep/rung":          {"elastic/sweep/search"},
+	"elastic/sweep/level":         {},
 	"checkpoint/python":           {},
 	"checkpoint/pythontest":       {},
 	"checkpoint/disktest":         {},
@@ -113,7 +117,7 @@ var may = map[string][]string{
 
 // pure lists the packages that import only the standard library.
 var pure = map[string]string{
-	"slurm": "", "elastic/audit": "", "nodes": "", "elastic": "", "elastic/plan": "", "elastic/resize": "", "elastic/solve/knapsack": "", "elastic/learn/length": "", "elastic/reason": "", "elastic/say": "", "elastic/share": "", "elastic/share/claim": "", "elastic/usage": "", "elastic/policy": "", "elastic/policy/roles": "", "elastic/policy/admission": "", "elastic/policy/greedy": "", "elastic/engine": "", "elastic/engine/eligible": "", "elastic/engine/event": "", "elastic/engine/execute": "", "elastic/engine/journal": "", "elastic/engine/learn": "", "elastic/engine/observe": "", "elastic/engine/publish": "", "elastic/engine/track": "", "elastic/engine/watch": "", "elastic/learn/speed": "",
+	"slurm": "", "elastic/audit": "", "nodes": "", "elastic": "", "elastic/plan": "", "elastic/resize": "", "elastic/solve/knapsack": "", "elastic/learn/length": "", "elastic/reason": "", "elastic/say": "", "elastic/share": "", "elastic/share/claim": "", "elastic/usage": "", "elastic/policy": "", "elastic/policy/roles": "", "elastic/policy/admission": "", "elastic/policy/greedy": "", "elastic/engine": "", "elastic/engine/eligible": "", "elastic/engine/event": "", "elastic/engine/execute": "", "elastic/engine/journal": "", "elastic/engine/learn": "", "elastic/engine/observe": "", "elastic/engine/publish": "", "elastic/engine/track": "", "elastic/engine/watch": "", "elastic/learn/speed": "", "elastic/sweep/space": "", "elastic/sweep/rung": "", "elastic/sweep/level": "",
 	"elastic/control/munge": "",
 	"checkpoint":            "golang.org/x/sys/",
 }

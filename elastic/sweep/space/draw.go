@@ -1,0 +1,101 @@
+package space
+
+import "math/rand/v2"
+
+// Draws bounds the search for a point that satisfies the constraints.
+const Draws = 10000
+
+// Random draws a point that satisfies the constraints, evenly; false if Draws draws did not find
+// one.
+func (s *Space) Random(rng *rand.Rand) (Point, bool) {
+	return s.Complete(Given{}, rng)
+}
+
+// Complete draws what is not given.
+func (s *Space) Complete(g Given, rng *rand.Rand) (Point, bool) {
+	u := make([]float64, len(s.params))
+	for range Draws {
+		for i := range u {
+			u[i] = rng.Float64()
+		}
+		if p := s.place(u, g); s.Satisfies(p) {
+			return p, true
+		}
+	}
+	return Point{}, false
+}
+
+// At is the point at u of the unit cube, one coordinate for each of Parameters. It need not
+// satisfy the constraints. Coordinates of parameters that do not exist there have no effect.
+func (s *Space) At(u []float64) Point { return s.place(u, Given{}) }
+
+func (s *Space) place(u []float64, g Given) Point {
+	values := make([]Value, len(s.params))
+	exists := make([]bool, len(s.params))
+	for _, i := range s.order {
+		if exists[i] = s.exists(i, values, exists); exists[i] {
+			if v, given := g.values[s.params[i].Name]; given {
+				values[i] = v
+			} else {
+				values[i] = s.params[i].From(u[i])
+			}
+		}
+	}
+	return s.collect(values, exists)
+}
+
+func (s *Space) exists(i int, values []Value, exists []bool) bool {
+	parent := s.parent[i]
+	return parent < 0 || exists[parent] && s.params[i].If.holds(values[parent])
+}
+
+// holds compares as values of the parent do: 1e-3 is 0.001 unless it is a choice.
+func (c *Condition) holds(v Value) bool {
+	for _, text := range c.Values {
+		if w := spelled(text); w.Text == v.Text || w.IsNumber && v.IsNumber && w.Number == v.Number {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *Space) collect(values []Value, exists []bool) Point {
+	var p Point
+	for i := range values {
+		if exists[i] {
+			p.settings = append(p.settings, Setting{s.params[i].Name, values[i]})
+		}
+	}
+	return p
+}
+
+// Units is the inverse of At: coordinates, and which parameters the point has. A value that the
+// space does not have any more, as after an edit of it, counts as absent.
+func (s *Space) Units(p Point) (u []float64, exists []bool) {
+	u, exists = make([]float64, len(s.params)), make([]bool, len(s.params))
+	for _, setting := range p.settings {
+		if i, found := s.at[setting.Name]; found {
+			u[i], exists[i] = s.params[i].Unit(setting.Value)
+		}
+	}
+	return u, exists
+}
+
+// Holds says that the point is one of this space: it has exactly the parameters that exist there,
+// with values that they can have, and satisfies the constraints.
+func (s *Space) Holds(p Point) bool {
+	values, exists := make([]Value, len(s.params)), make([]bool, len(s.params))
+	for _, setting := range p.settings {
+		i, found := s.at[setting.Name]
+		if !found || !s.params[i].has(setting.Value) {
+			return false
+		}
+		values[i], exists[i] = setting.Value, true
+	}
+	for i := range s.params {
+		if exists[i] != s.exists(i, values, exists) {
+			return false
+		}
+	}
+	return s.Satisfies(p)
+}

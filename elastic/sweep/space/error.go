@@ -1,0 +1,67 @@
+package space
+
+import "fmt"
+
+// Problem says of what kind an Error is.
+type Problem string
+
+const (
+	Syntax       Problem = "syntax"       // the text has not the form that is wanted
+	BadName      Problem = "name"         // a parameter cannot have this name
+	Twice        Problem = "twice"        // two parameters have one name, or names that differ in case only
+	EmptyRange   Problem = "empty-range"  // the low end is above the high end, or there is no choice
+	LogOfZero    Problem = "log-of-zero"  // a logarithmic range does not start above 0
+	BadStep      Problem = "step"         // a step is not above 0, or larger than the range
+	BadNumber    Problem = "number"       // not a number, or one that is too large
+	NoSuchName   Problem = "no-such-name" // no parameter has this name
+	OutOfRange   Problem = "out-of-range" // a value that the parameter cannot have
+	Circle       Problem = "circle"       // conditions that depend on one another
+	TooLarge     Problem = "too-large"    // above a limit of this package
+	Unsatisfied  Problem = "unsatisfied"  // no point satisfies the constraints
+	WrongType    Problem = "type"         // text where a number is wanted, or the reverse
+	NothingGiven Problem = "nothing"      // no parameter at all
+)
+
+// Option is where a text was written.
+type Option string
+
+const (
+	Param Option = "param" // --param
+	Where Option = "where" // --where
+	Try   Option = "try"   // --try
+	Use   Option = "use"   // {name} on a command line
+)
+
+// Error is bad input. The caller knows the line of the text; Column counts characters within it
+// from 1.
+type Error struct {
+	Option  Option
+	Index   int // which of the option's texts, from 0
+	Column  int
+	Text    string
+	Problem Problem
+	Said    string // what is wrong and what to type instead
+}
+
+func (e *Error) Error() string {
+	if e.Option == Use {
+		return fmt.Sprintf("%q: column %d: %s", e.Text, e.Column, e.Said)
+	}
+	return fmt.Sprintf("--%s %q: column %d: %s", e.Option, e.Text, e.Column, e.Said)
+}
+
+// fault is an error while its text is read: a byte offset, made a column by within.
+type fault struct {
+	at      int
+	problem Problem
+	said    string
+}
+
+func wrong(at int, p Problem, format string, args ...any) *fault {
+	return &fault{at, p, fmt.Sprintf(format, args...)}
+}
+
+func (f *fault) within(option Option, index int, text string) *Error {
+	at := min(max(f.at, 0), len(text))
+	return &Error{option, index, len([]rune(text[:at])) + 1, text, f.problem, f.said}
+}

@@ -1,0 +1,125 @@
+package space
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"unicode/utf8"
+)
+
+// Given is a `--try`: values of some parameters. What is missing is drawn.
+type Given struct{ values map[string]Value }
+
+// Given reads lr=1e-3,depth=4. The error is an *Error with index 0.
+func (s *Space) Given(text string) (Given, error) {
+	g, f := s.given(text)
+	if f != nil {
+		return Given{}, f.within(Try, 0, text)
+	}
+	return g, nil
+}
+
+func (s *Space) given(text string) (Given, *fault) {
+	g := Given{map[string]Value{}}
+	if len(text) > 64*MaxText || !utf8.ValidString(text) {
+		return g, wrong(0, TooLarge, "want UTF-8 text of at most %d characters", 64*MaxText)
+	}
+	at := 0
+	for _, part := range strings.Split(text, ",") {
+		from := at + indent(part)
+		at += len(part) + 1
+		name, value, found := strings.Cut(strings.TrimSpace(part), "=")
+		if !found {
+			return g, wrong(from, Syntax, "want NAME=VALUE,NAME=VALUE")
+		}
+		i, known := s.at[name]
+		if !known {
+			return g, wrong(from, NoSuchName, "no parameter is called %s", name)
+		}
+		if _, twice := g.values[name]; twice {
+			return g, wrong(from, Twice, "%s is given twice", name)
+		}
+		p := s.params[i]
+		v, f := p.read(value, from+len(name)+1)
+		if f != nil {
+			return g, f
+		}
+		g.values[name] = v
+	}
+	return g, s.reachable(g)
+}
+
+// read is the value with this text, printed as the parameter's values are.
+func (p Parameter) read(text string, at int) (Value, *fault) {
+	v := spelled(text)
+	if p.Numeric() {
+		if !v.IsNumber {
+			return v, wrong(at, BadNumber, "%q is not a number", text)
+		}
+		if v = exactly(v.Number); p.Whole() && v.Number != math.Trunc(v.Number) {
+			return v, wrong(at, OutOfRange, "%s is not a whole number", text)
+		}
+	}
+	if !p.has(v) {
+		return v, wrong(at, OutOfRange, "%s is not a value of %s", text, p)
+	}
+	return v, nil
+}
+
+// reachable refuses a value of a parameter that does not exist because of another one given.
+func (s *Space) reachable(g Given) *fault {
+	for name := range g.values {
+		for i := s.at[name]; s.parent[i] >= 0; i = s.parent[i] {
+			above := s.params[s.parent[i]].Name
+			if v, given := g.values[above]; given && !s.params[i].If.holds(v) {
+				return wrong(0, OutOfRange, "%s does not exist where %s=%s", name, above, v)
+			}
+		}
+	}
+	return nil
+}
+
+// ReadPoint reads what Point.MarshalJSON wrote. It does not ask a space, so that trials of a
+// sweep stay known after its space was edited; Space.Holds does.
+func ReadPoint(data []byte) (Point, error) {
+	var p Point
+	d := json.NewDecoder(strings.NewReader(string(data)))
+	d.UseNumber()
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return p, errors.New("parameters of a trial: want a JSON object")
+	}
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return Point{}, fmt.Errorf("parameters of a trial: %w", err)
+		}
+		value, err := d.Token()
+		if err != nil {
+			return Point{}, fmt.Errorf("parameters of a trial: %w", err)
+		}
+		if _, nested := value.(json.Delim); nested || value == nil || len(p.settings) == MaxParameters {
+			return Point{}, fmt.Errorf("parameters of a trial: %s: want at most %d numbers, texts, true or false", name, MaxParameters)
+		}
+		if f := checkName(name.(string), 0); f != nil {
+			return Point{}, fmt.Errorf("parameters of a trial: %q: %s", name, f.said)
+		}
+		text := fmt.Sprint(value)
+		if _, twice := p.Get(name.(string)); twice {
+			return Point{}, fmt.Errorf("parameters of a trial: %s is there twice", name)
+		}
+		if f := checkValue(text, 0); f != nil {
+			return Point{}, fmt.Errorf("parameters of a trial: %s: %s", name, f.said)
+		}
+		p.settings = append(p.settings, Setting{name.(string), spelled(text)})
+	}
+	if _, err := d.Token(); err != nil {
+		return Point{}, fmt.Errorf("parameters of a trial: %w", err)
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return Point{}, errors.New("parameters of a trial: something follows the JSON object")
+	}
+	return p, nil
+}

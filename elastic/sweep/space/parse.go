@@ -1,0 +1,192 @@
+package space
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+const forms = "want NAME=log:LOW:HIGH, float:LOW:HIGH[:STEP], int:LOW:HIGH[:STEP], logint:LOW:HIGH, choice:A,B,... or fixed:VALUE"
+
+// ParseParameter reads one `--param`. The error is an *Error.
+func ParseParameter(text string) (Parameter, error) {
+	p, f := parameter(text)
+	if f != nil {
+		return Parameter{}, f.within(Param, 0, text)
+	}
+	return p, nil
+}
+
+func parameter(text string) (p Parameter, f *fault) {
+	if len(text) > 64*MaxText || !utf8.ValidString(text) {
+		return p, wrong(0, TooLarge, "a parameter is UTF-8 text of at most %d characters", 64*MaxText)
+	}
+	body, condition, conditional := strings.Cut(text, " if ")
+	name, rest, found := strings.Cut(body, "=")
+	if !found {
+		return p, wrong(len(body), Syntax, "no '=' after the name; %s", forms)
+	}
+	at := indent(name)
+	p.Name = strings.TrimSpace(name)
+	if f := checkName(p.Name, at); f != nil {
+		return p, f
+	}
+	at = len(name) + 1 + indent(rest)
+	if f := p.domain(strings.TrimSpace(rest), at); f != nil {
+		return p, f
+	}
+	if conditional {
+		p.If, f = parseCondition(condition, len(body)+len(" if "))
+	}
+	return p, f
+}
+
+// indent is the number of bytes of blanks before the text.
+func indent(text string) int { return len(text) - len(strings.TrimLeft(text, " \t")) }
+
+// domain reads what follows '='; at is its offset.
+func (p *Parameter) domain(text string, at int) *fault {
+	kind, rest, typed := strings.Cut(text, ":")
+	if typed {
+		from := at + len(kind) + 1
+		switch p.Kind = Kind(kind); p.Kind {
+		case Float, Log, Int, LogInt:
+			return p.bounds(rest, from)
+		case Choice:
+			return p.choices(rest, from)
+		case Fixed:
+			text, at = rest, from
+		default:
+			if looksLikeKind(kind) {
+				return wrong(at, Syntax, "no kind of parameter is called %q; %s", kind, forms)
+			}
+		}
+	} else if slices.Contains([]Kind{Float, Log, Int, LogInt, Choice}, Kind(text)) {
+		return wrong(at+len(text), Syntax, "%s has no range; %s", text, forms)
+	}
+	p.Kind, p.Choices = Fixed, []string{text}
+	return checkValue(text, at)
+}
+
+// looksLikeKind says that a word before ':' is probably a misspelled kind, and not the start of a
+// fixed value such as a URL.
+func looksLikeKind(word string) bool {
+	return slices.Contains([]string{"loguniform", "uniform", "lin", "linear", "double", "integer", "range", "cat", "categorical", "enum", "choices", "const", "logfloat", "intlog", "floatlog"}, strings.ToLower(word)) ||
+		slices.Contains([]Kind{Float, Log, Int, LogInt, Choice, Fixed}, Kind(strings.ToLower(word)))
+}
+
+func (p *Parameter) bounds(text string, at int) *fault {
+	parts := strings.Split(text, ":")
+	stepped := p.Kind == Float || p.Kind == Int
+	if len(parts) < 2 || len(parts) > 3 || len(parts) == 3 && !stepped {
+		step := ""
+		if stepped {
+			step = "[:STEP]"
+		}
+		return wrong(at, Syntax, "want %s:LOW:HIGH%s", p.Kind, step)
+	}
+	var numbers [3]float64
+	var starts [3]int
+	for i, part := range parts {
+		x, ok := decimal(part)
+		switch {
+		case !ok:
+			return wrong(at, BadNumber, "%q is not a number", part)
+		case math.Abs(x) > MaxNumber:
+			return wrong(at, BadNumber, "%s is too large: want at most %g", part, MaxNumber)
+		case p.Whole() && x != math.Trunc(x):
+			return wrong(at, BadNumber, "%s is not a whole number; for fractions write float or log", part)
+		}
+		numbers[i], starts[i] = x+0, at
+		at += len(part) + 1
+	}
+	p.Low, p.High, p.Step = numbers[0], numbers[1], numbers[2]
+	switch {
+	case p.Logarithmic() && p.Low <= 0:
+		return wrong(starts[0], LogOfZero, "a logarithmic range starts above 0, not at %s", parts[0])
+	case p.Low > p.High:
+		return wrong(starts[0], EmptyRange, "the range from %s to %s is empty", parts[0], parts[1])
+	case len(parts) == 3 && p.Step <= 0:
+		return wrong(starts[2], BadStep, "a step is above 0")
+	case len(parts) == 3 && p.Step > p.High-p.Low:
+		return wrong(starts[2], BadStep, "a step of %s is larger than the range from %s to %s", parts[2], parts[0], parts[1])
+	case p.Whole() && p.Step == 0:
+		p.Step = 1
+	}
+	return nil
+}
+
+func (p *Parameter) choices(text string, at int) *fault {
+	for _, word := range strings.Split(text, ",") {
+		if word == "" {
+			return wrong(at, EmptyRange, "a choice without a value; want choice:A,B,...")
+		}
+		if f := checkValue(word, at); f != nil {
+			return f
+		}
+		if slices.Contains(p.Choices, word) {
+			return wrong(at, Twice, "the choice %q is given twice", word)
+		}
+		if len(p.Choices) == MaxChoices {
+			return wrong(at, TooLarge, "more than %d choices", MaxChoices)
+		}
+		p.Choices = append(p.Choices, word)
+		at += len(word) + 1
+	}
+	return nil
+}
+
+func parseCondition(text string, at int) (*Condition, *fault) {
+	at += indent(text)
+	name, rest, found := strings.Cut(strings.TrimSpace(text), "=")
+	if !found {
+		return nil, wrong(at, Syntax, "want \"if NAME=VALUE\" or \"if NAME=VALUE,VALUE\"")
+	}
+	if f := checkName(name, at); f != nil {
+		return nil, f
+	}
+	c := &Condition{Name: name}
+	at += len(name) + 1
+	for _, word := range strings.Split(rest, ",") {
+		if f := checkValue(word, at); f != nil {
+			return nil, f
+		}
+		c.Values = append(c.Values, word)
+		at += len(word) + 1
+	}
+	return c, nil
+}
+
+// reserved are the words of a constraint.
+var reserved = []string{"and", "or", "not", "if", "true", "false"}
+
+func checkName(name string, at int) *fault {
+	if name == "" || len(name) > MaxName {
+		return wrong(at, BadName, "a parameter's name has 1 to %d characters", MaxName)
+	}
+	for i, c := range name {
+		if !letter(c) && (i == 0 || !(c >= '0' && c <= '9' || c == '.')) {
+			return wrong(at+i, BadName, "a parameter's name has letters, digits, '_' and '.' and starts with a letter or '_', not %q", c)
+		}
+	}
+	if slices.Contains(reserved, strings.ToLower(name)) {
+		return wrong(at, BadName, "%q is a word of --where and cannot be a parameter's name", name)
+	}
+	return nil
+}
+
+func letter(c rune) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' }
+
+func checkValue(text string, at int) *fault {
+	if text == "" || len(text) > MaxValue {
+		return wrong(at, Syntax, "a value has 1 to %d characters", MaxValue)
+	}
+	for i, c := range text {
+		if !unicode.IsGraphic(c) || unicode.IsSpace(c) || strings.ContainsRune(",{}'\"`\\", c) {
+			return wrong(at+i, Syntax, "a value is without blanks, commas, quotes, braces and backslashes, not with %q", c)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,64 @@
+package space
+
+import (
+	"regexp"
+	"strings"
+)
+
+// names matches {name}; a '$' before it makes it the shell's.
+var names = regexp.MustCompile(`\$?\{([A-Za-z_][A-Za-z0-9_.]*)\}`)
+
+// Check refuses a text, such as a line of a job script, with a {name} that no parameter has. The
+// error is an *Error. ${name} is the shell's and left alone.
+func (s *Space) Check(text string) error {
+	for _, at := range names.FindAllStringSubmatchIndex(text, -1) {
+		if name := text[at[2]:at[3]]; text[at[0]] != '$' {
+			if _, found := s.at[name]; !found {
+				return wrong(at[0], NoSuchName, "no parameter is called %s", name).within(Use, 0, text)
+			}
+		}
+	}
+	return nil
+}
+
+// Uses lists the names in {name} of the text.
+func Uses(text string) []string {
+	var list []string
+	for _, at := range names.FindAllStringSubmatchIndex(text, -1) {
+		if text[at[0]] != '$' {
+			list = append(list, text[at[2]:at[3]])
+		}
+	}
+	return list
+}
+
+// Expand replaces {name} in the arguments of a command by the point's values. An argument that
+// names a parameter which the point does not have, because of its condition, is dropped, and with
+// it the option before it if the argument is nothing but {name}: `--momentum {momentum}` and
+// `--momentum={momentum}` disappear where there is no momentum. Names that no parameter has are
+// refused.
+func (s *Space) Expand(arguments []string, p Point) ([]string, error) {
+	var out []string
+	for _, argument := range arguments {
+		if err := s.Check(argument); err != nil {
+			return nil, err
+		}
+		absent := false
+		text := names.ReplaceAllStringFunc(argument, func(use string) string {
+			if use[0] == '$' {
+				return use
+			}
+			v, has := p.Get(use[1 : len(use)-1])
+			absent = absent || !has
+			return v.Text
+		})
+		if !absent {
+			out = append(out, text)
+			continue
+		}
+		if n := len(out); n > 0 && strings.HasPrefix(out[n-1], "-") && !strings.Contains(out[n-1], "=") && names.FindString(argument) == argument {
+			out = out[:n-1]
+		}
+	}
+	return out, nil
+}

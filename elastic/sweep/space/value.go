@@ -1,0 +1,70 @@
+package space
+
+import (
+	"encoding/json"
+	"math"
+	"strconv"
+)
+
+// Digits are the significant decimal digits of a value that a searcher draws. More would say
+// nothing to a training, and would not be read by people.
+const Digits = 6
+
+// Value is what one parameter has at one point. Two values are equal if their texts are.
+type Value struct {
+	Text     string
+	Number   float64 // what Text says, if IsNumber
+	IsNumber bool
+}
+
+// Drawn is the value of the number x: rounded to Digits digits if it is not whole.
+func Drawn(x float64) Value {
+	if x != math.Trunc(x) {
+		x, _ = strconv.ParseFloat(strconv.FormatFloat(x, 'g', Digits, 64), 64)
+	}
+	return exactly(x)
+}
+
+// exactly is the value of the number x, not rounded.
+func exactly(x float64) Value {
+	x += 0 // no "-0"
+	return Value{number(x), x, true}
+}
+
+// spelled is the value with this text.
+func spelled(text string) Value {
+	if x, ok := decimal(text); ok {
+		return Value{text, x, true}
+	}
+	return Value{Text: text}
+}
+
+// decimal reads a number as JSON and people write it: no hexadecimal, no underscores, not "inf".
+func decimal(text string) (float64, bool) {
+	for _, c := range text {
+		if !(c >= '0' && c <= '9') && c != '.' && c != 'e' && c != 'E' && c != '+' && c != '-' {
+			return 0, false
+		}
+	}
+	x, err := strconv.ParseFloat(text, 64)
+	return x, err == nil && !math.IsInf(x, 0)
+}
+
+// number prints without loss, and whole numbers without an exponent.
+func number(x float64) string {
+	if x == math.Trunc(x) && math.Abs(x) <= MaxNumber {
+		return strconv.FormatFloat(x, 'f', -1, 64)
+	}
+	return strconv.FormatFloat(x, 'g', -1, 64)
+}
+
+func (v Value) String() string { return v.Text }
+
+// MarshalJSON writes numbers, true and false as JSON's own, with the same text, and everything
+// else as a string.
+func (v Value) MarshalJSON() ([]byte, error) {
+	if v.Text == "true" || v.Text == "false" || v.IsNumber && json.Valid([]byte(v.Text)) {
+		return []byte(v.Text), nil
+	}
+	return json.Marshal(v.Text)
+}
