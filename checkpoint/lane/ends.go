@@ -41,7 +41,7 @@ func (t *trial) ends() error {
 		}
 		e.Node = known && word.Stranded || t.unfit()
 	case t.stopped:
-		e.How = sweep.Yielded
+		e.How, e.Lost = sweep.Yielded, t.lost
 	default:
 		e.How = sweep.Saved
 	}
@@ -112,7 +112,7 @@ func (t *trial) newest() (path string, size int64) {
 		return "", 0
 	}
 	defer dir.Close()
-	names, err := checkpoint.NewSeries(dir, checkpoint.Identity{Job: t.job, Token: t.token}).Names()
+	names, err := checkpoint.NewSeries(dir, checkpoint.Identity{Job: t.number, Token: t.token}).Names()
 	if err != nil {
 		return "", 0
 	}

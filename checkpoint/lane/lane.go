@@ -3,6 +3,7 @@ package lane
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -57,6 +58,7 @@ type lane struct {
 	outbox   string         // of sluiced for it
 	inner    string         // this lane's outbox for the runners of its trials
 	job      int64
+	number   int64 // of the sweep
 	restarts int
 	done     int // trials that this lane ended, in all its runs
 }
@@ -96,6 +98,10 @@ func (l *lane) begin() (err error) {
 	if err != nil || !checkpoint.ValidToken(token) {
 		return errors.New("sluice lane is what the jobs of a sweep run; make one with sluice submit --sweep")
 	}
+	l.number, err = strconv.ParseInt(l.vars["SLUICE_ARRAY_JOB_ID"], 10, 64)
+	if err != nil || l.number < 1 {
+		l.number = l.job // its first lane
+	}
 	l.restarts, _ = strconv.Atoi(l.vars["SLUICE_RESTARTS"])
 	l.outbox, l.inner = filepath.Join(l.Outbox, token), filepath.Join(l.folder, "lane")
 	runner, _ := strconv.Atoi(l.vars["SLUICE_RUNNER"])
@@ -119,7 +125,11 @@ func (l *lane) begin() (err error) {
 		return err
 	}
 	for _, name := range []string{sweep.LaneFolder, sweep.Trials} {
-		sub, failed := dir.Make(name, 0o755)
+		mode := fs.FileMode(0o755) // sluiced reads which lanes there are
+		if name == sweep.Trials {
+			mode = 0o700
+		}
+		sub, failed := dir.Make(name, mode)
 		if failed != nil {
 			return failed
 		}
@@ -173,8 +183,8 @@ func (l *lane) ask() (sweep.Ask, sweep.Tell, error) {
 		l.drop(tell.Drop)
 		switch {
 		case ok && tell.Over:
-			l.say("no trial is left for this lane of sweep %s", l.sweep.Name)
-			return ask, sweep.Tell{}, nil
+			l.say("no trial is left for this lane of sweep %d", l.number)
+			return ask, sweep.Tell{}, l.event(sweep.Event{Kind: sweep.Left, End: tell.End})
 		case ok && tell.Trial > 0:
 			return ask, tell, nil
 		case l.Now().Sub(began) > l.Idle:

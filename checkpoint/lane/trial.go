@@ -32,6 +32,7 @@ type trial struct {
 	for_    *checkpoint.Request // sluiced's request to this lane, for which it saves; nil = because of a Tell
 	ending  bool                // its end was asked for
 	stopped bool                // it was told to end
+	lost    sweep.Lost          // because of this rung
 	bad     string              // why it counts as failed, whatever its exit code
 }
 
@@ -43,7 +44,7 @@ func (l *lane) bounded(d time.Duration) (context.Context, context.CancelFunc) {
 func (l *lane) trial(ask sweep.Ask, tell sweep.Tell) error {
 	t := &trial{lane: l, tell: tell, token: sweep.TrialToken(l.sweep.Token, tell.Trial)}
 	t.folder = filepath.Join(l.Sweep, sweep.Trials, t.token)
-	l.say("trial %d of sweep %s begins: %s", tell.Trial, l.sweep.Name, tell.Point)
+	l.say("trial %d of sweep %d begins: %s", tell.Trial, l.number, tell.Point)
 	if err := t.start(); err != nil {
 		return t.over(sweep.Event{How: sweep.Failed, Words: "it could not be started: " + err.Error(), Node: true})
 	}
@@ -97,7 +98,7 @@ func (t *trial) start() (err error) {
 		return err
 	}
 	t.curve.begin(t)
-	argv := []string{t.Sluice, "run", "--outbox=" + t.inner, fmt.Sprintf("--trial=%d.%d", t.job, t.tell.Start)}
+	argv := []string{t.Sluice, "run", "--outbox=" + t.inner, fmt.Sprintf("--trial=%d.%d", t.number, t.tell.Start)}
 	argv = append(append(argv, t.sweep.Run...), "--", filepath.Join(t.folder, checkpoint.Script))
 	t.child, err = t.family.Start(process.Command{
 		Argv: append(argv, t.Args...), Env: t.environment(point), Stdout: t.output, Stderr: t.output,
@@ -119,7 +120,7 @@ func (t *trial) environment(point []sweep.Setting) []string {
 	for _, s := range point {
 		env = append(env, s.Variable()+"="+s.Text)
 	}
-	return append(env, "SLUICE_SWEEP="+t.sweep.Name, "SLUICE_TRIAL="+strconv.Itoa(t.tell.Trial),
+	return append(env, "SLUICE_SWEEP="+strconv.FormatInt(t.number, 10), "SLUICE_TRIAL="+strconv.Itoa(t.tell.Trial),
 		"SLUICE_TRIAL_METRIC="+t.sweep.Metric.Name, "SLUICE_PARAMS="+filepath.Join(t.folder, sweep.ParamsFile))
 }
 
@@ -137,7 +138,7 @@ func (t *trial) look(ask sweep.Ask) error {
 	if tell, ok := t.told(ask); ok && t.bad == "" {
 		t.drop(tell.Drop)
 		if (tell.Stop || tell.Over) && !t.stopped {
-			t.stopped = true
+			t.stopped, t.lost = true, tell.Lost
 			t.save(checkpoint.Request{ID: "sweep." + ask.ID, Why: "the sweep goes on with other trials"})
 		}
 	}
@@ -156,7 +157,7 @@ func (t *trial) save(r checkpoint.Request) {
 		return
 	}
 	now := t.Now().UTC()
-	t.saving = &checkpoint.Request{Version: checkpoint.Version, Job: t.job, ID: r.ID, Restarts: t.tell.Start - 1, Asked: now,
+	t.saving = &checkpoint.Request{Version: checkpoint.Version, Job: t.number, ID: r.ID, Restarts: t.tell.Start - 1, Asked: now,
 		Deadline: now.Add(t.Grace), Why: r.Why, Continue: r.Continue}
 	t.since = now
 	if !t.curve.hello && len(t.sweep.Run) > 0 && !t.adopts() {

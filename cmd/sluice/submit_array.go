@@ -61,7 +61,7 @@ func (s *submission) createArray(ctx context.Context, user bool) ([]handedIn, er
 		s.complete(ctx, made[0].id, first)
 	}
 	switch {
-	case s.request.Quiet:
+	case s.request.Quiet, s.request.Sweep != nil:
 	case s.request.Parsable:
 		s.print(joined(ids(made), ":")+"\n", ids(made)...)
 	default:

@@ -35,6 +35,7 @@ type daemon struct {
 	log     zerolog.Logger
 	store   *store.Store
 	speeds  *offcycle.Samples
+	sweeps  *offcycle.Sweeps
 	engine  *engine.Engine
 	loop    *loop
 	server  *control.Server
@@ -81,6 +82,7 @@ func run(ctx context.Context, o options) error {
 	g.Go(func() error { return d.loop.run(ctx) })
 	g.Go(func() error { return d.watchTroubles(ctx, c) })
 	g.Go(func() error { return d.speeds.Run(ctx) })
+	g.Go(func() error { return d.keepSweeps(ctx) })
 	err = g.Wait()
 	d.storeSpeeds()
 	log.Info().Str("event", "stops").Err(err).Msg("sluiced stops; jobs run on at their size")
@@ -129,6 +131,7 @@ func newDaemon(ctx context.Context, o options, c etc.Config, log zerolog.Logger)
 	}
 	d.loop = newLoop(d)
 	cfg.Between, cfg.By = d.loop.serve, newName()
+	d.sweeps = offcycle.NewSweeps(sweepPaths(c), d.lanes, time.Now, d.tellSweep)
 	d.engine = engine.New(cfg)
 	return d, nil
 }

@@ -20,8 +20,10 @@ type LaneJob struct {
 	Sweep, Lane string // tokens
 	UID         uint32
 	Job         int64
-	Gone        bool // it ended, or waits and its last run is certainly over
-	Runs        bool
+	// Waits: its last run, if there was one, is certainly over. Restarts is Slurm's count then, and
+	// that of its next run.
+	Ended, Waits bool
+	Restarts     int
 }
 
 // Live are the lanes that Slurm has.

@@ -15,6 +15,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/sweep"
 	"github.com/sluice-hpc/sluice/elastic/sweep/book"
 	"github.com/sluice-hpc/sluice/elastic/sweep/keeper"
+	"github.com/sluice-hpc/sluice/elastic/sweep/level"
 )
 
 // Bounds of what is read of one sweep.
@@ -44,7 +45,10 @@ type files struct {
 	bytes   int64
 	wrote   map[string]sweep.Tell // by ask
 	record  *os.File
-	problem error // that waiting does not mend
+	level   level.State
+	counted int       // trials that the level took in
+	raised  time.Time // when the level last rose because GPUs idled
+	problem error     // that waiting does not mend
 }
 
 // close releases the record.
@@ -88,6 +92,7 @@ func (f *files) step(live []LaneJob, idle bool, now time.Time) (Standing, error)
 	if err := f.add(keeper.Step(f.book, f.plan, seen, now)); err != nil {
 		return Standing{}, err
 	}
+	f.rate(idle, now)
 	for _, l := range seen.Lanes {
 		if l.Asks && !l.Gone {
 			if err := f.tell(l); err != nil {
@@ -207,7 +212,7 @@ func (f *files) lanes(base *checkpoint.Dir, names []string, live []LaneJob) (see
 			continue
 		}
 		job, has := jobs[name]
-		l := keeper.Lane{Token: name, Job: job.Job, Gone: !has || job.Gone}
+		l := keeper.Lane{Token: name, Job: job.Job}
 		dir, err := base.Owned(name, f.uid)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // its user removed it
@@ -217,6 +222,8 @@ func (f *files) lanes(base *checkpoint.Dir, names []string, live []LaneJob) (see
 			continue
 		}
 		l.Ask, l.Asks = f.ask(dir)
+		// A job that waits, as the last cycle saw it, may have started since: then it asks in its new run.
+		l.Gone = !has || job.Ended || job.Waits && !(l.Asks && l.Ask.Restarts >= job.Restarts)
 		done, err := f.lines(dir, name)
 		dir.Close()
 		complete = complete && done && err == nil
@@ -281,6 +288,25 @@ func (f *files) lines(dir *checkpoint.Dir, lane string) (done bool, err error) {
 	return n < mostLines, nil
 }
 
+// idlePerLevel is how long GPUs have to idle for each level by which the priority rises.
+const idlePerLevel = time.Minute
+
+// rate finds the sweep's level: its rule, trial by trial in the order in which they were done.
+func (f *files) rate(idle bool, now time.Time) {
+	rule := level.DefaultRule()
+	m := f.plan.Sweep.Metric
+	done := f.book.Results(m)
+	for ; f.counted < len(done); f.counted++ {
+		f.level = rule.Done(f.level, done[:f.counted+1], m.Max)
+	}
+	switch {
+	case !idle || f.level.Level == 0:
+		f.raised = now
+	case now.Sub(f.raised) >= idlePerLevel:
+		f.level, f.raised = rule.Idle(f.level), now
+	}
+}
+
 // tell writes what a lane is to be told, if that has changed.
 func (f *files) tell(l keeper.Lane) error {
 	tell, has := f.book.Told(f.plan.Sweep, l.Token, l.Ask.ID)
@@ -321,7 +347,7 @@ func same(a, b sweep.Tell) bool {
 func (f *files) standing() Standing {
 	s := f.plan.Sweep
 	return Standing{
-		Name: s.Name, Paused: s.State == sweep.Paused, Over: f.book.Over != book.NotOver,
+		Name: s.Name, Level: f.level.Level, Gap: f.level.Gap, Paused: s.State == sweep.Paused, Over: f.book.Over != book.NotOver,
 		Trials: f.book.Count(book.Done), Wants: f.book.Wants(f.plan.Sweep),
 	}
 }

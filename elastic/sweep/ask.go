@@ -63,15 +63,29 @@ func validID(id string) bool {
 	return true
 }
 
+// Lost is a rung at which a trial was not good enough; zero = there is none.
+type Lost struct {
+	Rung int `json:"rung,omitempty"` // in epochs
+	Rank int `json:"rank,omitempty"`
+	Of   int `json:"of,omitempty"`
+}
+
 // Tell is sluiced's answer to an Ask.
 type Tell struct {
 	Trial int    `json:"trial,omitempty"` // from 1; 0 = none
 	Start int    `json:"start,omitempty"` // how often the trial was started, with this time
 	Point string `json:"point,omitempty"` // its parameters: lr=0.001,depth=4
-	// Stop ends the trial, once it has saved: the verdict was Pause.
+	// Repeat counts the trials of the same point before it; Extra: it lost, and goes on only
+	// because GPUs would idle.
+	Repeat int  `json:"repeat,omitempty"`
+	Extra  bool `json:"extra,omitempty"`
+	// Stop ends the trial, once it has saved. If it lost at a rung, Rung is its epochs, and Rank
+	// its place among Of.
 	Stop bool `json:"stop,omitempty"`
-	// Over: this lane is not needed any more.
-	Over bool `json:"over,omitempty"`
+	Lost
+	// Over: this lane is not needed any more. End says why the sweep is over; "" = it is not.
+	Over bool   `json:"over,omitempty"`
+	End  string `json:"end,omitempty"`
 	// Drop lists trials whose checkpoints are to be removed, to keep within --keep-gb.
 	Drop []int `json:"drop,omitempty"`
 }

@@ -17,6 +17,7 @@ const (
 	Reported Kind = "reported" // the trial reported its metric
 	EndedAs  Kind = "ended"    // the trial's run is over
 	Dropped  Kind = "dropped"  // the trial's checkpoints were removed
+	Left     Kind = "left"     // the lane ends: it is not needed any more
 )
 
 // Ending is how the run of a trial ended.
@@ -37,8 +38,10 @@ type Event struct {
 	Trial int       `json:"trial"`
 	Start int       `json:"start"`
 	// Of Began: the ask that was answered, and the point.
-	Ask   string `json:"ask,omitempty"`
-	Point string `json:"point,omitempty"`
+	Ask    string `json:"ask,omitempty"`
+	Point  string `json:"point,omitempty"`
+	Repeat int    `json:"repeat,omitempty"`
+	Extra  bool   `json:"extra,omitempty"`
 	// Of Reported: the epoch, the metric, and other numbers of the same line.
 	Epoch  float64            `json:"epoch,omitempty"`
 	Value  float64            `json:"value,omitempty"`
@@ -49,6 +52,9 @@ type Event struct {
 	Node       bool   `json:"node,omitempty"`  // the node was at fault
 	Checkpoint string `json:"checkpoint,omitempty"`
 	Bytes      int64  `json:"bytes,omitempty"` // of its checkpoints
+	Lost
+	// Of Left: why the sweep is over; "" = it is not.
+	End string `json:"end,omitempty"`
 }
 
 // maxWords bounds Event.Words, in bytes.
@@ -73,13 +79,15 @@ func ParseEvent(line []byte) (Event, error) {
 	case EndedAs:
 		good = good && (e.How == Done || e.How == Failed || e.How == Saved || e.How == Yielded) && e.Bytes >= 0
 	case Dropped:
+	case Left:
+		good = len(e.End) <= 64 && e.Trial == 0
 	default:
 		good = false
 	}
 	if !good {
 		return Event{}, fmt.Errorf("%s: %.80q: not a line of a lane", EventFile, line)
 	}
-	e.Words, e.Checkpoint = Clean(e.Words, maxWords), Clean(e.Checkpoint, 4096)
+	e.End, e.Words, e.Checkpoint = Clean(e.End, 64), Clean(e.Words, maxWords), Clean(e.Checkpoint, 4096)
 	return e, nil
 }
 

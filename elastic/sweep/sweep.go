@@ -70,7 +70,8 @@ func (m Metric) String() string {
 // Sweep is what a user submits.
 type Sweep struct {
 	Version   int      `json:"version"`
-	Token     string   `json:"token"` // 32 lower-case hex digits; names the folder
+	Token     string   `json:"token"`            // 32 lower-case hex digits; names the folder
+	Number    int64    `json:"number,omitempty"` // the job id of its first lane; 0 = not known yet
 	Name      string   `json:"name"`
 	Algorithm string   `json:"algorithm"` // asha, random, grid, sobol, tpe, gp
 	Seed      uint64   `json:"seed"`

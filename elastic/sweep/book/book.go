@@ -30,18 +30,16 @@ type Mark struct {
 
 // Trial is one trial of a sweep.
 type Trial struct {
-	Number int // from 1
-	Point  string
-	Repeat int
-	State  State
-	Start  int    // how often it was started
-	Lane   string // token of the lane of the last start
-	Ask    string // that it answered
-	Extra  bool   // it lost, and goes on because GPUs would idle
-	Yields bool   // an extra one that is to make room
-	Rung   int    // epochs of the rung at which it was paused; 0 = it was not
-	Rank   int    // its place there, of so many
-	Of     int
+	Number     int // from 1
+	Point      string
+	Repeat     int
+	State      State
+	Start      int    // how often it was started
+	Lane       string // token of the lane of the last start
+	Ask        string // that it answered
+	Extra      bool   // it lost, and goes on because GPUs would idle
+	Yields     bool   // an extra one that is to make room
+	sweep.Lost        // where it was paused
 
 	Curve      []Mark // ascending epochs
 	Words      string // why it failed
@@ -159,9 +157,7 @@ type Which struct {
 type Verdict struct {
 	Trial int `json:"trial"`
 	Start int `json:"start"`
-	Rung  int `json:"rung"`
-	Rank  int `json:"rank"`
-	Of    int `json:"of"`
+	sweep.Lost
 }
 
 // Apply takes in an entry of the record. An entry that makes no sense any more has no effect.
@@ -178,7 +174,7 @@ func (b *Book) Apply(e Entry) {
 		}
 	case e.Pause != nil:
 		if t := b.Trial(e.Pause.Trial); t != nil && t.Start == e.Pause.Start && t.State == Running {
-			t.Rung, t.Rank, t.Of = e.Pause.Rung, e.Pause.Rank, e.Pause.Of
+			t.Lost = e.Pause.Lost
 		}
 	case e.Yield != nil:
 		if t := b.Trial(e.Yield.Trial); t != nil && t.Start == e.Yield.Start {
@@ -217,7 +213,7 @@ func (b *Book) tell(e Telling, at time.Time) {
 	t.Point, t.Repeat, t.State, t.Start, t.Lane, t.Ask, t.Extra = e.Point, e.Repeat, Running, e.Start, e.Lane, e.Ask, e.Extra
 	t.Words, t.Dropped, t.Yields = "", false, false
 	if e.Extra {
-		t.Rung = 0
+		t.Lost = sweep.Lost{}
 	}
 	b.Answers[e.Lane] = Answer{e.Ask, e.Trial, e.Start}
 }
@@ -228,7 +224,7 @@ func (b *Book) Take(lane string, e sweep.Event) {
 	switch {
 	case e.Kind == sweep.Began && (t == nil || t.Start < e.Start):
 		// The record was lost: the lane knows more.
-		b.tell(Telling{Lane: lane, Ask: e.Ask, Trial: e.Trial, Start: e.Start, Point: e.Point}, e.At)
+		b.tell(Telling{Lane: lane, Ask: e.Ask, Trial: e.Trial, Start: e.Start, Point: e.Point, Repeat: e.Repeat, Extra: e.Extra}, e.At)
 	case t == nil:
 	case e.Kind == sweep.Reported && e.Start <= t.Start:
 		t.mark(Mark{e.Epoch, e.Value, e.Others, e.Start})
@@ -279,6 +275,9 @@ func (b *Book) ended(t *Trial, e sweep.Event) {
 		}
 		t.State, t.Extra = Failed, false
 	default:
+		if e.Rung > 0 {
+			t.Lost = e.Lost
+		}
 		switch {
 		case t.Rung > 0 || t.Extra:
 			t.State = Paused
@@ -309,6 +308,22 @@ func (b *Book) Best(m sweep.Metric) (best *Trial, mark Mark) {
 		}
 	}
 	return best, mark
+}
+
+// Results returns the best metrics of the trials that are done, in the order in which they ended.
+func (b *Book) Results(m sweep.Metric) (out []float64) {
+	var done []*Trial
+	for _, t := range b.Trials {
+		if _, ok := t.Best(m); ok && t.State == Done {
+			done = append(done, t)
+		}
+	}
+	slices.SortStableFunc(done, func(x, y *Trial) int { return x.Ended.Compare(y.Ended) })
+	for _, t := range done {
+		best, _ := t.Best(m)
+		out = append(out, best.Value)
+	}
+	return out
 }
 
 // Count returns how many trials are in a state.

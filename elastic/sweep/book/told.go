@@ -14,12 +14,15 @@ func (b *Book) Told(s sweep.Sweep, lane string, ask string) (sweep.Tell, bool) {
 		return sweep.Tell{}, false
 	}
 	if a.Trial == 0 {
-		return sweep.Tell{Over: true, Drop: b.drop(s)}, true
+		return sweep.Tell{Over: true, End: string(b.Over), Drop: b.drop(s)}, true
 	}
 	t := b.Trial(a.Trial)
-	tell := sweep.Tell{Trial: a.Trial, Start: a.Start, Point: t.Point, Drop: b.drop(s)}
+	tell := sweep.Tell{Trial: a.Trial, Start: a.Start, Point: t.Point, Repeat: t.Repeat, Extra: t.Extra, Drop: b.drop(s)}
 	current := t.State == Running && t.Start == a.Start
 	tell.Stop = !current || t.Rung > 0 || t.Yields || b.Over != NotOver || s.State != sweep.Active
+	if tell.Stop && current {
+		tell.Lost = t.Lost
+	}
 	return tell, true
 }
 

@@ -122,7 +122,7 @@ func (s *step) pause() {
 	for _, v := range rule.Verdicts(history(s.Book)) {
 		t := s.Trials[v.Trial]
 		if v.Pause && t.State == book.Running && !t.Extra && t.Rung == 0 {
-			s.record(book.Entry{Pause: &book.Verdict{Trial: t.Number, Start: t.Start, Rung: v.Rung, Rank: v.Rank, Of: v.Of}})
+			s.record(book.Entry{Pause: &book.Verdict{Trial: t.Number, Start: t.Start, Lost: sweep.Lost{Rung: v.Rung, Rank: v.Rank, Of: v.Of}}})
 		}
 	}
 }
@@ -169,11 +169,15 @@ func (s *step) next(idle bool) *book.Telling {
 			return &book.Telling{Trial: t.Number, Start: t.Start + 1, Point: t.Point, Repeat: t.Repeat}
 		}
 	}
-	if len(s.Trials) < s.plan.Sweep.Trials {
+	number := len(s.Trials) + 1
+	if i := slices.IndexFunc(s.Trials, func(t *book.Trial) bool { return t.Point == "" }); i >= 0 {
+		number = i + 1 // the record was lost, and no lane had begun it
+	}
+	if number <= s.plan.Sweep.Trials {
 		list, err := search.Suggest(s.plan.Problem, history(s.Book), 1)
 		switch {
 		case len(list) == 1:
-			return &book.Telling{Trial: len(s.Trials) + 1, Start: 1, Point: list[0].Point.String(), Repeat: list[0].Repeat}
+			return &book.Telling{Trial: number, Start: 1, Point: list[0].Point.String(), Repeat: list[0].Repeat}
 		case !slices.ContainsFunc(s.Trials, regular):
 			why := book.Exhausted
 			if errors.Is(err, search.ErrConstraints) {
@@ -222,11 +226,11 @@ func history(b *book.Book) []search.Observation {
 		}
 		o.Point = point
 		switch t.State {
-		case book.Paused, Stopped:
+		case book.Paused, book.Stopped:
 			o.State = search.Paused
-		case Failed:
+		case book.Failed:
 			o.State = search.Failed
-		case Done:
+		case book.Done:
 			o.State = search.Done
 		}
 		if t.Extra {
