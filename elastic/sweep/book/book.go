@@ -44,6 +44,7 @@ type Trial struct {
 	Curve      []Mark // ascending epochs
 	Words      string // why it failed
 	Faults     int    // times a node was at fault
+	faulty     int    // the last start of which that is known
 	Checkpoint string // path of the newest, when its last run ended
 	Bytes      int64
 	Dropped    bool // its checkpoints were removed
@@ -251,7 +252,10 @@ func (t *Trial) mark(m Mark) {
 // earlier takes in how an earlier start ended.
 func (t *Trial) earlier(e sweep.Event) {
 	if e.How == sweep.Failed && e.Node {
-		t.Faults = max(t.Faults, 1)
+		t.Faults++
+		if t.State != Running && t.faulty == t.Start { // lines of lanes are read in any order
+			t.State = Failed
+		}
 	}
 	if t.Checkpoint == "" && t.State == Running {
 		t.Checkpoint = e.Checkpoint
@@ -268,9 +272,12 @@ func (b *Book) ended(t *Trial, e sweep.Event) {
 		t.State, t.Extra = Done, false
 	case sweep.Failed:
 		t.Words = e.Words
-		if e.Node && t.Faults == 0 {
+		if e.Node {
 			t.Faults++
-			t.State = Waiting
+			t.faulty = t.Start
+		}
+		if e.Node && t.Faults == 1 {
+			b.goesOn(t)
 			break
 		}
 		t.State, t.Extra = Failed, false
@@ -278,16 +285,21 @@ func (b *Book) ended(t *Trial, e sweep.Event) {
 		if e.Rung > 0 {
 			t.Lost = e.Lost
 		}
-		switch {
-		case t.Rung > 0 || t.Extra:
-			t.State = Paused
-		case b.Over != NotOver:
-			t.State = Stopped
-		default:
-			t.State = Waiting
-		}
-		t.Extra = false
+		b.goesOn(t)
 	}
+}
+
+// goesOn gives a trial that is not at its end the state in which it waits to go on.
+func (b *Book) goesOn(t *Trial) {
+	switch {
+	case t.Rung > 0 || t.Extra:
+		t.State = Paused
+	case b.Over != NotOver:
+		t.State = Stopped
+	default:
+		t.State = Waiting
+	}
+	t.Extra = false
 }
 
 // Failures counts the trials that failed.
