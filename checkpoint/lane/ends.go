@@ -33,7 +33,7 @@ func (t *trial) ends() error {
 	switch {
 	case t.bad != "":
 		e.How, e.Words = sweep.Failed, t.bad
-	case exit.Code == 0 && (!t.ending || t.curve.finished):
+	case exit.Code == 0 && (!t.ending || t.curve.finished), t.ending && t.whole():
 	case !t.ending && !t.ended:
 		e.How, e.Words = sweep.Failed, fmt.Sprintf("exit code %d", exit.Code)
 		if known && word.LastWords != nil {
@@ -45,10 +45,15 @@ func (t *trial) ends() error {
 	default:
 		e.How = sweep.Saved
 	}
-	if e.How == sweep.Done && t.curve.count == 0 {
+	if e.How == sweep.Done && t.curve.count == 0 && t.tell.Start == 1 {
 		e.How, e.Words = sweep.Failed, fmt.Sprintf("it ended without having reported %s", t.sweep.Metric.Name)
 	}
 	return t.over(e)
+}
+
+// whole reports whether the trial has reported its last epoch.
+func (t *trial) whole() bool {
+	return t.sweep.Epochs > 0 && t.curve.any && t.curve.last >= t.sweep.Epochs
 }
 
 // unfit reports whether the runner of this job knows one of its GPUs to be unfit.

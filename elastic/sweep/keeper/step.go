@@ -121,6 +121,9 @@ func (s *step) pause() {
 	}
 	for _, v := range rule.Verdicts(history(s.Book)) {
 		t := s.Trials[v.Trial]
+		if last, _ := t.Last(); last.Epoch >= s.plan.Sweep.Epochs {
+			continue // it is about to end
+		}
 		if v.Pause && t.State == book.Running && !t.Extra && t.Rung == 0 {
 			s.record(book.Entry{Pause: &book.Verdict{Trial: t.Number, Start: t.Start, Lost: sweep.Lost{Rung: v.Rung, Rank: v.Rank, Of: v.Of}}})
 		}
