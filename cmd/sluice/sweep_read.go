@@ -23,9 +23,9 @@ import (
 // sweepView is a sweep as its files show it.
 type sweepView struct {
 	sweep.Sweep
-	folder string
-	book   *book.Book
-	lanes  []sweepLane
+	folder   string
+	book     *book.Book
+	lanes    []sweepLane
 	standing standing
 }
 

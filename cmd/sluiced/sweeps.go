@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/offcycle"
 	"github.com/sluice-hpc/sluice/etc"
 )
@@ -35,6 +36,20 @@ func (d *daemon) lanes() offcycle.Live {
 		})
 	}
 	return live
+}
+
+// standings are the sweeps as policies know them.
+func (d *daemon) standings() map[string]elastic.Sweep {
+	if d.sweeps == nil {
+		return nil
+	}
+	out := map[string]elastic.Sweep{}
+	for token, s := range d.sweeps.Standings() {
+		out[token] = elastic.Sweep{
+			Number: elastic.JobID(s.Number), Metric: s.Metric, Paused: s.Paused, Over: s.Over, Wants: s.Wants, Level: s.Level, Trials: s.Trials, Gap: s.Gap, Bid: s.Bid,
+		}
+	}
+	return out
 }
 
 // tellSweep logs what is wrong with a sweep, and that it works again.

@@ -68,7 +68,8 @@ type kept struct {
 
 // Standing is what the policies know of a sweep.
 type Standing struct {
-	Name   string
+	Number int64
+	Metric string
 	Paused bool // its user paused it: its lanes give their GPUs back
 	Over   bool
 	Wants  int // lanes that it can use now
@@ -165,7 +166,7 @@ func (s *Sweeps) Standings() map[string]Standing {
 	defer s.mu.Unlock()
 	out := make(map[string]Standing, len(s.known))
 	for token, k := range s.known {
-		if k.standing.Name != "" {
+		if k.standing.Metric != "" {
 			out[token] = k.standing
 		}
 	}

@@ -44,6 +44,7 @@ type files struct {
 	offsets map[string]int64
 	bytes   int64
 	wrote   map[string]sweep.Tell // by ask
+	shown   []byte                // the standing as it was written
 	record  *os.File
 	level   level.State
 	counted int       // trials that the level took in
@@ -100,7 +101,8 @@ func (f *files) step(live []LaneJob, idle bool, now time.Time) (Standing, error)
 			}
 		}
 	}
-	return f.standing(), nil
+	standing := f.standing()
+	return standing, f.publish(standing)
 }
 
 // read reads what the sweep is, and which lanes it has.
@@ -346,8 +348,32 @@ func same(a, b sweep.Tell) bool {
 // standing is what policies know of the sweep.
 func (f *files) standing() Standing {
 	s := f.plan.Sweep
+	progress := level.Progress{Trials: f.book.Count(book.Done), Seconds: f.book.Seconds(), Assumed: 1}
 	return Standing{
-		Name: s.Name, Level: f.level.Level, Gap: f.level.Gap, Paused: s.State == sweep.Paused, Over: f.book.Over != book.NotOver,
-		Trials: f.book.Count(book.Done), Wants: f.book.Wants(f.plan.Sweep),
+		Number: s.Number, Metric: s.Metric.Name, Level: f.level.Level, Gap: f.level.Gap, Paused: s.State == sweep.Paused,
+		Over: f.book.Over != book.NotOver, Trials: f.counted, Wants: f.book.Wants(s), Bid: level.Bid(progress),
 	}
+}
+
+// publish writes the standing for the user, if it changed. It has counts, and no parameters.
+func (f *files) publish(s Standing) error {
+	text, err := json.Marshal(map[string]any{"level": s.Level, "gap": s.Gap, "counted": s.Trials, "wants": s.Wants})
+	if err != nil || bytes.Equal(text, f.shown) {
+		return err
+	}
+	base, err := checkpoint.OpenDir(f.paths.Outbox)
+	if err != nil {
+		return fmt.Errorf("outbox: %w", err)
+	}
+	defer base.Close()
+	dir, err := base.Make(f.token, 0o755)
+	if err != nil {
+		return fmt.Errorf("outbox: %w", err)
+	}
+	defer dir.Close()
+	if err := dir.Write(sweep.File, append(text, '\n'), 0o644); err != nil {
+		return fmt.Errorf("outbox: %w", err)
+	}
+	f.shown = text
+	return nil
 }

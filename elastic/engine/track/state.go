@@ -33,6 +33,8 @@ type Rules struct {
 	Proven bool
 	// Mine reports which jobs are managed; nil = every tagged job.
 	Mine func(slurm.Job) bool
+	// Sweeps returns what is known of the sweeps, by token; nil = there are none.
+	Sweeps func() map[string]elastic.Sweep
 	Parts
 	// By is this daemon's name in its requests, unique among daemons: up to 32 letters and
 	// digits; "" = none.

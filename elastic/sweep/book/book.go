@@ -338,6 +338,16 @@ func (b *Book) Results(m sweep.Metric) (out []float64) {
 	return out
 }
 
+// Seconds returns the time that the trials that are done took, each from its first start to its end.
+func (b *Book) Seconds() (sum float64) {
+	for _, t := range b.Trials {
+		if t.State == Done && t.Ended.After(t.Begun) {
+			sum += t.Ended.Sub(t.Begun).Seconds()
+		}
+	}
+	return sum
+}
+
 // Count returns how many trials are in a state.
 func (b *Book) Count(s State) (n int) {
 	for _, t := range b.Trials {
