@@ -181,7 +181,7 @@ func (l *laning) give() (elastic.Allocation, bool) {
 		if a[x.ID].GPUs > 0 || len(f.fits(x, nil)) > 0 {
 			continue
 		}
-		of := f.fewest(x, left)
+		of := slices.Clone(f.fewest(x, left)) // it may be a part of left
 		if len(of) == 0 {
 			continue
 		}

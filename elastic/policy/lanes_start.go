@@ -191,6 +191,12 @@ func (l *laning) before(a elastic.Allocation, part []*elastic.Job) elastic.Alloc
 // complete says of the lanes that the policy was not asked about why they wait.
 func (l *laning) complete(a elastic.Allocation) elastic.Allocation {
 	out := maps.Clone(a)
+	has := map[*fleet]int{}
+	for id, f := range l.of {
+		if a[id].GPUs > 0 {
+			has[f]++
+		}
+	}
 	for _, j := range l.waits {
 		if _, decided := out[j.ID]; decided {
 			continue
@@ -202,7 +208,7 @@ func (l *laning) complete(a elastic.Allocation) elastic.Allocation {
 			why = reason.SweepPaused{Sweep: int64(f.Number)}
 		case x != nil:
 			why = reason.LaneYields{Job: int64(x.ID), GPUs: roles.LeastOf(x)}
-		case len(f.runs) >= f.target:
+		case has[f] >= f.target:
 			why = l.standing(f)
 		}
 		out[j.ID] = elastic.Decision{Why: reason.Waits{GPUs: roles.LeastOf(j), Because: why}}

@@ -287,7 +287,7 @@ func (s speaker) others(r reason.Reason) string {
 		return fmt.Sprintf("job %d waits for %s, before all lanes of a sweep but its first", r.Job, gpus(r.GPUs))
 	case reason.SweepLevel:
 		if r.Trials == 0 || r.Metric == "" {
-			return fmt.Sprintf("sweep %d is to have %s now beside the other sweeps of its user", r.Sweep, number(r.Lanes, "lane", "lanes"))
+			return fmt.Sprintf("sweep %d is to have %s now", r.Sweep, number(r.Lanes, "lane", "lanes"))
 		}
 		return fmt.Sprintf("sweep %d is to have %s now: level %d: the best of %d trials are %s apart in %s", r.Sweep, number(r.Lanes, "lane", "lanes"), r.Level, r.Trials,
 			strconv.FormatFloat(r.Gap, 'g', 3, 64), r.Metric)
