@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine"
 	"github.com/sluice-hpc/sluice/elastic/offcycle"
 	"github.com/sluice-hpc/sluice/etc"
 )
@@ -28,7 +29,7 @@ func (d *daemon) keepSweeps(ctx context.Context) error {
 
 // lanes are the lanes of sweeps as the last cycle saw them.
 func (d *daemon) lanes() offcycle.Live {
-	lanes, waits, known := d.engine.Lanes()
+	lanes, waits, known := engine.Lanes(d.engine)
 	live := offcycle.Live{Known: known, Idle: !waits}
 	for _, l := range lanes {
 		live.Lanes = append(live.Lanes, offcycle.LaneJob{

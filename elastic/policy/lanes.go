@@ -92,17 +92,16 @@ func newLaning(s elastic.Snapshot, ask func(elastic.Snapshot) elastic.Allocation
 			l.first = append(l.first, j)
 		}
 	}
-	slices.SortFunc(l.first, func(x, y *elastic.Job) int { return cmp.Compare(l.at(x), l.at(y)) })
+	at := make(map[elastic.JobID]int, len(s.Jobs))
+	for i := range s.Jobs {
+		at[s.Jobs[i].ID] = i
+	}
+	slices.SortFunc(l.first, func(x, y *elastic.Job) int { return cmp.Compare(at[x.ID], at[y.ID]) })
 	l.divide()
 	slices.SortStableFunc(l.spare, func(x, y *elastic.Job) int { // sweeps with most beyond their part first
 		return cmp.Or(cmp.Compare(l.of[y.ID].beyond(), l.of[x.ID].beyond()), y.Started.Compare(x.Started), cmp.Compare(y.ID, x.ID))
 	})
 	return l
-}
-
-// at is the place of a job in the order in which jobs start.
-func (l *laning) at(j *elastic.Job) int {
-	return slices.IndexFunc(l.s.Jobs, func(k elastic.Job) bool { return k.ID == j.ID })
 }
 
 func (f *fleet) beyond() int { return len(f.runs) - f.target }

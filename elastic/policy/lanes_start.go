@@ -89,13 +89,19 @@ func (l *laning) start(a elastic.Allocation) elastic.Allocation {
 		}
 	}
 	where := plan.Arrange(l.s, a)
+	type kind struct {
+		partition string
+		gpus      int
+	}
+	full := map[kind]bool{} // no such lane fits any more: there may be hundreds
 	for _, j := range l.ordered(free, len(l.s.Jobs)) {
-		if a[j.ID].GPUs > 0 {
+		n := roles.LeastOf(j)
+		if a[j.ID].GPUs > 0 || full[kind{j.Partition, n}] {
 			continue
 		}
-		n := roles.LeastOf(j)
 		at := idlePlace(l.s, where, j, n)
 		if len(at) == 0 {
+			full[kind{j.Partition, n}] = true
 			continue
 		}
 		next := maps.Clone(a)
