@@ -157,9 +157,19 @@ func (m *merger) located(err error, given map[space.Option][]setting) {
 	s := given[e.Option][e.Index]
 	at := s.valueAt
 	if at.Line > 0 {
-		at.Column += e.Column - 1
+		at.Column += e.Column - 1 + m.quote(at)
 	}
 	m.fail(&Error{At: at, What: s.typed(), Why: fmt.Sprintf("column %d of the value: %s", e.Column, e.Said)})
+}
+
+// quote is 1 if an opening quote is at this place of the script, else 0.
+func (m *merger) quote(at Place) int {
+	for _, line := range m.request.script.header {
+		if line.number == at.Line && at.Column >= 1 && at.Column <= len(line.text) && strings.IndexByte(`'"`, line.text[at.Column-1]) >= 0 {
+			return 1
+		}
+	}
+	return 0
 }
 
 // used compares the uses of parameters in the script with the parameters.
