@@ -3,6 +3,7 @@ package rung
 import (
 	"cmp"
 	"slices"
+	"sort"
 
 	"github.com/sluice-hpc/sluice/elastic/sweep/search"
 )
@@ -10,7 +11,7 @@ import (
 // Rule says where the rungs are.
 type Rule struct {
 	Epochs    int  // of a whole trial, at least 1
-	Reduction int  // of Reduction trials one goes on; 0 counts as 3
+	Reduction int  // of Reduction trials one goes on; below 2 counts as 3
 	First     int  // epochs of the first rung; 0 counts as Epochs/13, at least 1
 	Max       bool // the metric is to be large; else small
 }
@@ -42,7 +43,7 @@ func (r Rule) first() int {
 	return max(1, r.Epochs/firstPart)
 }
 
-// Verdict is what a trial that runs is to do, and why.
+// Verdict is what a trial is to do, and why.
 type Verdict struct {
 	Trial int
 	Pause bool // else it goes on
@@ -51,90 +52,94 @@ type Verdict struct {
 	Of    int  // trials that reached it
 }
 
-// place is a trial at a rung.
-type place struct {
-	trial int
-	value float64
-}
-
 // Verdicts is one verdict for each running trial, by trial. A trial that failed still counts at
 // the rungs that it reached before.
 func (r Rule) Verdicts(history []search.Observation) []Verdict {
-	rungs := r.Rungs()
-	reached, highest := r.climb(history, rungs)
+	b := r.board(history)
 	var list []Verdict
 	for _, o := range history {
-		if o.State != search.Running {
-			continue
+		if o.State == search.Running {
+			list = append(list, b.Verdict(o.Trial))
 		}
-		v := Verdict{Trial: o.Trial}
-		if k := highest[o.Trial]; k >= 0 {
-			v.Rung, v.Of = rungs[k], len(reached[k])
-			v.Rank = rank(reached[k], o.Trial)
-			v.Pause = v.Rank > max(1, v.Of/r.reduction()) && v.Of >= r.reduction()
-		}
-		list = append(list, v)
 	}
 	slices.SortFunc(list, func(a, b Verdict) int { return cmp.Compare(a.Trial, b.Trial) })
 	return list
 }
 
-// climb says which trials reached each rung, the best first, and each trial's highest rung or -1.
-// A trial reaches a rung with its first report at or after it: reports of epochs may be missing.
-func (r Rule) climb(history []search.Observation, rungs []int) (reached [][]place, highest map[int]int) {
-	reached, highest = make([][]place, len(rungs)), map[int]int{}
-	for _, o := range history {
-		curve, _ := search.Curve(o.Curve)
-		highest[o.Trial] = -1
-		for k, e := range rungs {
-			i := slices.IndexFunc(curve, func(m search.Measure) bool { return m.Epoch >= e })
-			if i < 0 {
-				break
-			}
-			reached[k], highest[o.Trial] = append(reached[k], place{o.Trial, curve[i].Value}), k
-		}
-	}
-	for _, list := range reached {
-		slices.SortFunc(list, func(a, b place) int {
-			if r.Max {
-				a, b = b, a
-			}
-			return cmp.Or(cmp.Compare(a.value, b.value), cmp.Compare(a.trial, b.trial))
-		})
-	}
-	return reached, highest
-}
-
-// rank is the place of the trial; equal values have the better one.
-func rank(list []place, trial int) int {
-	i := slices.IndexFunc(list, func(p place) bool { return p.trial == trial })
-	for i > 0 && list[i-1].value == list[i].value {
-		i--
-	}
-	return i + 1
-}
-
 // Resume lists the paused trials in the order in which they go on when GPUs would idle: those at
-// the highest rung first, of these the best relative to the rung.
+// the highest rung first, of these the best.
 func (r Rule) Resume(history []search.Observation) []int {
-	reached, highest := r.climb(history, r.Rungs())
-	type paused struct{ trial, rung, rank int }
-	var list []paused
+	b := r.board(history)
+	var list []Verdict
 	for _, o := range history {
 		if o.State == search.Paused {
-			p := paused{o.Trial, highest[o.Trial], 0}
-			if p.rung >= 0 {
-				p.rank = rank(reached[p.rung], o.Trial)
-			}
-			list = append(list, p)
+			list = append(list, b.Verdict(o.Trial))
 		}
 	}
-	slices.SortFunc(list, func(a, b paused) int {
-		return cmp.Or(cmp.Compare(b.rung, a.rung), cmp.Compare(a.rank, b.rank), cmp.Compare(a.trial, b.trial))
+	slices.SortFunc(list, func(a, b Verdict) int {
+		return cmp.Or(cmp.Compare(b.Rung, a.Rung), cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.Trial, b.Trial))
 	})
 	trials := make([]int, len(list))
-	for i, p := range list {
-		trials[i] = p.trial
+	for i, v := range list {
+		trials[i] = v.Trial
 	}
 	return trials
+}
+
+func (r Rule) board(history []search.Observation) *Board {
+	b := NewBoard(r)
+	for _, o := range history {
+		curve, _ := search.Curve(o.Curve)
+		for _, m := range curve {
+			b.Report(o.Trial, m.Epoch, m.Value)
+		}
+	}
+	return b
+}
+
+// Board is the same as a value that grows, for readers of many reports. Reports of a trial come
+// in the order of their epochs; those of different trials in any order.
+type Board struct {
+	rule   Rule
+	rungs  []int
+	costs  [][]float64       // of each rung, ascending: small is good
+	trials map[int][]float64 // the trial's cost at each rung that it reached
+}
+
+// NewBoard has no reports.
+func NewBoard(r Rule) *Board {
+	rungs := r.Rungs()
+	return &Board{r, rungs, make([][]float64, len(rungs)), map[int][]float64{}}
+}
+
+// Report takes in a value, which is finite. A trial reaches a rung with its first report at or
+// after it: reports of epochs may be missing.
+func (b *Board) Report(trial, epoch int, value float64) {
+	cost := value
+	if b.rule.Max {
+		cost = -value
+	}
+	own := b.trials[trial]
+	for len(own) < len(b.rungs) && epoch >= b.rungs[len(own)] {
+		k := len(own)
+		i := sort.SearchFloat64s(b.costs[k], cost)
+		b.costs[k] = slices.Insert(b.costs[k], i, cost)
+		own = append(own, cost)
+	}
+	b.trials[trial] = own
+}
+
+// Verdict is about the highest rung that the trial reached. Until Reduction trials have reached
+// it, all of them go on.
+func (b *Board) Verdict(trial int) Verdict {
+	v := Verdict{Trial: trial}
+	own := b.trials[trial]
+	if len(own) == 0 {
+		return v
+	}
+	k := len(own) - 1
+	v.Rung, v.Of = b.rungs[k], len(b.costs[k])
+	v.Rank = 1 + sort.SearchFloat64s(b.costs[k], own[k])
+	v.Pause = v.Of >= b.rule.reduction() && v.Rank > v.Of/b.rule.reduction()
+	return v
 }

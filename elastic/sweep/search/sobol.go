@@ -1,5 +1,89 @@
 package search
 
-import "github.com/sluice-hpc/sluice/elastic/sweep/space"
+import (
+	"math/bits"
 
-func (p Problem) sobol(groups []group) (space.Point, error) { return p.fresh(groups) }
+	"github.com/sluice-hpc/sluice/elastic/sweep/space"
+)
+
+// sobol is the next point of the scrambled sequence that satisfies the constraints and was not
+// tried. Its place in the sequence follows from how many points were suggested before: those that
+// the constraints reject are skipped again each time.
+func (p Problem) sobol(groups []group) (space.Point, error) {
+	tried := triedIn(groups)
+	seeds := make([]uint32, len(p.Space.Parameters()))
+	rng := p.random(0, "sobol")
+	for i := range seeds {
+		seeds[i] = rng.Uint32()
+	}
+	place, i, refused := 0, uint32(0), 0
+	if len(p.Space.Wheres()) == 0 {
+		place, i = len(groups), uint32(len(groups))
+	}
+	for ; refused < space.Draws; i++ {
+		point := p.Space.At(sobolPoint(i, seeds))
+		if !p.Space.Satisfies(point) {
+			refused++
+			continue
+		}
+		if place >= len(groups) && !tried[point.String()] {
+			return point, nil
+		}
+		if place++; place > len(groups)+duplicates {
+			return space.Point{}, ErrExhausted
+		}
+	}
+	return p.fresh(groups)
+}
+
+// sobolPoint is point i of the sequence that the seeds scramble, one coordinate for each seed.
+func sobolPoint(i uint32, seeds []uint32) []float64 {
+	u := make([]float64, len(seeds))
+	for d := range u {
+		u[d] = (float64(scramble(sobolAt(i, d), seeds[d])) + .5) / (1 << 32)
+	}
+	return u
+}
+
+// sobolAt is coordinate d of point i of the Sobol sequence as 32 binary digits after the point
+// (Bratley and Fox, algorithm 659, 1988), d < 64. Dimension 0 is the van der Corput sequence.
+func sobolAt(i uint32, d int) uint32 {
+	if d == 0 {
+		return bits.Reverse32(i)
+	}
+	t := directions[(d-1)%len(directions)]
+	s := len(t.first)
+	var v [32]uint32
+	x := uint32(0)
+	for k := range 32 {
+		if i>>k == 0 {
+			break
+		}
+		if k < s {
+			v[k] = t.first[k] << (31 - k)
+		} else {
+			v[k] = v[k-s] ^ v[k-s]>>s
+			for j := 1; j < s; j++ {
+				if t.polynomial>>(s-j)&1 == 1 {
+					v[k] ^= v[k-j]
+				}
+			}
+		}
+		if i>>k&1 == 1 {
+			x ^= v[k]
+		}
+	}
+	return x
+}
+
+// scramble is Owen's nested uniform scrambling by a hash (Burley, Practical Hash-based Owen
+// Scrambling, JCGT 9, 2020): the sequence stays as even, and the seed decides all digits.
+func scramble(x, seed uint32) uint32 {
+	x = bits.Reverse32(x)
+	x += seed
+	x ^= x * 0x6c50b47c
+	x ^= x * 0xb82f1e52
+	x ^= x * 0xc7afe638
+	x ^= x * 0x8d22f6e6
+	return bits.Reverse32(x)
+}

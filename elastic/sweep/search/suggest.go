@@ -80,6 +80,8 @@ func (p Problem) next(asked []Observation) (Suggestion, error) {
 		return evolved, err
 	case "sobol":
 		s.Point, err = p.sobol(groups)
+	case "tpe", "gp":
+		s.Point, err = p.modelled(groups)
 	case "grid":
 		s.Point, err = p.grid(groups)
 	default:

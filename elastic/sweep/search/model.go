@@ -1,0 +1,124 @@
+package search
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/sluice-hpc/sluice/elastic/sweep/space"
+)
+
+// startup is how many points a model is not asked for: they are a Sobol sequence.
+const startup = 10
+
+// sample is one point as models see it.
+type sample struct {
+	u      []float64 // coordinates in the unit cube
+	exists []bool
+	cost   float64 // small is good; of pending and failed trials unset
+	state  State
+}
+
+// samples are all points tried, for a model. The cost of a trial is its metric at its last epoch:
+// for a paused one a bound, since trials get better.
+func (p Problem) samples(groups []group) []sample {
+	var list []sample
+	for _, g := range groups {
+		u, exists := p.Space.Units(g.point)
+		s := sample{u: u, exists: exists, state: g.state}
+		if (s.state == Done || s.state == Paused) && len(g.curve) == 0 {
+			s.state = Failed
+		}
+		if s.state == Done || s.state == Paused {
+			s.cost = p.cost(g.curve[len(g.curve)-1].Value)
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+// judged are the samples with a cost, the best first.
+func judgedOf(list []sample) []sample {
+	var out []sample
+	for _, s := range list {
+		if s.state == Done || s.state == Paused {
+			out = append(out, s)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b sample) int { return cmp.Compare(a.cost, b.cost) })
+	return out
+}
+
+// modelled asks the model of p.Method once enough trials have a metric; before that, and if the
+// model has nothing new, it is a Sobol sequence.
+func (p Problem) modelled(groups []group) (space.Point, error) {
+	list := p.samples(groups)
+	judged := judgedOf(list)
+	if len(groups) < startup || len(judged) < 2 {
+		return p.sobol(groups)
+	}
+	tried := triedIn(groups)
+	rng := p.random(len(groups), p.Method)
+	var candidates []space.Point
+	if p.Method == "tpe" {
+		candidates = p.parzen(list, judged, rng)
+	} else {
+		candidates = p.gaussian(list, judged, rng)
+	}
+	for _, point := range candidates {
+		if !tried[point.String()] {
+			return point, nil
+		}
+	}
+	return p.sobol(groups)
+}
+
+// valid draws up to n different points that satisfy the constraints from draw.
+func (p Problem) valid(n int, draw func() []float64) []space.Point {
+	var list []space.Point
+	seen := map[string]bool{}
+	for range 20 * n {
+		if len(list) == n {
+			break
+		}
+		point := p.Space.At(draw())
+		if text := point.String(); !seen[text] && p.Space.Satisfies(point) {
+			seen[text] = true
+			list = append(list, point)
+		}
+	}
+	return list
+}
+
+// uniform is a random place of the unit cube.
+func uniform(d int, rng *rand.Rand) []float64 {
+	u := make([]float64, d)
+	for i := range u {
+		u[i] = rng.Float64()
+	}
+	return u
+}
+
+// scored is a candidate; a higher value is better.
+type scored struct {
+	point space.Point
+	text  string
+	u     []float64
+	value float64
+}
+
+// ranked lists candidates by value, the highest first, equal ones by text.
+func ranked(list []scored) []space.Point {
+	rank(list)
+	points := make([]space.Point, len(list))
+	for i, s := range list {
+		points[i] = s.point
+	}
+	return points
+}
+
+func rank(list []scored) {
+	slices.SortFunc(list, func(x, y scored) int {
+		return cmp.Or(cmp.Compare(y.value, x.value), cmp.Compare(x.text, y.text))
+	})
+}
