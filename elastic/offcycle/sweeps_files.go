@@ -2,6 +2,7 @@ package offcycle
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -44,6 +45,7 @@ type files struct {
 	offsets map[string]int64
 	bytes   int64
 	wrote   map[string]sweep.Tell // by ask
+	acted   string                // what was seen in the last step
 	shown   []byte                // the standing as it was written
 	record  *os.File
 	level   level.State
@@ -90,8 +92,10 @@ func (f *files) step(live []LaneJob, idle bool, now time.Time) (Standing, error)
 	if !complete || f.lost && now.Sub(f.since) < settleFor {
 		return f.standing(), nil
 	}
-	if err := f.add(keeper.Step(f.book, f.plan, seen, now)); err != nil {
-		return Standing{}, err
+	if f.changed(seen) || f.plan.Sweep.Within > 0 {
+		if err := f.add(keeper.Step(f.book, f.plan, seen, now)); err != nil {
+			return Standing{}, err
+		}
 	}
 	f.rate(idle, now)
 	for _, l := range seen.Lanes {
@@ -103,6 +107,19 @@ func (f *files) step(live []LaneJob, idle bool, now time.Time) (Standing, error)
 	}
 	standing := f.standing()
 	return standing, f.publish(standing)
+}
+
+// changed reports whether anything was read that the last step did not know. Most looks find nothing
+// new, and a step goes through all trials.
+func (f *files) changed(seen keeper.Seen) bool {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%d %x %v", f.bytes, sha256.Sum256(f.text), seen.Idle)
+	for _, l := range seen.Lanes {
+		fmt.Fprintf(&b, " %s %v %v %s", l.Token, l.Gone, l.Asks, l.Ask.ID)
+	}
+	same := f.acted == b.String()
+	f.acted = b.String()
+	return !same
 }
 
 // read reads what the sweep is, and which lanes it has.

@@ -10,7 +10,6 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/sweep/book"
 	"github.com/sluice-hpc/sluice/elastic/sweep/rung"
 	"github.com/sluice-hpc/sluice/elastic/sweep/search"
-	"github.com/sluice-hpc/sluice/elastic/sweep/space"
 )
 
 // Lane is a lane of the sweep as it was read. Its ask MUST be read BEFORE its lines: a lane asks
@@ -119,7 +118,7 @@ func (s *step) pause() {
 	if !ok || s.Over != book.NotOver {
 		return
 	}
-	for _, v := range rule.Verdicts(history(s.Book)) {
+	for _, v := range rule.Verdicts(s.history()) {
 		t := s.Trials[v.Trial]
 		if last, _ := t.Last(); last.Epoch >= s.plan.Sweep.Epochs {
 			continue // it is about to end
@@ -177,7 +176,7 @@ func (s *step) next(idle bool) *book.Telling {
 		number = i + 1 // the record was lost, and no lane had begun it
 	}
 	if number <= s.plan.Sweep.Trials {
-		list, err := search.Suggest(s.plan.Problem, history(s.Book), 1)
+		list, err := search.Suggest(s.plan.Problem, s.history(), 1)
 		switch {
 		case len(list) == 1:
 			return &book.Telling{Trial: number, Start: 1, Point: list[0].Point.String(), Repeat: list[0].Repeat}
@@ -219,12 +218,12 @@ func (s *step) bestPaused() (best *book.Trial) {
 
 // history is the book as the searchers see it. Points that cannot be read are left out; there are
 // none unless a user wrote them.
-func history(b *book.Book) []search.Observation {
-	out := make([]search.Observation, 0, len(b.Trials))
-	for _, t := range b.Trials {
+func (s *step) history() []search.Observation {
+	out := make([]search.Observation, 0, len(s.Trials))
+	for _, t := range s.Trials {
 		o := search.Observation{Trial: t.Number - 1, Repeat: t.Repeat, State: search.Running}
-		point, err := space.ReadPoint(sweep.PointJSON(sweep.ParsePoint(t.Point)))
-		if err != nil {
+		point, ok := s.plan.point(t.Point)
+		if !ok {
 			continue
 		}
 		o.Point = point
