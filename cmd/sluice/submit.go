@@ -155,7 +155,7 @@ func (s *submission) understand(line sbatch.CommandLine) error {
 	if err != nil {
 		return err
 	}
-	script, wrong := sbatch.ParseScript(name, body)
+	script, wrong := s.parse(name, body)
 	request, contradictions := sbatch.Merge(line, s.environ, script)
 	if err := errors.Join(wrong, contradictions); err != nil {
 		return err

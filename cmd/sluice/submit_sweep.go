@@ -40,7 +40,12 @@ func (s *submission) laneScript() []byte {
 }
 
 // shellWord is one word for a shell.
-func shellWord(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
+func shellWord(word string) string {
+	if word != "" && sweep.Plain(word) == nil {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
 
 // createSweep makes the sweep's folder and submits its lanes, or leaves nothing.
 func (s *submission) createSweep(ctx context.Context, user bool) ([]handedIn, error) {
