@@ -271,3 +271,23 @@ func (b *sweepBench) job() (j sbatch.Job) {
 	j.Sweep = b.sweep.Token
 	return j
 }
+
+// TestMetricRegex: the metric of a program that does not know sluice is read from its output.
+func TestMetricRegex(t *testing.T) {
+	b := newSweepBench(t, func(s *sweep.Sweep) {
+		s.Params, s.Trials, s.Parallel = []string{"x=choice:2,5"}, 2, 1
+		s.Regex = `epoch (?P<epoch>\d+) of 3: acc=(?P<metric>[0-9.]+)`
+	})
+	script := "#!/bin/sh\nfor e in 1 2 3; do echo \"epoch $e of 3: acc=0.${e}{x}\"; echo \"epoch $e of 3: nothing\"; done\n"
+	b.must(os.WriteFile(filepath.Join(b.folder(), checkpoint.Script), []byte(script), 0o700))
+	b.slurm([]int{101}, nil)
+	b.starts()
+	cmd := b.lane(101, 0)
+	v := b.until("the sweep to end", func(v *sweepView) bool { return v.book.Over == book.AllTried })
+	b.must(cmd.Wait())
+	for _, trial := range v.book.Trials {
+		if last, _ := trial.Last(); trial.State != book.Done || len(trial.Curve) != 3 || last.Epoch != 3 || last.Value != map[string]float64{"x=2": .32, "x=5": .35}[trial.Point] {
+			t.Errorf("%+v", trial)
+		}
+	}
+}

@@ -2,6 +2,8 @@ package offcycle
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -86,12 +88,17 @@ func NewSweeps(paths SweepPaths, live func() Live, now func() time.Time, tell fu
 
 // Run looks after all sweeps, once per tick, until ctx ends.
 func (s *Sweeps) Run(ctx context.Context, ticks <-chan time.Time) error {
+	var pruned time.Time
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-ticks:
 			s.Look()
+		}
+		if now := s.now(); now.Sub(pruned) > 24*time.Hour {
+			pruned = now
+			s.prune(now)
 		}
 	}
 }
@@ -124,14 +131,33 @@ func (s *Sweeps) Look() {
 		case k.busy || s.busy >= mostSweeps || s.byUser[k.uid] >= mostPerUser:
 			continue
 		case now.Sub(k.seen) > forgottenAfter:
-			k.files.close()
 			delete(s.known, token)
+			go k.forget(s.paths) // it may hang
 			continue
 		}
 		k.busy = true
 		s.busy++
 		s.byUser[k.uid]++
 		go s.step(k, lanes[token], live.Idle)
+	}
+}
+
+// forget ends the work for a sweep that has no lanes any more. Its record stays: a lane may come back.
+func (k *kept) forget(paths SweepPaths) {
+	k.files.close()
+	_ = os.RemoveAll(filepath.Join(paths.Outbox, k.token)) // what is left there is a number
+}
+
+// recordFor is how long the record of a sweep is kept after its last entry.
+const recordFor = 90 * 24 * time.Hour
+
+// prune removes old records.
+func (s *Sweeps) prune(now time.Time) {
+	entries, _ := os.ReadDir(s.paths.Record) // there may be none yet
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() && now.Sub(info.ModTime()) > recordFor {
+			_ = os.Remove(filepath.Join(s.paths.Record, e.Name())) // tried again tomorrow
+		}
 	}
 }
 
