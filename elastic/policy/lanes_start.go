@@ -153,22 +153,32 @@ func (l *laning) free(a elastic.Allocation) (out []*elastic.Job) {
 // those that run; one of each sweep in turn, those with the fewest lanes first. Lanes of a sweep that
 // is over all start, to end.
 func (l *laning) ordered(free []*elastic.Job, most int) (out []*elastic.Job) {
-	has := map[*fleet]int{}
+	has, waits := map[*fleet]int{}, make(map[elastic.JobID]bool, len(l.waits))
+	for _, j := range l.waits {
+		waits[j.ID] = true
+	}
 	for _, f := range l.fleets {
 		has[f] = len(f.runs)
-		if len(f.runs) == 0 && len(f.waits) > 0 && !slices.Contains(l.waits, f.waits[0]) {
+		if len(f.runs) == 0 && len(f.waits) > 0 && !waits[f.waits[0].ID] {
 			has[f]++ // its first lane is started as a job like others
 		}
 	}
-	left := slices.Clone(free)
-	for len(left) > 0 {
-		slices.SortStableFunc(left, func(x, y *elastic.Job) int { return cmp.Compare(has[l.of[x.ID]], has[l.of[y.ID]]) })
-		f := l.of[left[0].ID]
-		if n := has[f]; f.Over || n < f.target && n < most {
-			out = append(out, left[0])
+	left := map[*fleet][]*elastic.Job{}
+	for _, j := range free {
+		left[l.of[j.ID]] = append(left[l.of[j.ID]], j)
+	}
+	for {
+		var next *fleet // with the fewest lanes; of equal ones the oldest
+		for _, f := range l.fleets {
+			if len(left[f]) > 0 && (f.Over || has[f] < min(f.target, most)) && (next == nil || has[f] < has[next]) {
+				next = f
+			}
 		}
-		has[f]++
-		left = left[1:]
+		if next == nil {
+			break
+		}
+		out, left[next] = append(out, left[next][0]), left[next][1:]
+		has[next]++
 	}
 	return out
 }
@@ -176,14 +186,18 @@ func (l *laning) ordered(free []*elastic.Job, most int) (out []*elastic.Job) {
 // before asks the policy with some lanes, and returns its answer if no job that runs gets fewer GPUs than
 // it has, and none that would start waits for that; else nil.
 func (l *laning) before(a elastic.Allocation, part []*elastic.Job) elastic.Allocation {
-	rest := slices.DeleteFunc(slices.Clone(l.waits), func(j *elastic.Job) bool { return slices.Contains(part, j) })
+	among := make(map[elastic.JobID]bool, len(part))
+	for _, j := range part {
+		among[j.ID] = true
+	}
+	rest := slices.DeleteFunc(slices.Clone(l.waits), func(j *elastic.Job) bool { return among[j.ID] })
 	next := maps.Clone(l.ask(without(l.s, rest, l.gone)))
 	for _, j := range l.gone {
 		next[j.ID] = a[j.ID]
 	}
 	for i := range l.s.Jobs {
 		j := &l.s.Jobs[i]
-		if slices.ContainsFunc(part, func(p *elastic.Job) bool { return p.ID == j.ID }) {
+		if among[j.ID] {
 			continue
 		}
 		had, named := a[j.ID]
