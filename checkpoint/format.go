@@ -141,6 +141,7 @@ type Progress struct {
 	Pace    float64            `json:"pace,omitempty"`  // seconds per step, for pace
 	Steps   int64              `json:"steps,omitempty"` // number of steps in that average
 	Metric  map[string]float64 `json:"metric,omitempty"`
+	NaN     []string           `json:"nan,omitempty"` // metrics that were reported and are no finite numbers
 }
 
 // Manifest completes a checkpoint: it is written last, and a checkpoint without a valid

@@ -199,6 +199,10 @@ func ParseProgress(line []byte) (Progress, error) {
 		c.want(metricForm.fits(name), "metric", fmt.Sprintf("%q is not a metric's name", clip(name, 80)))
 		c.want(!math.IsNaN(v) && !math.IsInf(v, 0), "metric", name+" is not a number")
 	}
+	c.want(len(p.NaN) <= maxMetrics, "nan", fmt.Sprintf("%d names: at most %d", len(p.NaN), maxMetrics))
+	for _, name := range p.NaN {
+		c.want(metricForm.fits(name), "nan", fmt.Sprintf("%q is not a metric's name", clip(name, 80)))
+	}
 	if c.err != nil {
 		return Progress{}, c.err
 	}

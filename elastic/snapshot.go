@@ -312,6 +312,8 @@ type Snapshot struct {
 	// Tenants are those other jobs one by one.
 	Tenants []Tenant
 	Limits  Limits
+	// Sweeps are the sweeps that have lanes, by token; nil = nothing is known of them.
+	Sweeps map[string]Sweep
 	// Edges are the virtual partitions that are one node of an edge pool each: they exist in a
 	// snapshot only.
 	Edges map[string]bool

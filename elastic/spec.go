@@ -62,6 +62,8 @@ type Spec struct {
 	Script string `json:",omitempty"`
 	// Array is its place in a job array; zero = it is part of none.
 	Array Array `json:",omitzero"`
+	// Sweep is the token of the sweep whose lane the job is; "" = it is no lane.
+	Sweep string `json:",omitempty"`
 	// Nodes is the maximum number of nodes; 0 = no limit.
 	Nodes int `json:",omitempty"`
 
@@ -161,6 +163,8 @@ func (s Spec) Validate() error {
 		return fmt.Errorf("--checkpoint-signal %q: want one of %s", s.Signal, strings.Join(Signals, ", "))
 	case s.Grace < 0:
 		return fmt.Errorf("--grace %v: may not be negative", s.Grace)
+	case s.Sweep != "" && !validToken(s.Sweep):
+		return fmt.Errorf("sweep %q: want 32 lower-case hex digits", s.Sweep)
 	case s.Script != "" && !hexDigits(s.Script, ScriptDigits):
 		return fmt.Errorf("script %q: want %d lower-case hex digits", s.Script, ScriptDigits)
 	case s.Nodes < 0 || s.Nodes > maxCount:

@@ -104,6 +104,7 @@ func (t Tag) String() string {
 	if s.Array.Is() {
 		put("array", s.Array.String())
 	}
+	text("sweep", s.Sweep)
 	number("nodes", s.Nodes)
 	text("types", strings.Join(s.Types, ","))
 	number("cpus", s.CPUsPerGPU)
@@ -141,7 +142,7 @@ func (t Tag) Equal(u Tag) bool {
 		t.Deferred == u.Deferred && t.SbatchBegin == u.SbatchBegin && t.Begin.Equal(u.Begin) &&
 		s.Token == v.Token && s.Min == v.Min && s.Max == v.Max && s.Step == v.Step && slices.Equal(s.Sizes, v.Sizes) && s.AllowUneven == v.AllowUneven &&
 		s.Deadline.Equal(v.Deadline) && s.Soft == v.Soft && s.Total == v.Total && s.Unit == v.Unit && s.Model == v.Model && s.Signal == v.Signal && s.Grace == v.Grace &&
-		s.Habit == v.Habit && s.Again == v.Again && slices.Equal(s.Profile, v.Profile) && s.Script == v.Script && s.Array == v.Array && s.Nodes == v.Nodes &&
+		s.Habit == v.Habit && s.Again == v.Again && slices.Equal(s.Profile, v.Profile) && s.Script == v.Script && s.Array == v.Array && s.Sweep == v.Sweep && s.Nodes == v.Nodes &&
 		slices.Equal(s.Types, v.Types) && s.CPUsPerGPU == v.CPUsPerGPU && s.MemPerGPUMB == v.MemPerGPUMB
 }
 
@@ -244,6 +245,8 @@ func (t *Tag) set(key, value string) (err error) {
 		s.Script = value
 	case "array":
 		s.Array, err = parseArray(value)
+	case "sweep":
+		s.Sweep = value
 	case "types":
 		s.Types = strings.Split(value, ",")
 	case "nodes":

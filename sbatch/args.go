@@ -16,8 +16,10 @@ type setting struct {
 	value  string
 	given  bool // a value was given, even an empty one
 	at     Place
-	words  []string // the words to pass on exactly as typed, but separated: -Hn4 gives -H and -n4
-	line   byte     // 'B' on an #SBATCH line, 'L' on a #SLUICE line, 0 elsewhere
+	// valueAt is where the value begins: with an opening quote one column before its text.
+	valueAt Place
+	words   []string // the words to pass on exactly as typed, but separated: -Hn4 gives -H and -n4
+	line    byte     // 'B' on an #SBATCH line, 'L' on a #SLUICE line, 0 elsewhere
 }
 
 // typed is the setting as text for messages.
@@ -97,7 +99,10 @@ func (r *reader) long(w word) {
 		r.profile(w, value, given)
 		return
 	}
-	s := setting{option: *o, value: value, given: given, at: w.at, words: []string{w.text}}
+	s := setting{option: *o, value: value, given: given, at: w.at, valueAt: w.at, words: []string{w.text}}
+	if w.at.Line > 0 {
+		s.valueAt.Column += len("--") + len(name) + len("=")
+	}
 	if o.takes == valued && !given && !r.valueFor(&s, w) {
 		return
 	}
@@ -150,7 +155,7 @@ func (r *reader) valueFor(s *setting, w word) bool {
 		r.next++
 		return false
 	}
-	s.value, s.given = r.words[r.next].text, true
+	s.value, s.given, s.valueAt = r.words[r.next].text, true, r.words[r.next].at
 	s.words = append(s.words, s.value)
 	r.next++
 	return true

@@ -65,7 +65,7 @@ func TestParseCommandLineRefuses(t *testing.T) {
 		"--time=1 : -n1 job.sh":    ":: " + hetWhy + "; " + hetDo,
 		"--comment : job.sh":       ":: " + hetWhy + "; " + hetDo,
 		"--wrap=date job.sh":       "job.sh: a script and --wrap exclude each other; leave one out; write the arguments of a wrapped command inside of it",
-		"--ma=4 --hold=x job.sh":   "--ma=4: could be --mail-type, --mail-user, --max-gpus; write it in full\n--hold=x: takes no value; write --hold",
+		"--ma=4 --hold=x job.sh":   "--ma=4: could be --mail-type, --mail-user, --max-failures, --max-gpus; write it in full\n--hold=x: takes no value; write --hold",
 		"--cpus-per=4 job.sh":      "--cpus-per=4: could be --cpus-per-gpu, --cpus-per-task; write it in full",
 		"--checkpoint=/tmp job.sh": "--checkpoint=/tmp: could be --checkpoint-dir, --checkpoint-every, --checkpoint-glob, --checkpoint-marker, --checkpoint-signal, --checkpoint-still; write it in full",
 	} {

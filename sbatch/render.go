@@ -38,6 +38,8 @@ type Job struct {
 	Index int
 	Of    elastic.JobID
 	Whole bool // all tasks of the array are submitted
+	// Sweep is the token of the sweep whose lane the job is; "" = it is no lane.
+	Sweep string
 	// Nodes is how many nodes the smallest size needs; 0 = 1. Slurm refuses a job whose size no
 	// node has, unless it is spread over several.
 	Nodes int
@@ -202,7 +204,7 @@ func (r Request) Comment(j Job) (string, error) {
 // tag renders the comment that marks the job as sluice's.
 func (r Request) tag(j Job) (string, error) {
 	spec := r.Spec
-	spec.Token, spec.Script, spec.Array = j.Token, r.digest(), r.part(j)
+	spec.Token, spec.Script, spec.Array, spec.Sweep = j.Token, r.digest(), r.part(j), j.Sweep
 	t := elastic.Tag{Spec: spec, Directive: elastic.Directive{Hold: r.Hold}, Deferred: true, SbatchBegin: r.begins, Own: r.Own, Notices: r.notices, Comment: r.comment}
 	comment, growth := t.String(), growth
 	if spec.Total > 0 && spec.Deadline.IsZero() {

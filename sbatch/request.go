@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/sweep"
 )
 
 // Request is what the user requests, from all sources.
@@ -33,6 +34,8 @@ type Request struct {
 	TestOnly bool
 	// Partitions are the requested partitions; empty if there is none.
 	Partitions []string
+	// Sweep is the sweep to be submitted, without its token; nil = a job. Array has its lanes.
+	Sweep *sweep.Sweep
 	// Array is the job array to be submitted, one job per task; nil = a single job.
 	Array *Array
 	// Dependency is the value of --dependency as typed; see Depend.
@@ -54,6 +57,7 @@ type Request struct {
 	wrapped bool
 	comment string // the user's own
 	name    bool   // the user named the job
+	given   string // that name
 	begins  bool   // the user gave the job a begin time
 	// sizeless: no option gives the job's number of GPUs.
 	sizeless bool
@@ -84,6 +88,7 @@ func Merge(c CommandLine, environ []string, s Script) (Request, error) {
 	m.request.Warnings = slices.Clone(s.Warnings)
 	env := readEnvironment(environ)
 	sources := [][]setting{s.settings, env.settings(), c.settings}
+	m.sources = sources
 	for _, source := range sources {
 		m.take(source)
 	}
@@ -104,6 +109,7 @@ func Merge(c CommandLine, environ []string, s Script) (Request, error) {
 	m.spec()
 	m.limits()
 	m.rest(env)
+	m.lanes()
 	return m.request, join(m.errs)
 }
 
@@ -113,6 +119,7 @@ func (r Request) Notices() elastic.Notices { return r.notices }
 // merger builds one Request.
 type merger struct {
 	request Request
+	sources [][]setting        // in ascending precedence
 	chosen  map[string]setting // by option: the setting that counts
 	fixed   count              // the job's fixed size; zero = none
 	mails   []setting          // --mail-type as far as resends holds, of all sources
@@ -208,6 +215,7 @@ func (m *merger) rest(env environment) {
 	_, r.Wait = m.chosen["wait"]
 	_, r.TestOnly = m.chosen["test-only"]
 	_, r.name = m.chosen["job-name"]
+	r.given = safe(m.chosen["job-name"].value)
 	_, r.Parsable = m.chosen["parsable"]
 	r.Dependency = m.chosen["dependency"].value
 	m.array(env)

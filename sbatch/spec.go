@@ -37,6 +37,7 @@ func (m *merger) spec() {
 	if len(m.errs) == before && !(step && sizes) {
 		m.sizes(pow2)
 	}
+	m.sweeps()
 }
 
 // value reads one option, if it was given.

@@ -27,7 +27,7 @@ var errNoJob = errors.New("not a job submitted through sluice")
 
 // findFolders derives the job's folders from its script's path, <jobs>/<token>/script,
 // and the base of the outbox; "" = outbox beside jobs.
-func findFolders(script, outbox string, env map[string]string) (folders, error) {
+func findFolders(script, outbox string, trial Trial, env map[string]string) (folders, error) {
 	script, err := filepath.Abs(script)
 	if err != nil {
 		return folders{}, err
@@ -44,8 +44,12 @@ func findFolders(script, outbox string, env map[string]string) (folders, error) 
 	if outbox == "" {
 		outbox = filepath.Join(filepath.Dir(filepath.Dir(dir)), "outbox")
 	}
+	restarts := supervise.Restarts(env)
+	if trial.Sweep != 0 { // whatever job the trial runs in
+		job, restarts = trial.Sweep, trial.Start-1
+	}
 	return folders{
-		id: checkpoint.Identity{Job: job, Token: token}, restarts: supervise.Restarts(env),
+		id: checkpoint.Identity{Job: job, Token: token}, restarts: restarts,
 		jobDir: dir, outbox: filepath.Join(outbox, token),
 	}, nil
 }

@@ -19,6 +19,7 @@ type Config struct {
 	Keep   int      // complete checkpoints to keep, at least 1
 	Unit   string   // the job's unit of work: epoch or step
 	Array  Array    // its part of a job array; zero = it is part of none
+	Trial  Trial    // the script is a trial's, in the trial's folder; zero = it is a job's
 	// GPUs is how many the job was submitted with, on all its nodes: what it has if Slurm starts
 	// it without sluiced. 0 = as many as its first node has, if that is its only one.
 	GPUs int
@@ -110,7 +111,7 @@ func Run(c Config) int {
 	r := &run{Config: c, family: s.Family, vars: s.Vars, results: make(chan result), complaints: map[string]string{}}
 	r.outputs = outputs(c.Stdout, c.Stderr)
 	r.lost = supervise.Abandoned(nil)
-	r.job, err = findFolders(c.Script, c.Outbox, r.vars)
+	r.job, err = findFolders(c.Script, c.Outbox, c.Trial, r.vars)
 	if err != nil {
 		r.alone = true
 		r.say("%v: the script runs as it is, at a fixed size", err)

@@ -31,6 +31,7 @@ func run(args []string, in io.Reader, errs io.Writer) int {
 	flags.SetOutput(errs)
 	flags.Usage = func() { fmt.Fprint(errs, usage) }
 	file := flags.String("o", "", "file to write, .png or .svg")
+	sweeps := flags.Bool("sweep", false, "draw a sweep, as 'sluice sweep show -o FILE' passes it")
 	if err := flags.Parse(args); err != nil {
 		if err == flag.ErrHelp {
 			return 0
@@ -41,29 +42,24 @@ func run(args []string, in io.Reader, errs io.Writer) int {
 		flags.Usage()
 		return 2
 	}
-	if err := picture(in, *file); err != nil {
+	if err := picture(in, *file, *sweeps); err != nil {
 		fmt.Fprintln(errs, "sluice-plot: error:", err)
 		return 1
 	}
 	return 0
 }
 
-// picture reads a profile and writes its plot. On an error an existing file is not
-// changed.
-func picture(in io.Reader, file string) error {
-	profile, err := read(in)
-	if err != nil {
-		return err
-	}
+// picture reads a profile, or a sweep, and writes its plot. On an error an existing file is
+// not changed.
+func picture(in io.Reader, file string, sweeps bool) error {
 	kind := strings.ToLower(strings.TrimPrefix(filepath.Ext(file), "."))
 	if kind != "png" && kind != "svg" {
 		return fmt.Errorf("-o %s: want a file that ends in .png or .svg", file)
 	}
-	p, err := figure(profile)
+	drawn, err := drawing(in, kind, sweeps)
 	if err != nil {
 		return err
 	}
-	drawn := render(p, kind)
 	out, err := os.CreateTemp(filepath.Dir(file), ".sluice-plot-*")
 	if err != nil {
 		return fmt.Errorf("-o: %w", err)
@@ -82,6 +78,30 @@ func picture(in io.Reader, file string) error {
 		return fmt.Errorf("-o %s: %w", file, err)
 	}
 	return nil
+}
+
+// drawing draws what is read.
+func drawing(in io.Reader, kind string, sweeps bool) (io.WriterTo, error) {
+	if sweeps {
+		s, err := readSweep(in)
+		if err != nil {
+			return nil, err
+		}
+		panels, err := s.panels()
+		if err != nil {
+			return nil, err
+		}
+		return renderSweep(panels, kind), nil
+	}
+	profile, err := read(in)
+	if err != nil {
+		return nil, err
+	}
+	p, err := figure(profile)
+	if err != nil {
+		return nil, err
+	}
+	return render(p, kind), nil
 }
 
 // read reads one profile and checks what drawing relies on.

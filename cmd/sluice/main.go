@@ -24,7 +24,7 @@ func main() {
 }
 
 // lasting are the verbs that run on the nodes for as long as a job.
-var lasting = []string{"run", "ranks"}
+var lasting = []string{"run", "ranks", "lane"}
 
 // collectLate delays the first garbage collection until 16 MiB are in use (Go's 4 MiB
 // times 4), which most commands never reach. Without it half the time of sluice queue with
@@ -68,10 +68,12 @@ var verbs = []struct {
 	{"deadline", newDeadlineCommand},
 	{"checkpoint", newCheckpointCommand},
 	{"requeue", newRequeueCommand},
+	{"sweep", newSweepCommand},
 	{"profile", newProfileCommand},
 	{"speed", newSpeedCommand},
 	{"run", newRunCommand},
 	{"ranks", newRanksCommand},
+	{"lane", newLaneCommand},
 	{"event", newEventCommand},
 	{"doctor", newDoctorCommand},
 	{"version", newVersionCommand},

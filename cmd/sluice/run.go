@@ -74,7 +74,9 @@ present allocation, with all of the job's GPUs there.`,
 			c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
 			c.Host, _ = os.Hostname() // only shown to users
 			c.Sluice, _ = os.Executable()
-			c.Gauge = companion("sluice-nvml")
+			if c.Trial.Sweep == 0 { // the runner of the lane reads the GPUs
+				c.Gauge = companion("sluice-nvml")
+			}
 			c.Python = pythonLibrary(c.Script)
 			return exitAs(runner.Run(c))
 		},
@@ -96,6 +98,7 @@ present allocation, with all of the job's GPUs there.`,
 	cmd.Flags().DurationVar(&c.Profile.Limit, "profile-limit", 0, "end the run when they are measured, or after this long")
 	cmd.Flags().Float64Var(&c.Adopt.Total, "total", 0, "the job's total work, in its unit; 0 = unknown")
 	cmd.Flags().Var(&c.Array, "array", "the job's part in a job array")
+	cmd.Flags().Var(&c.Trial, "trial", "the script is this start of a trial of a sweep")
 	cmd.Flags().IntVar(&c.GPUs, "gpus", 0, "GPUs that the job was submitted with on several nodes; 0 = on one")
 	cmd.Flags().StringVar(&c.Unit, "unit", "epoch", "the job's unit of work, epoch or step")
 	return cmd

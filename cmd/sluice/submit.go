@@ -133,6 +133,9 @@ func (s *submission) perform(ctx context.Context, user bool) ([]handedIn, error)
 		return nil, err
 	}
 	s.name()
+	if s.request.Sweep != nil && !s.request.TestOnly {
+		return s.createSweep(ctx, user)
+	}
 	if s.request.TestOnly {
 		return nil, s.test(ctx)
 	}
@@ -152,7 +155,7 @@ func (s *submission) understand(line sbatch.CommandLine) error {
 	if err != nil {
 		return err
 	}
-	script, wrong := sbatch.ParseScript(name, body)
+	script, wrong := s.parse(name, body)
 	request, contradictions := sbatch.Merge(line, s.environ, script)
 	if err := errors.Join(wrong, contradictions); err != nil {
 		return err
@@ -212,6 +215,9 @@ func (s *submission) name() {
 		s.job.Sluice, _ = os.Executable()
 	}
 	s.job.Run = runOptions(s.site, s.request)
+	if s.request.Sweep != nil {
+		s.job.Run = laneOptions(s.site)
+	}
 	s.request.Spec.Again = cmp.Or(s.request.OnTimeout, s.site.Checkpoint.OnTimeout) == "requeue"
 	s.place(s.site.Paths.Jobs)
 }
@@ -228,7 +234,7 @@ func (s *submission) create(ctx context.Context, user bool) (slurm.JobID, error)
 		return 0, err
 	}
 	defer folder.close()
-	if err := folder.fill(s.request.Script(), s.request.Batch(s.job), s.request.Hook); err != nil {
+	if err := folder.fill(s.script(), s.request.Batch(s.job), s.request.Hook); err != nil {
 		return 0, errors.Join(err, folder.remove())
 	}
 	call, err := s.call(args, nil)
@@ -263,6 +269,14 @@ func (s *submission) create(ctx context.Context, user bool) (slurm.JobID, error)
 		terminal.Warn(s.errs, "sbatch accepted the job but did not print its number; look for it with: "+s.look())
 	}
 	return id, nil
+}
+
+// script is what the runner of the job starts: the user's script, or a lane of the sweep.
+func (s *submission) script() []byte {
+	if s.request.Sweep != nil {
+		return s.laneScript()
+	}
+	return s.request.Script()
 }
 
 // print writes the line of submitted jobs. If it cannot be written they are named on standard error;

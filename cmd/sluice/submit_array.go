@@ -61,7 +61,7 @@ func (s *submission) createArray(ctx context.Context, user bool) ([]handedIn, er
 		s.complete(ctx, made[0].id, first)
 	}
 	switch {
-	case s.request.Quiet:
+	case s.request.Quiet, s.request.Sweep != nil:
 	case s.request.Parsable:
 		s.print(joined(ids(made), ":")+"\n", ids(made)...)
 	default:
@@ -103,6 +103,12 @@ func (s *submission) fits(ctx context.Context) error {
 		return fmt.Errorf("maximum size of an array: %w", err)
 	}
 	a := s.request.Array
+	if s.request.Sweep != nil {
+		if n := len(a.Tasks); bounds.Jobs > 0 && n > bounds.Jobs {
+			return fmt.Errorf("--parallel: %d lanes are too many: MaxJobCount of this cluster is %d; nothing was submitted", n, bounds.Jobs)
+		}
+		return nil
+	}
 	if size := cmp.Or(bounds.Size, usualArraySize); a.Max() >= size {
 		return fmt.Errorf("--array: index %d is too large: MaxArraySize of this cluster is %d; give indices from 0 to %d, in several arrays if need be", a.Max(), size, size-1)
 	}

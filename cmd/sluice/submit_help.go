@@ -65,6 +65,23 @@ Programs that cannot be changed
   --progress-regex=EXPR       read epoch, step, total, seconds or speed (groups of
                               these names) from the job's output
 
+Sweeps ('sluice sweep' shows them; also sweep.toml, or a sweep.yaml of W&B)
+  --sweep=SEARCH        search for good parameters: random, grid, sobol, tpe, gp;
+                        asha also pauses trials that fall behind; asha+tpe
+  --metric=NAME:max     what the program reports and the search goes by; or :min
+  --metric-regex=EXPR   read it from a trial's output (groups metric and epoch)
+  --param NAME=RANGE    log:1e-5:1e-1, float:0:1, int:2:8, choice:sgd,adamw,
+                        fixed:32; {NAME} in the script's commands is its value
+  --where=EXPR          only points with this, such as 'depth*width<4096'
+  --try=NAME=VALUE,...  points to begin with
+  --trials=N            how many trials (100), and --parallel=N at once (4);
+                        --epochs is the length of each
+  --goal=NUMBER         end once a trial is as good
+  --sweep-time=TIME     end after this time
+  --max-failures=N      end after so many failed trials (20)
+  --keep-gb=GB          of checkpoints of trials that do not run (100)
+  --seed=N              the same seed gives the same points (0)
+
 Where
   --user                a sluiced of your own ('sluiced --user')
   --config=FILE         a configuration file
@@ -89,5 +106,7 @@ with the highest exit code.`
 	submitExample = `  sluice submit --max-gpus=8 --epochs=90 train.sh --lr 0.1
   sluice submit --gpu-sizes=pow2 --model=resnet50 -p gpu -t 1-0 train.sh
   sluice submit --wrap "python train.py"
-  sluice submit --array=0-15%4 --max-gpus=4 sweep.sh`
+  sluice submit --array=0-15%4 --max-gpus=4 tasks.sh
+  sluice submit --sweep=asha --metric=acc:max --param lr=log:1e-5:1e-1 \
+      --epochs=52 train.sh`
 )

@@ -37,6 +37,7 @@ type daemon struct {
 	log      zerolog.Logger
 	store    *store.Store
 	speeds   *offcycle.Samples
+	sweeps   *offcycle.Sweeps
 	engine   *engine.Engine
 	loop     *loop
 	server   *control.Server
@@ -96,6 +97,7 @@ func run(ctx context.Context, o options) error {
 	g.Go(func() error { return d.watchTroubles(ctx, c) })
 	g.Go(func() error { return d.speeds.Run(ctx) })
 	g.Go(func() error { return d.keepHistory(ctx) })
+	g.Go(func() error { return d.keepSweeps(ctx) })
 	err = g.Wait()
 	d.storeSpeeds()
 	log.Info().Str("event", "stops").Err(err).Msg("sluiced stops; jobs run on at their size")
@@ -156,6 +158,7 @@ func newDaemon(ctx context.Context, o options, c etc.Config, log zerolog.Logger)
 		st.Shutdown()
 		return nil, err
 	}
+	d.sweeps = offcycle.NewSweeps(sweepPaths(c), d.lanes, time.Now, d.tellSweep)
 	d.engine = engine.New(cfg)
 	return d, nil
 }
@@ -221,6 +224,7 @@ func (d *daemon) tune(cfg *engine.Config, c etc.Config) error {
 	cfg.Price = elastic.Price{Save: c.Resize.Save, Drain: c.Resize.Drain, Start: c.Resize.Start, Load: c.Resize.Load}
 	cfg.Period, cfg.Transition, cfg.Backoff = c.Cycle.Period, c.Cycle.Transition, c.Cycle.Backoff
 	cfg.ShareSpeeds = c.Users.ShareSpeeds
+	cfg.Sweeps = d.standings
 	cfg.Mine = mine(d.options.user, uint32(os.Getuid()), c.Slurm.Partitions, c.Paths.Jobs)
 	return nil
 }

@@ -109,6 +109,10 @@ func (e *Engine) Report() *publish.Report { return e.report.Last() }
 // memory is reused then.
 func Published(e *Engine) *publish.Report { return e.report.Report.Load() }
 
+// Lanes returns the lanes of sweeps as the last cycle saw them, whether other jobs wait for GPUs, and
+// whether that is known. Any goroutine may call it.
+func Lanes(e *Engine) (lanes []publish.Lane, waits, known bool) { return e.report.Lanes() }
+
 // Cycle observes the cluster once, decides, carries out moves and returns when to call it again.
 // If observing or recording fails, no move is opened, and the next cycle starts from what it
 // observes. An error of the save at the end comes after moves were carried out; the next cycle

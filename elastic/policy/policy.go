@@ -79,13 +79,19 @@ func (p Policy) decide(s elastic.Snapshot) elastic.Allocation {
 	return leave(s, depart(s, vacate(s, profile(s, p.start(s))), false))
 }
 
-// start is Allocate with scavengers last (scavenge), and with backfill. Policies for clusters on
+// start is Allocate with further lanes of sweeps behind other jobs (lanes), scavengers last
+// (scavenge), and with backfill. Policies that never resize treat lanes as other jobs. Policies for clusters on
 // which jobs may be stopped stay as published.
 func (p Policy) start(s elastic.Snapshot) elastic.Allocation {
-	if p.Stops {
-		return scavenge(s, p.Allocate)
+	ask := func(s elastic.Snapshot) elastic.Allocation { return scavenge(s, p.Allocate) }
+	if !p.Rigid {
+		scavenging := ask
+		ask = func(s elastic.Snapshot) elastic.Allocation { return lanes(s, scavenging) }
 	}
-	return backfill(s, scavenge(s, p.Allocate))
+	if p.Stops {
+		return ask(s)
+	}
+	return backfill(s, ask(s))
 }
 
 // Of returns the policy that decides about the jobs of a list of partitions.

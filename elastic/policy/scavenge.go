@@ -75,10 +75,18 @@ func newScavenging(s elastic.Snapshot, ask func(elastic.Snapshot) elastic.Alloca
 // without returns the snapshot in which some jobs do not exist.
 func without(s elastic.Snapshot, gone ...[]*elastic.Job) elastic.Snapshot {
 	var loads []nodes.Load
-	jobs := slices.Clone(s.Jobs)
-	for _, j := range slices.Concat(gone...) {
-		loads = append(loads, j.Load(j.Place))
-		jobs = slices.DeleteFunc(jobs, func(k elastic.Job) bool { return k.ID == j.ID })
+	not := map[elastic.JobID]bool{}
+	for _, list := range gone {
+		for _, j := range list {
+			loads = append(loads, j.Load(j.Place))
+			not[j.ID] = true
+		}
+	}
+	jobs := make([]elastic.Job, 0, len(s.Jobs))
+	for i := range s.Jobs {
+		if !not[s.Jobs[i].ID] {
+			jobs = append(jobs, s.Jobs[i])
+		}
 	}
 	s.Nodes, s.Jobs = nodes.Without(s.Nodes, loads...), jobs
 	return s

@@ -20,6 +20,9 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
+// sweepToken is the token of a sweep of that number.
+func sweepToken(n int) string { return fmt.Sprintf("%032x", n) }
+
 var update = flag.Bool("update", false, "rewrite the expected allocations in testdata")
 
 var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -44,6 +47,8 @@ var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 //	tenant 8 on=n1:2 left=1h (an ordinary job among foreign; until its time limit)
 //	    scavenger (its QOS is low, a scavenger)
 //	share most=4 jobs=1,2 (their users' part of the GPUs, as a cap that reclaims)
+//	    sweep=11 (it is a lane of that sweep; sweeps 10 to 19 are of one user)
+//	sweep 11 wants=3 level=1 trials=20 bid=0.1 paused over
 //	demand 9 gpus=4 nodes=1 partition=gpu
 //
 // A partition with an @, such as lab@n3, is a node of an edge pool.
@@ -130,6 +135,13 @@ func parse(text string) (p policy.Policy, s elastic.Snapshot, err error) {
 			s.Tenants = append(s.Tenants, tenant)
 		case "share":
 			s.Caps = append(s.Caps, args.share())
+		case "sweep":
+			n, _ := strconv.Atoi(f[1])
+			if s.Sweeps == nil {
+				s.Sweeps = map[string]elastic.Sweep{}
+			}
+			s.Sweeps[sweepToken(n)] = elastic.Sweep{Number: elastic.JobID(n), Metric: "acc", Paused: args["paused"] != "", Over: args["over"] != "",
+				Wants: args.int("wants"), Level: args.int("level"), Trials: args.int("trials"), Gap: 0.002, Bid: max(args.number("bid"), 1e-9)}
 		case "demand":
 			id, _ := strconv.Atoi(f[1])
 			s.Demands = append(s.Demands, elastic.Demand{ID: elastic.JobID(id), Partition: args["partition"], Nodes: max(1, args.int("nodes")), GPUs: args.int("gpus")})
@@ -229,6 +241,9 @@ func (a arguments) job(s *elastic.Snapshot, name string) {
 	}
 	if a["partition"] != "" {
 		j.Partition = a["partition"]
+	}
+	if n := a.int("sweep"); n > 0 {
+		j.Spec.Sweep, j.UID = sweepToken(n), uint32(1000+n/10)
 	}
 	if a["scavenger"] != "" {
 		j.Scavenger, j.QOS = true, "low"

@@ -87,6 +87,29 @@ type (
 		Job  int64
 		GPUs int
 	}
+	// LaneYields: this job waits for so many GPUs, and comes before all lanes of a sweep but its
+	// first.
+	LaneYields struct {
+		value
+		Job  int64
+		GPUs int
+	}
+	// SweepLevel: the sweep is to have this many lanes beside the other sweeps of its user. Trials
+	// are done, and neighbours among the best of them are Gap apart in Metric on average; "" = not
+	// known.
+	SweepLevel struct {
+		value
+		Sweep         int64
+		Level, Trials int
+		Gap           float64
+		Metric        string
+		Lanes         int
+	}
+	// SweepPaused: its user paused its sweep.
+	SweepPaused struct {
+		value
+		Sweep int64
+	}
 	// Leaves: it saves, and waits for GPUs on nodes that it may use.
 	Leaves struct {
 		value

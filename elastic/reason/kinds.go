@@ -3,7 +3,7 @@ package reason
 // all are the reasons with arguments, in the order in which the API documents them.
 var all = []Reason{
 	All{}, Unknown{}, Starts{}, StartsAtMinimum{}, StartsOnReturned{}, StartsAbove{}, StartsAsAsked{}, Keeps{},
-	StaysOn{}, Resizes{}, Moves{}, MovesTo{}, MovesToPool{}, Stops{}, Yields{}, Leaves{}, LeavesEdge{}, Waits{},
+	StaysOn{}, Resizes{}, Moves{}, MovesTo{}, MovesToPool{}, Stops{}, Yields{}, LaneYields{}, SweepLevel{}, SweepPaused{}, Leaves{}, LeavesEdge{}, Waits{},
 	WaitsPinned{}, WaitsOn{}, WaitsBehind{}, WaitsForRoom{}, CannotStart{}, NeverStarts{}, Throttled{},
 	BeingStarted{}, Moving{}, HeldByUser{}, Quiet{}, IdleAndBack{}, IdleElsewhere{}, NotAsNeeded{},
 	TakesNoneBack{}, SpareSaves{}, Takes{}, RestTakes{}, Rest{}, PinnedTo{}, PinnedBut{}, PinnedUnavailable{},

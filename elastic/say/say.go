@@ -2,6 +2,7 @@ package say
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -282,6 +283,16 @@ func (s speaker) others(r reason.Reason) string {
 		return fmt.Sprintf("ordinary job %d waits for room", r.Job)
 	case reason.Yields:
 		return fmt.Sprintf("jobs of %s get only GPUs that no other job wants, and job %d waits for %s", qos(r.QOS), r.Job, gpus(r.GPUs))
+	case reason.LaneYields:
+		return fmt.Sprintf("job %d waits for %s, before all lanes of a sweep but its first", r.Job, gpus(r.GPUs))
+	case reason.SweepLevel:
+		if r.Trials == 0 || r.Metric == "" {
+			return fmt.Sprintf("sweep %d is to have %s now", r.Sweep, number(r.Lanes, "lane", "lanes"))
+		}
+		return fmt.Sprintf("sweep %d is to have %s now: level %d: the best of %d trials are %s apart in %s", r.Sweep, number(r.Lanes, "lane", "lanes"), r.Level, r.Trials,
+			strconv.FormatFloat(r.Gap, 'g', 3, 64), r.Metric)
+	case reason.SweepPaused:
+		return fmt.Sprintf("sweep %d is paused (sluice sweep resume %d)", r.Sweep, r.Sweep)
 	case reason.OrdinaryWaits:
 		return fmt.Sprintf("ordinary job %d waits for %s", r.Job, r.Node)
 	case reason.WouldDelay:

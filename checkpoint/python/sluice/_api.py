@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import math
 import os
 import pathlib
@@ -228,15 +229,31 @@ def resume() -> Optional[_files.Checkpoint]:
 
 
 def report(epoch: Optional[float] = None, step: Optional[float] = None, done: Optional[float] = None,
-           metric: Optional[Metric] = None) -> None:
+           metric: Optional[Metric] = None, **metrics: float) -> None:
     """Report progress: how many epochs or steps are finished. Rank 0's counts.
 
     done is in the unit the job was submitted with and may be fractional; it is
     epoch for jobs counted in epochs and step for those counted in steps when not
-    given. metric is a dict of numbers. It may be called at every step: after the
-    first thirty a line is written every five seconds.
+    given. metric is a dict of numbers; other arguments, as in report(epoch=3, val_acc=.8),
+    are added to it. It may be called at every step: after the first thirty a line
+    is written every five seconds, but in a trial of a sweep each line with the
+    sweep's metric.
     """
+    if metrics:
+        metric = {**(metric or {}), **metrics}
     (_job._job or _job._current()).report(epoch, step, done, metric)
+
+
+def params() -> Dict[str, Any]:
+    """The parameters of this trial of a sweep; empty outside of one."""
+    path = os.environ.get("SLUICE_PARAMS", "")
+    if not path:
+        return {}
+    with open(path, "rb") as f:
+        found = json.loads(f.read(1 << 20))
+    if not isinstance(found, dict):
+        raise ValueError(f"{path}: not the parameters of a trial")
+    return found
 
 
 def finished() -> None:

@@ -38,6 +38,8 @@ class Progress:
         self._step: Optional[float] = None
         self._epoch: Optional[float] = None
         self._metric: Dict[str, float] = {}
+        self._searched = os.environ.get("SLUICE_TRIAL_METRIC", "")  # by the sweep that this is a trial of
+        self._searches = 10000  # lines with it that are written at once
 
     def stepped(self) -> None:
         """A step has ended: measure from the first one on."""
@@ -60,6 +62,10 @@ class Progress:
         if metric:
             self._metric.update(metric)
         now = self.clock()
+        if metric and self._searched in metric and self._searches > 0:
+            self._searches -= 1
+            self.flush()
+            return
         if self._credit < 1.0 and 0.0 <= now - self._credited < REFILL:
             return
         self._credit = min(BURST, self._credit + max(0.0, now - self._credited) / REFILL) - 1.0
@@ -119,6 +125,9 @@ class Progress:
             entry.update({k: v for k, v in optional.items() if v})
             if metric:
                 entry["metric"] = numbers(metric)
+                lost = [str(k) for k, v in metric.items() if not math.isfinite(float(v))]
+                if lost:
+                    entry["nan"] = lost[:32]
             _files.append_line(self._path, entry)
         except (OSError, ValueError, OverflowError) as e:
             self._warn("reporting progress; training goes on", e)

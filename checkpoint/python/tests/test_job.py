@@ -7,6 +7,7 @@ import random
 import shutil
 import tempfile
 import unittest
+import unittest.mock
 from unittest import mock
 
 from .fixture import JobCase, write
@@ -403,8 +404,32 @@ class Progress(JobCase):
         lines = self.progress()
         self.assertEqual([p["event"] for p in lines], ["hello", "progress", "finished"])
         self.assertEqual(lines[1], {"time": 1e9, "restarts": 3, "event": "progress", "done": 1.0, "gpus": 1, "step": 20,
-                                    "epoch": 1.0, "nodes": 2, "metric": {"loss": 0.5}})
+                                    "epoch": 1.0, "nodes": 2, "metric": {"loss": 0.5}, "nan": ["bad", "worse"]})
         self.assertEqual(lines[2]["done"], 1.0)
+
+    def test_metrics_by_name(self):
+        self.job()
+        sluice.report(epoch=1, metric={"loss": 0.5}, val_acc=0.8)
+        self.assertEqual(self.progress()[0]["metric"], {"loss": 0.5, "val_acc": 0.8})
+
+    def test_every_metric_of_a_trial(self):
+        with unittest.mock.patch.dict(os.environ, {"SLUICE_TRIAL_METRIC": "val_acc"}):
+            self.job()
+            for epoch in range(1, 101):
+                sluice.report(epoch=epoch, val_acc=epoch / 100)
+        self.assertEqual([p["epoch"] for p in self.progress()], [float(n) for n in range(1, 101)])
+
+    def test_params(self):
+        self.assertEqual(sluice.params(), {})
+        path = os.path.join(self.base, "params.json")
+        with unittest.mock.patch.dict(os.environ, {"SLUICE_PARAMS": path}):
+            for text, want in (('{"lr": 0.001, "opt": "sgd"}', {"lr": 0.001, "opt": "sgd"}), ("[]", None)):
+                with open(path, "w", encoding="utf-8") as f:
+                    f.write(text)
+                if want is None:
+                    self.assertRaises(ValueError, sluice.params)
+                else:
+                    self.assertEqual(sluice.params(), want)
 
     def test_one_process_drives_all(self):
         self.job(SLUICE_GPUS="4")

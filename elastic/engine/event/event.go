@@ -110,6 +110,7 @@ var Kinds = []Kind{
 	{"trust", "`node`, `uid`, `user`, `via`, `result`", "an operator said that a node's GPUs are fit"},
 	{"trouble", "`trouble`", "a condition that an administrator has to repair, by its code"},
 	{"mended", "`trouble`", "it is repaired"},
+	{"sweep", "`sweep`, `error`", "a sweep's files cannot be read or written: its lanes go on with the trials they have; without `error`: they can again"},
 	{"reloaded", "`config`, `policy`", "the configuration was read again"},
 	{"unreloaded", "`error`", "it could not be read; the old one, or a part of it, stays in force"},
 	{"undecided", "`error`", "a cycle made no decisions"},

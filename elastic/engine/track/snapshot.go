@@ -66,6 +66,9 @@ func note(known Known, s *elastic.Snapshot, doubted map[elastic.JobID]lazyCurve)
 func (st *State) build(v observe.Look, now time.Time) (s elastic.Snapshot, doubted map[elastic.JobID]lazyCurve) {
 	s = elastic.Snapshot{Now: now, By: st.Rules.By, Before: st.Last.Now, Away: st.away, Began: st.Began, Limits: st.Rules.Limits}
 	s.Nodes = eligible.Returned(eligible.Fit(eligible.Inventory(v.Jobs, v.Nodes), st.Health.Findings(st.Rules.Health)), st.Lost, settling, now)
+	if st.Rules.Sweeps != nil {
+		s.Sweeps = st.Rules.Sweeps()
+	}
 	s.Jobs = slices.Grow(s.Jobs, living(st.Jobs))
 	for _, js := range st.Ordered() {
 		if js.lives() {

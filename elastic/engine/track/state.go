@@ -44,6 +44,8 @@ type Parts struct {
 	Edge map[string]bool      // the partitions that are edge pools
 	QOS  map[string]share.QOS // rules where GPUs are divided by shares
 	Own  *share.Own           // the site's own tree of shares; nil = Slurm's counts
+	// Sweeps returns what is known of the sweeps, by token; nil = nothing.
+	Sweeps func() map[string]elastic.Sweep
 }
 
 // State is all that is known between two cycles. Its methods do no I/O and change nothing outside

@@ -1,0 +1,156 @@
+package lane
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/elastic/sweep"
+)
+
+// lateSignal is how long a trial that a signal ended waits for the signal that ends the job: Slurm
+// sends it to all processes, in any order.
+const lateSignal = time.Second
+
+// ends writes down how the trial ended, and answers the request for which it saved.
+func (t *trial) ends() error {
+	<-t.child.Done()
+	t.family.KillAll(t.End)
+	t.report()
+	exit := t.child.Exit()
+	word, known := t.word()
+	if exit.Code > 128 && !t.ended {
+		until := t.Now().Add(lateSignal)
+		for !t.ended && t.Now().Before(until) {
+			t.wait(nil)
+		}
+	}
+	e := sweep.Event{How: sweep.Done}
+	switch {
+	case t.bad != "":
+		e.How, e.Words = sweep.Failed, t.bad
+	case exit.Code == 0 && (!t.ending || t.curve.finished), t.ending && t.whole():
+	case !t.ending && !t.ended:
+		e.How, e.Words = sweep.Failed, fmt.Sprintf("exit code %d", exit.Code)
+		if known && word.LastWords != nil {
+			e.Words = word.LastWords.Why
+		}
+		e.Node = known && word.Stranded || t.unfit()
+	case t.stopped:
+		e.How, e.Lost = sweep.Yielded, t.lost
+	default:
+		e.How = sweep.Saved
+	}
+	if e.How == sweep.Done && t.curve.count == 0 && t.tell.Start == 1 {
+		e.How, e.Words = sweep.Failed, fmt.Sprintf("it ended without having reported %s", t.sweep.Metric.Name)
+	}
+	return t.over(e)
+}
+
+// whole reports whether the trial has reported its last epoch.
+func (t *trial) whole() bool {
+	return t.sweep.Epochs > 0 && t.curve.any && t.curve.last >= t.sweep.Epochs
+}
+
+// unfit reports whether the runner of this job knows one of its GPUs to be unfit.
+func (l *lane) unfit() bool {
+	data, err := readIn(l.folder, checkpoint.RunnerFile)
+	if err != nil || data == nil {
+		return false
+	}
+	word, err := checkpoint.ParseRunner(data)
+	if err != nil {
+		return false
+	}
+	for _, d := range word.Devices {
+		for _, gpu := range d.GPUs {
+			if gpu.Unfit != "" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// over writes the end of the trial's run down.
+func (t *trial) over(e sweep.Event) error {
+	e.Kind, e.Trial, e.Start = sweep.EndedAs, t.tell.Trial, t.tell.Start
+	e.Checkpoint, e.Bytes = t.newest()
+	if e.How == sweep.Done || e.How == sweep.Failed {
+		t.done++
+	}
+	t.say("trial %d %s%s", t.tell.Trial, e.How, after(": ", e.Words))
+	if err := t.event(e); err != nil {
+		return err
+	}
+	if err := t.unask(); err != nil {
+		return err
+	}
+	if t.for_ != nil && !t.for_.Continue && !t.ended {
+		if err := t.answer(*t.for_, t.tell.Trial); err != nil {
+			return err
+		}
+		t.withdrawn(*t.for_)
+	}
+	if t.ended {
+		return nil
+	}
+	return t.progress("progress")
+}
+
+func after(separator, text string) string {
+	if text == "" {
+		return ""
+	}
+	return separator + text
+}
+
+// newest returns the path of the trial's newest complete checkpoint, and the size of all.
+func (t *trial) newest() (path string, size int64) {
+	base := filepath.Join(t.folder, checkpoint.Checkpoints)
+	dir, err := checkpoint.OpenDir(base)
+	if err != nil {
+		return "", 0
+	}
+	defer dir.Close()
+	names, err := checkpoint.NewSeries(dir, checkpoint.Identity{Job: t.number, Token: t.token}).Names()
+	if err != nil {
+		return "", 0
+	}
+	for _, name := range names {
+		if _, err := os.Stat(filepath.Join(base, name, checkpoint.ManifestFile)); err == nil {
+			path = filepath.Join(base, name)
+			break
+		}
+	}
+	filepath.WalkDir(base, func(_ string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.Type().IsRegular() {
+			if info, err := entry.Info(); err == nil {
+				size += info.Size()
+			}
+		}
+		return nil
+	})
+	return path, size
+}
+
+// drop removes the checkpoints of trials that no longer fit into what the sweep may keep.
+func (l *lane) drop(trials []int) {
+	for _, n := range trials {
+		base := filepath.Join(l.Sweep, sweep.Trials, sweep.TrialToken(l.sweep.Token, n), checkpoint.Checkpoints)
+		if entries, err := os.ReadDir(base); err != nil || len(entries) == 0 {
+			continue
+		}
+		err := os.RemoveAll(base)
+		if err == nil {
+			err = l.event(sweep.Event{Kind: sweep.Dropped, Trial: n, Start: 1})
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			fmt.Fprintf(l.Stderr, "sluice: checkpoints of trial %d: %v\n", n, err)
+		}
+	}
+}

@@ -1,0 +1,293 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/elastic/offcycle"
+	"github.com/sluice-hpc/sluice/elastic/sweep"
+	"github.com/sluice-hpc/sluice/elastic/sweep/book"
+	"github.com/sluice-hpc/sluice/sbatch"
+)
+
+// sweepBench is a sweep with lanes that are processes of this machine, and the daemon's keeper beside
+// them: all of a sweep but Slurm.
+type sweepBench struct {
+	t            *testing.T
+	dir          string
+	jobs, outbox string
+	sweep        sweep.Sweep
+	keeper       *offcycle.Sweeps
+	live         atomic.Pointer[offcycle.Live]
+	stop         func()
+}
+
+// trialProgram reports epochs, saves when it is asked, and fails or reports NaN where its point says so.
+const trialProgram = `import json, os, sys, time
+import sluice
+x = sluice.params()["x"]
+saved = sluice.resume()
+epoch = json.loads((saved / "state.json").read_text())["epoch"] if saved else 0
+while epoch < int(os.environ.get("EPOCHS", "4")):
+    time.sleep(float(os.environ.get("PAUSE", "0.01")))
+    epoch += 1
+    with open(os.environ["LOG"], "a") as log:
+        log.write("%s %d\n" % (os.environ["SLUICE_TRIAL"], epoch))
+    if x == 0.25 and epoch == 2:
+        sys.exit("this point is no good")
+    sluice.report(epoch=epoch, score=float("nan") if x == 0.75 and epoch == 3 else epoch * x)
+    if sluice.should_checkpoint():
+        with sluice.checkpoint(step=epoch, epoch=epoch) as folder:
+            (folder / "state.json").write_text(json.dumps({"epoch": epoch}))
+sluice.finished()
+`
+
+func newSweepBench(t *testing.T, change func(*sweep.Sweep)) *sweepBench {
+	t.Helper()
+	if _, err := exec.LookPath("/usr/bin/python3"); err != nil {
+		t.Skip("NOT TESTED: no python3")
+	}
+	b := &sweepBench{t: t, dir: t.TempDir()}
+	b.jobs, b.outbox = filepath.Join(b.dir, "jobs"), filepath.Join(b.dir, "outbox")
+	b.sweep = sweep.Sweep{
+		Version: 1, Token: strings.Repeat("5", 32), Name: "bench", Number: 101, Algorithm: "grid", Metric: sweep.Metric{Name: "score", Max: true}, Trials: 5, Parallel: 2,
+		Epochs: 4, MaxFailures: 5, KeepGB: 1, Params: []string{"x=float:0:1:0.25"}, Run: []string{"--keep=1", "--retries=0", "--checkpoint-every=off"},
+	}
+	change(&b.sweep)
+	b.must(os.MkdirAll(b.outbox, 0o755))
+	b.must(os.MkdirAll(b.folder(), 0o755))
+	b.must(os.WriteFile(filepath.Join(b.dir, "trial.py"), []byte(trialProgram), 0o644))
+	b.must(os.WriteFile(filepath.Join(b.folder(), checkpoint.Script), []byte("#!/bin/sh\nexec /usr/bin/python3 "+filepath.Join(b.dir, "trial.py")+"\n"), 0o700))
+	b.write()
+	return b
+}
+
+func (b *sweepBench) must(err error) {
+	b.t.Helper()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *sweepBench) folder() string { return filepath.Join(b.jobs, b.sweep.Token) }
+
+func (b *sweepBench) write() {
+	b.t.Helper()
+	b.must(writeSweep(b.folder(), b.sweep))
+}
+
+func laneToken(job int) string { return fmt.Sprintf("%032x", job) }
+
+// starts starts the keeper, as a daemon that knows nothing but its files.
+func (b *sweepBench) starts() {
+	ctx, cancel := context.WithCancel(context.Background())
+	ticks, over := make(chan time.Time), make(chan struct{})
+	paths := offcycle.SweepPaths{Jobs: b.jobs, Outbox: b.outbox, Record: filepath.Join(b.dir, "record")}
+	live := func() offcycle.Live { return *b.live.Load() }
+	b.keeper = offcycle.NewSweeps(paths, live, time.Now, func(token string, err error) { b.t.Logf("sweep %s: %v", token, err) })
+	go func() { defer close(over); b.keeper.Run(ctx, ticks) }()
+	go func() {
+		for ctx.Err() == nil {
+			select {
+			case ticks <- time.Now():
+			case <-ctx.Done():
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+	}()
+	b.stop = func() {
+		cancel()
+		<-over
+		b.keeper.Settle(context.Background())
+	}
+	b.t.Cleanup(b.stop)
+}
+
+// slurm says which lanes there are: those that run, and those that wait in their run of that number.
+func (b *sweepBench) slurm(runs []int, waits map[int]int) {
+	live := offcycle.Live{Known: true}
+	for _, job := range runs {
+		live.Lanes = append(live.Lanes, offcycle.LaneJob{Sweep: b.sweep.Token, Lane: laneToken(job), UID: uint32(os.Geteuid()), Job: int64(job)})
+	}
+	for job, restarts := range waits {
+		live.Lanes = append(live.Lanes, offcycle.LaneJob{Sweep: b.sweep.Token, Lane: laneToken(job), UID: uint32(os.Geteuid()), Job: int64(job), Waits: true, Restarts: restarts})
+	}
+	b.live.Store(&live)
+}
+
+// lane starts a lane as Slurm starts its job.
+func (b *sweepBench) lane(job, restarts int, environ ...string) *exec.Cmd {
+	b.t.Helper()
+	folder := filepath.Join(b.jobs, laneToken(job))
+	b.must(os.MkdirAll(filepath.Join(folder, checkpoint.Checkpoints), 0o755))
+	s := &submission{job: b.job()}
+	s.site.Paths.Jobs, s.site.Paths.Outbox = b.jobs, b.outbox
+	b.must(os.WriteFile(filepath.Join(folder, checkpoint.Script), s.laneScript(), 0o700))
+	cmd := exec.Command("sluice", "run", "--outbox="+b.outbox, "--keep=1", "--checkpoint-every=off", fmt.Sprintf("--array=101_%d/2:0-1:1", job-101), "--", filepath.Join(folder, checkpoint.Script))
+	cmd.Env = append(os.Environ(), fmt.Sprintf("SLURM_JOB_ID=%d", job), fmt.Sprintf("SLURM_RESTART_COUNT=%d", restarts), "LOG="+filepath.Join(b.dir, "log"))
+	cmd.Env = append(cmd.Env, environ...)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	b.must(cmd.Start())
+	b.t.Cleanup(func() {
+		syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM)
+		cmd.Wait()
+		if b.t.Failed() {
+			b.t.Logf("lane %d:\n%s", job, out.String())
+		}
+	})
+	return cmd
+}
+
+// view is the sweep as its user sees it.
+func (b *sweepBench) view() *sweepView {
+	b.t.Helper()
+	v := &sweepView{Sweep: b.sweep, folder: b.folder()}
+	b.must(v.fill(b.jobs, b.outbox, time.Now()))
+	return v
+}
+
+func (b *sweepBench) until(what string, is func(*sweepView) bool) *sweepView {
+	b.t.Helper()
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if v := b.view(); is(v) {
+			return v
+		}
+	}
+	b.t.Fatalf("waited in vain for %s: %+v", what, b.view().row())
+	return nil
+}
+
+// trained counts how often each epoch of each trial was trained.
+func (b *sweepBench) trained() map[string]int {
+	out := map[string]int{}
+	text, _ := os.ReadFile(filepath.Join(b.dir, "log"))
+	for line := range strings.Lines(string(text)) {
+		out[strings.TrimSpace(line)]++
+	}
+	return out
+}
+
+// TestLanes: two lanes run all points of a grid. One that fails and one that reports NaN count as failed
+// with their last words, and the others are done, each with its whole curve.
+func TestLanes(t *testing.T) {
+	b := newSweepBench(t, func(*sweep.Sweep) {})
+	b.slurm([]int{101, 102}, nil)
+	b.starts()
+	lanes := []*exec.Cmd{b.lane(101, 0), b.lane(102, 0)}
+	v := b.until("the sweep to end", func(v *sweepView) bool { return v.book.Over == book.AllTried })
+	for _, cmd := range lanes {
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("a lane: %v", err)
+		}
+	}
+	v = b.view()
+	for _, trial := range v.book.Trials {
+		switch trial.Point {
+		case "x=0.25":
+			if trial.State != book.Failed || !strings.Contains(trial.Words, "exit code 1") {
+				t.Errorf("%+v", trial)
+			}
+		case "x=0.75":
+			if trial.State != book.Failed || trial.Words != "score is not a finite number at epoch 3" {
+				t.Errorf("%+v", trial)
+			}
+		default:
+			if trial.State != book.Done || len(trial.Curve) != 4 || trial.Start != 1 {
+				t.Errorf("%+v", trial)
+			}
+		}
+	}
+	if best, mark := v.book.Best(b.sweep.Metric); best == nil || best.Point != "x=1" || mark.Value != 4 {
+		t.Errorf("best %+v", best)
+	}
+	params, err := os.ReadFile(filepath.Join(v.trialFolder(1), sweep.ParamsFile))
+	if err != nil || string(params) != "{\"x\": 0}\n" {
+		t.Errorf("%s, %v", params, err)
+	}
+	if data, err := os.ReadFile(filepath.Join(b.outbox, laneToken(101), sweep.TellFile)); err != nil || bytes.Contains(data, []byte("x=")) {
+		t.Errorf("parameters can be read in the outbox: %s, %v", data, err)
+	}
+}
+
+// TestLaneStopped: a lane that is asked to save has its trial save; the trial goes on in the other lane
+// from its checkpoint, after the daemon was killed, and no epoch is trained twice.
+func TestLaneStopped(t *testing.T) {
+	b := newSweepBench(t, func(s *sweep.Sweep) { s.Params, s.Trials, s.Epochs = []string{"x=fixed:0.5"}, 1, 20 })
+	b.slurm([]int{101}, nil)
+	b.starts()
+	first := b.lane(101, 0, "PAUSE=0.3", "EPOCHS=20")
+	b.until("a report", func(v *sweepView) bool { return len(v.book.Trials) == 1 && len(v.book.Trials[0].Curve) > 0 })
+	now := time.Now().UTC()
+	ask := checkpoint.Request{Version: 1, Job: 101, ID: "r-1", Incarnation: 2, Asked: now, Deadline: now.Add(time.Minute), Why: "a test", Stop: true}
+	text, err := json.Marshal(ask)
+	b.must(err)
+	dir, err := checkpoint.OpenDir(b.outbox)
+	b.must(err)
+	sub, err := dir.Make(laneToken(101), 0o755)
+	b.must(err)
+	b.must(sub.Write(checkpoint.RequestFile, text, 0o644))
+	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		word, err := runnerWord(filepath.Join(b.jobs, laneToken(101)))
+		if err == nil && word.Answer != nil && word.Answer.Request == "r-1" && word.Answer.Checkpoint != "" {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the lane does not answer: %+v, %v", word, err)
+		}
+	}
+	b.stop()
+	b.must(first.Process.Signal(syscall.SIGTERM))
+	first.Wait()
+	b.slurm([]int{102}, map[int]int{101: 1})
+	b.starts()
+	second := b.lane(102, 0, "PAUSE=0.01", "EPOCHS=20")
+	v := b.until("the sweep to end", func(v *sweepView) bool { return v.book.Over == book.AllTried })
+	b.must(second.Wait())
+	trial := v.book.Trials[0]
+	if trial.State != book.Done || trial.Start != 2 || len(trial.Curve) != 20 || trial.Lane != laneToken(102) {
+		t.Errorf("%+v", trial)
+	}
+	for epoch := 1; epoch <= 20; epoch++ {
+		if n := b.trained()[fmt.Sprint("1 ", epoch)]; n != 1 {
+			t.Errorf("epoch %d was trained %d times", epoch, n)
+		}
+	}
+}
+
+func (b *sweepBench) job() (j sbatch.Job) {
+	j.Sweep = b.sweep.Token
+	return j
+}
+
+// TestMetricRegex: the metric of a program that does not know sluice is read from its output.
+func TestMetricRegex(t *testing.T) {
+	b := newSweepBench(t, func(s *sweep.Sweep) {
+		s.Params, s.Trials, s.Parallel = []string{"x=choice:2,5"}, 2, 1
+		s.Regex = `epoch (?P<epoch>\d+) of 3: acc=(?P<metric>[0-9.]+)`
+	})
+	script := "#!/bin/sh\nfor e in 1 2 3; do echo \"epoch $e of 3: acc=0.${e}{x}\"; echo \"epoch $e of 3: nothing\"; done\n"
+	b.must(os.WriteFile(filepath.Join(b.folder(), checkpoint.Script), []byte(script), 0o700))
+	b.slurm([]int{101}, nil)
+	b.starts()
+	cmd := b.lane(101, 0)
+	v := b.until("the sweep to end", func(v *sweepView) bool { return v.book.Over == book.AllTried })
+	b.must(cmd.Wait())
+	for _, trial := range v.book.Trials {
+		if last, _ := trial.Last(); trial.State != book.Done || len(trial.Curve) != 3 || last.Epoch != 3 || last.Value != map[string]float64{"x=2": .32, "x=5": .35}[trial.Point] {
+			t.Errorf("%+v", trial)
+		}
+	}
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/cmd/terminal"
+	"github.com/sluice-hpc/sluice/elastic/sweep"
+	"github.com/sluice-hpc/sluice/etc"
+	"github.com/sluice-hpc/sluice/sbatch"
+)
+
+// laneOptions are the options of 'sluice run' for a lane: what is saved is a note, and only on
+// request.
+func laneOptions(c etc.Config) []string {
+	return []string{"--outbox=" + c.Paths.Outbox, "--keep=1", "--checkpoint-every=off"}
+}
+
+// trialOptions are the options of 'sluice run' for a trial. A trial that fails is not started again
+// unless its user asks for that: the sweep goes on with another one.
+func trialOptions(c etc.Config, request sbatch.Request) []string {
+	if request.Retries == "" {
+		request.Retries = "0"
+	}
+	return runOptions(c, request)[1:] // without the outbox
+}
+
+// laneScript is the script of a lane.
+func (s *submission) laneScript() []byte {
+	base := filepath.Join(s.site.Paths.Jobs, s.job.Sweep)
+	return fmt.Appendf(nil, "#!/bin/sh\nexec \"$SLUICE\" lane --outbox=%s --sweep=%s -- \"$@\"\n", shellWord(s.site.Paths.Outbox), shellWord(base))
+}
+
+// shellWord is one word for a shell.
+func shellWord(word string) string {
+	if word != "" && sweep.Plain(word) == nil {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// createSweep makes the sweep's folder and submits its lanes, or leaves nothing.
+func (s *submission) createSweep(ctx context.Context, user bool) ([]handedIn, error) {
+	var token [16]byte
+	rand.Read(token[:]) // never fails
+	s.job.Sweep = hex.EncodeToString(token[:])
+	sw := *s.request.Sweep
+	sw.Token, sw.Name, sw.Created, sw.Run = s.job.Sweep, s.request.SweepName(), time.Now().UTC().Truncate(time.Second), trialOptions(s.site, s.request)
+	if err := sw.Validate(); err != nil {
+		return nil, err
+	}
+	folder, err := makeFolder(s.site.Paths.Jobs, sw.Token, user)
+	if err != nil {
+		return nil, err
+	}
+	defer folder.close()
+	text, err := json.MarshalIndent(sw, "", "  ")
+	if err == nil {
+		err = errors.Join(folder.create(checkpoint.Script, s.request.Script(), 0o600), folder.create(sweep.File, append(text, '\n'), 0o644), folder.keep())
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("the sweep's folder: %w", err), folder.remove())
+	}
+	made, err := s.createArray(ctx, user)
+	if err != nil {
+		return nil, errors.Join(err, folder.remove())
+	}
+	sw.Number = int64(made[0].id)
+	if err := writeSweep(filepath.Join(s.site.Paths.Jobs, sw.Token), sw); err != nil {
+		terminal.Warn(s.errs, fmt.Sprintf("sweep %d: its number could not be written down: %v", sw.Number, err))
+	}
+	switch {
+	case s.request.Quiet:
+	case s.request.Parsable:
+		s.print(fmt.Sprintf("%d\n", sw.Number), ids(made)...)
+	default:
+		s.print(fmt.Sprintf("Submitted sweep %d: %s by %s, in %s (%s)\n", sw.Number, terminal.Plural(sw.Trials, "trial"), sw.Algorithm,
+			terminal.Plural(len(made), "lane"), ranges(ids(made))), ids(made)...)
+	}
+	return made, nil
+}
+
+// writeSweep replaces sweep.json.
+func writeSweep(folder string, sw sweep.Sweep) error {
+	text, err := json.MarshalIndent(sw, "", "  ")
+	if err != nil {
+		return err
+	}
+	dir, err := checkpoint.OpenDir(folder)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return dir.Write(sweep.File, append(text, '\n'), 0o644)
+}

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/sluice-hpc/sluice/elastic/sweep"
+	"github.com/sluice-hpc/sluice/elastic/sweep/space"
+)
+
+// more reads the new number of trials and the new goal.
+func (c *sweepCall) more(v *sweepView, s *sweep.Sweep) error {
+	if c.trials != "" {
+		n, err := strconv.Atoi(strings.TrimPrefix(c.trials, "+"))
+		if err != nil || n < 0 {
+			return fmt.Errorf("--trials %q: want a number, or +N for N more", c.trials)
+		}
+		if strings.HasPrefix(c.trials, "+") {
+			n += s.Trials
+		}
+		if begun := len(v.book.Trials); n < begun {
+			return fmt.Errorf("--trials %d: sweep %d has begun %d trials already; give %d or more, or end it: sluice sweep stop %d", n, v.Number, begun, begun, v.Number)
+		}
+		s.Trials = n
+	}
+	switch {
+	case c.goal == "none":
+		s.Goal = nil
+	case c.goal != "":
+		x, err := strconv.ParseFloat(c.goal, 64)
+		if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
+			return fmt.Errorf("--goal %q: want a number, or none", c.goal)
+		}
+		s.Goal = &x
+	}
+	return nil
+}
+
+// extendSpace replaces the ranges of parameters. New parameters are refused: trials that were begun
+// do not have them.
+func extendSpace(s *sweep.Sweep, params []string) error {
+	for _, text := range params {
+		p, err := space.ParseParameter(text)
+		if err != nil {
+			return err
+		}
+		found := false
+		for i, old := range s.Params {
+			if o, err := space.ParseParameter(old); err == nil && o.Name == p.Name {
+				s.Params[i], found = text, true
+			}
+		}
+		if !found {
+			return fmt.Errorf("--param %q: the sweep has no parameter %s", text, p.Name)
+		}
+	}
+	_, err := space.Parse(s.Params, s.Wheres)
+	return err
+}

@@ -1,0 +1,278 @@
+package main
+
+import (
+	"cmp"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/sluice-hpc/sluice/cmd/terminal"
+	"github.com/sluice-hpc/sluice/elastic/sweep"
+	"github.com/sluice-hpc/sluice/elastic/sweep/book"
+)
+
+// sweepRow is a sweep in JSON.
+type sweepRow struct {
+	Sweep     int64     `json:"sweep"`
+	Name      string    `json:"name"`
+	State     string    `json:"state"`
+	Algorithm string    `json:"algorithm"`
+	Seed      uint64    `json:"seed"`
+	Metric    string    `json:"metric"`
+	Goal      *float64  `json:"goal,omitempty"`
+	Created   time.Time `json:"created"`
+	Params    []string  `json:"params"`
+	Trials    int       `json:"trials"` // asked for
+	Begun     int       `json:"begun"`
+	Running   int       `json:"running"`
+	Waiting   int       `json:"waiting"`
+	Paused    int       `json:"paused"`
+	Failed    int       `json:"failed"`
+	Done      int       `json:"done"`
+	Lanes     int       `json:"lanes"` // that run
+	Level     int       `json:"level"`
+	Best      *trialRow `json:"best,omitempty"`
+	Folder    string    `json:"folder"`
+}
+
+// trialRow is a trial in JSON.
+type trialRow struct {
+	Trial      int             `json:"trial"`
+	State      string          `json:"state"`
+	Params     json.RawMessage `json:"params"`
+	Epoch      float64         `json:"epoch"`
+	Value      *float64        `json:"value"` // the last
+	Best       *float64        `json:"best"`
+	Starts     int             `json:"starts"`
+	Rung       int             `json:"rung,omitempty"`
+	Rank       int             `json:"rank,omitempty"`
+	Of         int             `json:"of,omitempty"`
+	Words      string          `json:"why,omitempty"`
+	Checkpoint string          `json:"checkpoint,omitempty"`
+	Output     string          `json:"output"`
+}
+
+func (v *sweepView) row() sweepRow {
+	r := sweepRow{
+		Sweep: v.Number, Name: v.Name, State: v.state(), Algorithm: v.Algorithm, Seed: v.Seed, Metric: v.Metric.String(), Goal: v.Goal, Created: v.Created,
+		Params: v.Params, Trials: v.Trials, Begun: len(v.book.Trials), Running: v.book.Count(book.Running), Waiting: v.book.Count(book.Waiting),
+		Paused: v.book.Count(book.Paused), Failed: v.book.Count(book.Failed), Done: v.book.Count(book.Done), Level: v.standing.Level, Folder: v.folder,
+	}
+	for _, l := range v.lanes {
+		if l.runs {
+			r.Lanes++
+		}
+	}
+	if best, _ := v.book.Best(v.Metric); best != nil {
+		row := v.trialRow(best)
+		r.Best = &row
+	}
+	return r
+}
+
+func (v *sweepView) trialRow(t *book.Trial) trialRow {
+	r := trialRow{
+		Trial: t.Number, State: string(t.State), Params: json.RawMessage(sweep.PointJSON(sweep.ParsePoint(t.Point))), Starts: t.Start,
+		Rung: t.Rung, Rank: t.Rank, Of: t.Of, Words: t.Words, Checkpoint: v.checkpointOf(t), Output: v.trialFolder(t.Number) + "/" + sweep.OutputFile,
+	}
+	if last, ok := t.Last(); ok {
+		r.Epoch, r.Value = last.Epoch, &last.Value
+	}
+	if best, ok := t.Best(v.Metric); ok {
+		r.Best = &best.Value
+	}
+	return r
+}
+
+// table lists sweeps.
+func (c *sweepCall) table(all []*sweepView) error {
+	out := c.cmd.OutOrStdout()
+	rows := []sweepRow{}
+	for _, v := range all {
+		rows = append(rows, v.row())
+	}
+	if c.json {
+		return terminal.WriteJSON(out, rows)
+	}
+	t := terminal.Table{NoHeader: c.noHeader, Room: terminal.Room(out), Columns: []terminal.Column{
+		terminal.Right("SWEEP"), terminal.Left("NAME"), terminal.Left("STATE"), terminal.Left("SEARCH"), terminal.Right("TRIALS"), terminal.Right("RUN"),
+		terminal.Right("FAILED"), terminal.Left("METRIC"), terminal.Right("BEST"),
+	}}
+	for _, r := range rows {
+		best := "-"
+		if r.Best != nil {
+			best = metricText(*r.Best.Best)
+		}
+		t.Add(number(r.Sweep), r.Name, r.State, r.Algorithm, fmt.Sprintf("%d/%d", r.Begun, r.Trials), strconv.Itoa(r.Running), strconv.Itoa(r.Failed), r.Metric, best)
+	}
+	return t.Write(out)
+}
+
+func number(n int64) string {
+	if n == 0 {
+		return "?"
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+// metricText is a metric for people.
+func metricText(x float64) string { return strconv.FormatFloat(x, 'g', 6, 64) }
+
+// sorted are the trials, the best first; those without a metric last, by number.
+func (v *sweepView) sorted() []*book.Trial {
+	trials := slices.Clone(v.book.Trials)
+	slices.SortStableFunc(trials, func(a, b *book.Trial) int {
+		x, is := a.Best(v.Metric)
+		y, has := b.Best(v.Metric)
+		switch {
+		case is != has:
+			return map[bool]int{true: -1, false: 1}[is]
+		case v.Metric.Better(x.Value, y.Value):
+			return -1
+		case v.Metric.Better(y.Value, x.Value):
+			return 1
+		}
+		return cmp.Compare(a.Number, b.Number)
+	})
+	return trials
+}
+
+// list lists the trials.
+func (c *sweepCall) list(v *sweepView) error {
+	out := c.cmd.OutOrStdout()
+	rows := []trialRow{}
+	for _, t := range v.book.Trials {
+		rows = append(rows, v.trialRow(t))
+	}
+	switch {
+	case c.json && c.csv:
+		return fmt.Errorf("one format at a time: --json or --csv")
+	case c.json:
+		return terminal.WriteJSON(out, rows)
+	case c.csv:
+		return c.trialsCSV(v)
+	}
+	return c.trialTable(v, v.book.Trials)
+}
+
+func (c *sweepCall) trialTable(v *sweepView, trials []*book.Trial) error {
+	out := c.cmd.OutOrStdout()
+	t := terminal.Table{Room: terminal.Room(out), Columns: []terminal.Column{
+		terminal.Right("TRIAL"), terminal.Left("STATE"), terminal.Right("EPOCH"), terminal.Right("BEST"), terminal.Left("PARAMETERS"), terminal.Left("NOTE"),
+	}}
+	for _, trial := range trials {
+		epoch, best := "-", "-"
+		if last, ok := trial.Last(); ok {
+			epoch = metricText(last.Epoch)
+		}
+		if mark, ok := trial.Best(v.Metric); ok {
+			best = metricText(mark.Value)
+		}
+		note := trial.Words
+		if trial.State == book.Paused && trial.Rung > 0 {
+			note = fmt.Sprintf("place %d of %d at epoch %d", trial.Rank, trial.Of, trial.Rung)
+		}
+		t.Add(strconv.Itoa(trial.Number), string(trial.State), epoch, best, trial.Point, note)
+	}
+	return t.Write(out)
+}
+
+// names are the parameters of all trials, in the order of the sweep's.
+func (v *sweepView) names() (out []string) {
+	for _, t := range v.book.Trials {
+		for _, s := range sweep.ParsePoint(t.Point) {
+			if !slices.Contains(out, s.Name) {
+				out = append(out, s.Name)
+			}
+		}
+	}
+	return out
+}
+
+func (c *sweepCall) trialsCSV(v *sweepView) error {
+	w := csv.NewWriter(c.cmd.OutOrStdout())
+	names := v.names()
+	w.Write(append([]string{"trial", "state", "starts", "epoch", v.Metric.Name, "why", "checkpoint"}, names...)) // Flush reports errors
+	for _, t := range v.book.Trials {
+		row := []string{strconv.Itoa(t.Number), string(t.State), strconv.Itoa(t.Start), "", "", t.Words, v.checkpointOf(t)}
+		if last, ok := t.Last(); ok {
+			row[3] = metricText(last.Epoch)
+		}
+		if best, ok := t.Best(v.Metric); ok {
+			row[4] = strconv.FormatFloat(best.Value, 'g', -1, 64)
+		}
+		w.Write(append(row, v.values(t, names)...))
+	}
+	w.Flush()
+	return w.Error()
+}
+
+func (v *sweepView) values(t *book.Trial, names []string) []string {
+	out := make([]string, len(names))
+	for _, s := range sweep.ParsePoint(t.Point) {
+		if i := slices.Index(names, s.Name); i >= 0 {
+			out[i] = s.Text
+		}
+	}
+	return out
+}
+
+// export prints every point of every curve.
+func (c *sweepCall) export(v *sweepView) error {
+	out := c.cmd.OutOrStdout()
+	if c.json {
+		type point struct {
+			Epoch  float64            `json:"epoch"`
+			Value  float64            `json:"value"`
+			Others map[string]float64 `json:"others,omitempty"`
+		}
+		type curve struct {
+			trialRow
+			Curve []point `json:"curve"`
+		}
+		all := struct {
+			sweepRow
+			All []curve `json:"all"`
+		}{sweepRow: v.row(), All: []curve{}}
+		for _, t := range v.book.Trials {
+			one := curve{trialRow: v.trialRow(t), Curve: []point{}}
+			for _, m := range t.Curve {
+				one.Curve = append(one.Curve, point{m.Epoch, m.Value, m.Others})
+			}
+			all.All = append(all.All, one)
+		}
+		return terminal.WriteJSON(out, all)
+	}
+	w := csv.NewWriter(out)
+	names := v.names()
+	w.Write(append([]string{"trial", "epoch", v.Metric.Name}, names...)) // Flush reports errors
+	for _, t := range v.book.Trials {
+		values := v.values(t, names)
+		for _, m := range t.Curve {
+			w.Write(append([]string{strconv.Itoa(t.Number), metricText(m.Epoch), strconv.FormatFloat(m.Value, 'g', -1, 64)}, values...))
+		}
+	}
+	w.Flush()
+	return w.Error()
+}
+
+// best prints the best trial.
+func (c *sweepCall) best(v *sweepView) error {
+	out := c.cmd.OutOrStdout()
+	t, mark := v.book.Best(v.Metric)
+	if t == nil {
+		return fmt.Errorf("sweep %d: no trial has reported %s yet", v.Number, v.Metric.Name)
+	}
+	if c.json {
+		return terminal.WriteJSON(out, v.trialRow(t))
+	}
+	fmt.Fprintf(out, "trial       %d (%s)\n%-11s %s at epoch %s\n", t.Number, t.State, terminal.Escape(v.Metric.Name), metricText(mark.Value), metricText(mark.Epoch))
+	for _, s := range sweep.ParsePoint(t.Point) {
+		fmt.Fprintf(out, "%-11s %s\n", terminal.Escape(s.Name), terminal.Escape(s.Text))
+	}
+	fmt.Fprintf(out, "checkpoint  %s\noutput      %s\n", cmp.Or(v.checkpointOf(t), "none"), v.trialFolder(t.Number)+"/"+sweep.OutputFile)
+	return nil
+}

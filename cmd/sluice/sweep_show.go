@@ -1,0 +1,169 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"strings"
+
+	"github.com/sluice-hpc/sluice/cmd/terminal"
+	"github.com/sluice-hpc/sluice/elastic/sweep"
+	"github.com/sluice-hpc/sluice/elastic/sweep/book"
+)
+
+// shown is how many of the best trials "sluice sweep show" prints.
+const shown = 10
+
+// show prints the sweep and its best trials, or draws them.
+func (c *sweepCall) show(v *sweepView) error {
+	out := c.cmd.OutOrStdout()
+	if c.output != "" {
+		return drawSweep(c.cmd.Context(), v, c.output)
+	}
+	r := v.row()
+	if c.json {
+		return terminal.WriteJSON(out, r)
+	}
+	goal := ""
+	if v.Goal != nil {
+		goal = ", goal " + metricText(*v.Goal)
+	}
+	fmt.Fprintf(out, "sweep %s %s: %s\n", number(v.Number), terminal.Escape(v.Name), v.stateWords())
+	fmt.Fprintf(out, "search   %s by %s%s, seed %d\n", v.Algorithm, terminal.Escape(v.Metric.String()), goal, v.Seed)
+	for _, p := range v.Params {
+		fmt.Fprintf(out, "param    %s\n", terminal.Escape(p))
+	}
+	fmt.Fprintf(out, "trials   %d of %d begun: %d running, %d waiting, %d paused, %d done, %d failed\n", r.Begun, r.Trials, r.Running, r.Waiting, r.Paused, r.Done, r.Failed)
+	fmt.Fprintf(out, "lanes    %d run of %d\n\n", r.Lanes, v.Parallel)
+	best := v.sorted()
+	return c.trialTable(v, best[:min(shown, len(best))])
+}
+
+// endWords says why a sweep is over.
+func endWords(v *sweepView) string {
+	switch v.book.Over {
+	case book.AtGoal:
+		return "the goal is reached"
+	case book.AllTried:
+		return "all trials have ended"
+	case book.Exhausted:
+		return "every point of the space was tried"
+	case book.Unsolvable:
+		return "no point satisfies the constraints"
+	case book.TooLong:
+		return "its time is over"
+	case book.TooMany:
+		return fmt.Sprintf("%d trials failed", v.book.Failures())
+	case book.ByUser:
+		return "stopped by its user"
+	}
+	return "not over"
+}
+
+func (v *sweepView) stateWords() string {
+	if v.book.Over != book.NotOver {
+		return "over: " + endWords(v)
+	}
+	return v.state()
+}
+
+// explain says why the sweep has the lanes it has, and why trials were paused or failed.
+func (c *sweepCall) explain(v *sweepView) error {
+	out := c.cmd.OutOrStdout()
+	r := v.row()
+	if c.json {
+		return terminal.WriteJSON(out, struct {
+			sweepRow
+			Standing standing `json:"standing"`
+		}{r, v.standing})
+	}
+	fmt.Fprintf(out, "sweep %s: %s\n", number(v.Number), v.stateWords())
+	if v.standing.Problem != "" {
+		fmt.Fprintf(out, "sluiced: %s\n", terminal.Escape(v.standing.Problem))
+	}
+	if v.book.Over == book.NotOver {
+		fmt.Fprintf(out, "%s; it can use %s\n", terminal.Plural(r.Lanes, "lane")+" run", terminal.Plural(v.standing.Wants, "lane"))
+		fmt.Fprintf(out, "level %d: %s\n", v.standing.Level, levelWords(v))
+		fmt.Fprintf(out, "why a lane waits or gives way: sluice explain JOB, for the jobs %s\n", v.jobs())
+	}
+	for _, t := range v.book.Trials {
+		switch {
+		case t.State == book.Paused && t.Rung > 0:
+			fmt.Fprintf(out, "trial %d paused: place %d of %d at epoch %d, of which %d go on\n", t.Number, t.Rank, t.Of, t.Rung, max(1, t.Of/3))
+		case t.State == book.Failed:
+			fmt.Fprintf(out, "trial %d failed: %s\n", t.Number, terminal.Escape(t.Words))
+		}
+	}
+	return nil
+}
+
+func levelWords(v *sweepView) string {
+	if v.standing.Counted == 0 {
+		return "no trials are done yet"
+	}
+	return fmt.Sprintf("after %s the best results are %s apart on average", terminal.Plural(v.standing.Counted, "trial"), metricText(v.standing.Gap))
+}
+
+// jobs names the lanes' jobs.
+func (v *sweepView) jobs() string {
+	var ids []int64
+	for _, l := range v.lanes {
+		if l.job > 0 && !l.left {
+			ids = append(ids, l.job)
+		}
+	}
+	if len(ids) == 0 {
+		return number(v.Number)
+	}
+	return ranges(ids)
+}
+
+// sweepFigure is what sluice-plot draws of a sweep.
+type sweepFigure struct {
+	Sweep  int64        `json:"sweep"`
+	Name   string       `json:"name"`
+	Metric sweep.Metric `json:"metric"`
+	Goal   *float64     `json:"goal,omitempty"`
+	Trials []figureOf   `json:"trials"`
+}
+
+type figureOf struct {
+	Trial  int               `json:"trial"`
+	State  string            `json:"state"`
+	Params map[string]string `json:"params"`
+	Epochs []float64         `json:"epochs"`
+	Values []float64         `json:"values"`
+}
+
+// drawSweep draws the learning curves, and the metric over each parameter.
+func drawSweep(ctx context.Context, v *sweepView, file string) error {
+	program, err := plotter()
+	if err != nil {
+		return err
+	}
+	figure := sweepFigure{Sweep: v.Number, Name: v.Name, Metric: v.Metric, Goal: v.Goal}
+	for _, t := range v.book.Trials {
+		one := figureOf{Trial: t.Number, State: string(t.State), Params: map[string]string{}}
+		for _, s := range sweep.ParsePoint(t.Point) {
+			one.Params[s.Name] = s.Text
+		}
+		for _, m := range t.Curve {
+			one.Epochs, one.Values = append(one.Epochs, m.Epoch), append(one.Values, m.Value)
+		}
+		figure.Trials = append(figure.Trials, one)
+	}
+	data, err := json.Marshal(figure)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, plotLimit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, "--sweep", "-o", file)
+	cmd.Stdin = bytes.NewReader(data)
+	if said, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w: %s", program, err, strings.TrimSpace(string(said)))
+	}
+	return nil
+}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sluice-hpc/sluice/sbatch"
+)
+
+// merged reads a sweep's file as sluice submit does.
+func merged(t *testing.T, name, text string) (sbatch.Request, error) {
+	t.Helper()
+	script, err := (&submission{}).parse(name, []byte(text))
+	if err != nil {
+		return sbatch.Request{}, err
+	}
+	line, err := sbatch.ParseCommandLine([]string{name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sbatch.Merge(line, nil, script)
+}
+
+// TestSweepTOML: a sweep's file has the options' names as keys, and its script's header counts too.
+func TestSweepTOML(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "train.sh"), []byte("#!/bin/bash\n#SBATCH --time=10\n#SLUICE --epochs=52\npython3 t.py {lr} {depth}\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(dir, "sweep.toml")
+	r, err := merged(t, name, "script = \"train.sh\"\nsweep = \"asha\"\nmetric = \"acc:max\"\ntrials = 20\ngoal = 0.93\nsbatch = [\"--partition=gpu\"]\nwhere = [\"depth<7\"]\n[param]\nlr = \"log:1e-5:1e-1\"\ndepth = \"int:2:8\"\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := r.Sweep
+	if s.Algorithm != "asha" || s.Trials != 20 || *s.Goal != .93 || s.Epochs != 52 || strings.Join(s.Params, " ") != "lr=log:1e-5:1e-1 depth=int:2:8" || s.Wheres[0] != "depth<7" {
+		t.Errorf("%+v", s)
+	}
+	if batch := string(r.Batch(sbatch.Job{Sluice: "/s", Script: "/j"})); !strings.Contains(batch, "#SBATCH --time=10\n") || !strings.Contains(batch, "#SBATCH --partition=gpu\n") {
+		t.Errorf("%s", batch)
+	}
+	for text, want := range map[string]string{
+		"script = \"train.sh\"\nsweep = \"asha\"\nmetric = \"acc:max\"\n[param]\nlr = \"log:0:1\"\ndepth=\"int:1:2\"\n": "sweep.toml:5:11: --param=lr=log:0:1",
+		"script = \"train.sh\"\nsweeep = \"asha\"\n": "sweep.toml:2:11: sweeep: this is not one of sluice's options; did you mean sweep?",
+		"script = ":                              "sweep.toml:1:",
+		"sweep = \"asha\"\n":                     "want either script",
+		"script = \"train.sh\"\n[parm]\nx = 1\n": "there is no such table; want [param]",
+		"script = \"none.sh\"\n":                 "none.sh\": no such file",
+	} {
+		if _, err := merged(t, name, text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+}
+
+// TestSweepYAML: a sweep of Weights & Biases is imported, and what cannot be is refused with its place.
+func TestSweepYAML(t *testing.T) {
+	const head = "program: train.py\nmethod: bayes\nmetric:\n  name: val_loss\n  goal: minimize\nrun_cap: 30\n"
+	r, err := merged(t, "w.yaml", head+"early_terminate:\n  type: hyperband\nparameters:\n  lr:\n    distribution: log_uniform_values\n    min: 1e-5\n    max: 0.1\n  depth:\n    min: 2\n    max: 8\n  opt:\n    values: [sgd, adamw]\n  batch:\n    value: 32\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := r.Sweep
+	if s.Algorithm != "asha+tpe" || s.Metric.String() != "val_loss:min" || s.Trials != 30 || strings.Join(s.Params, " ") != "lr=log:1e-5:0.1 depth=int:2:8 opt=choice:sgd,adamw batch=fixed:32" {
+		t.Errorf("%+v", s)
+	}
+	if body := string(r.Script()); body != "#!/bin/bash\npython3 train.py --lr={lr} --depth={depth} --opt={opt} --batch={batch}\n" {
+		t.Errorf("%s", body)
+	}
+	for text, want := range map[string]string{
+		head + "parameters:\n  lr:\n    distribution: normal\n    min: 0\n    max: 1\n": "w.yaml:9:5: parameter lr: distribution normal is not imported",
+		head + "parameters:\n  a:\n    parameters:\n      b: {value: 1}\n":              "nested parameters are not imported",
+		"program: [":   "w.yaml: yaml:",
+		"[1, 2]":       "want a sweep of Weights & Biases",
+		"method: luck": "w.yaml:1:9: method \"luck\"",
+		"hurry: yes":   "w.yaml:1:1: hurry: sluice does not know this key",
+	} {
+		if _, err := merged(t, "w.yaml", text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+}
+
+// FuzzSweepFile: whatever the file holds, it is a sweep or an error.
+func FuzzSweepFile(f *testing.F) {
+	f.Add("x.toml", "script = \"a\"\n[param]\nlr = \"log:1:2\"\n")
+	f.Add("x.yaml", "program: a\nparameters:\n  x: {values: [1]}\n")
+	f.Fuzz(func(t *testing.T, name, text string) {
+		if strings.HasSuffix(name, ".toml") {
+			readSweepTOML(name, text)
+		} else {
+			readSweepYAML(name, []byte(text))
+		}
+	})
+}

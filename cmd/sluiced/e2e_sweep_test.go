@@ -1,0 +1,96 @@
+package main_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluice-hpc/sluice/cmd/site"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
+)
+
+// sweepTrial is a trial as 'sluice sweep trials --json' shows it.
+type sweepTrial struct {
+	Trial, Starts int
+	State         string
+	Epoch         float64
+	Best          *float64
+	Checkpoint    string
+}
+
+func (s *scene) trials(sweep string) (out []sweepTrial) {
+	s.must(json.Unmarshal([]byte(s.as("", "sluice", "sweep", "trials", "--json", sweep)), &out))
+	return out
+}
+
+// A sweep goes through the requeue of a lane in the middle of a trial and the kill of sluiced, and ends:
+// the trial goes on from its checkpoint, no epoch is trained twice, and none is left out.
+func TestSweep(t *testing.T) {
+	t.Parallel()
+	s := play(t, withNodes(1, 2))
+	home := s.Home("")
+	program, err := os.ReadFile("testdata/trial.py")
+	s.must(err)
+	s.must(site.Put(s.Path("trial.py"), program, 0o644))
+	log := filepath.Join(home, "epochs")
+	script := filepath.Join(home, "sweep.sh")
+	s.must(site.Put(script, []byte(fmt.Sprintf(`#!/bin/bash
+#SLUICE --sweep=random --metric=score:max --trials=5 --parallel=2 --epochs=6 --seed=3
+#SLUICE --param x=float:0:1
+/usr/bin/python3 %s --x {x} --log %s
+`, s.Path("trial.py"), log)), 0o755))
+	sweep := strings.TrimSpace(s.as("", "sluice", "submit", "--parsable", "-D", home, script))
+	var lane int64
+	_, err = fmt.Sscan(sweep, &lane)
+	s.must(err)
+	s.must(site.Until(s.ctx, time.Minute, "a trial to report twice", func() (bool, error) {
+		for _, trial := range s.trials(sweep) {
+			if trial.Epoch >= 2 {
+				return true, nil
+			}
+		}
+		return false, nil
+	}))
+	first := &job{s: s, id: lane}
+	first.until("to answer requests", func(v wire.Job) bool { return v.State == "RUNNING" && v.Move == nil })
+	s.as("", "sluice", "requeue", sweep)
+	s.Kill()
+	s.must(s.Start(s.ctx))
+	s.must(site.Until(s.ctx, 2*time.Minute, "the sweep to end", func() (bool, error) {
+		return strings.Contains(s.as("", "sluice", "sweep", "show", "--json", sweep), `"state": "trials"`), nil
+	}))
+	best := -1.
+	for _, trial := range s.trials(sweep) {
+		if trial.State != "done" || trial.Epoch != 6 || trial.Best == nil {
+			t.Errorf("%+v", trial)
+			continue
+		}
+		best = max(best, *trial.Best)
+	}
+	text, err := os.ReadFile(log)
+	s.must(err)
+	seen := map[string]int{}
+	for line := range strings.Lines(string(text)) {
+		seen[strings.TrimSpace(line)]++
+	}
+	for trial := 1; trial <= 5; trial++ {
+		for epoch := 1; epoch <= 6; epoch++ {
+			if n := seen[fmt.Sprint(trial, " ", epoch)]; n != 1 {
+				t.Errorf("epoch %d of trial %d was trained %d times", epoch, trial, n)
+			}
+		}
+	}
+	if out := s.as("", "sluice", "sweep", "best", sweep); !strings.Contains(out, "score") || !strings.Contains(out, "x ") {
+		t.Errorf("best:\n%s", out)
+	}
+	if out := s.as("", "sluice", "sweep", "export", sweep); strings.Count(strings.TrimSpace(out), "\n") != 30 {
+		t.Errorf("export has %d lines:\n%s", strings.Count(out, "\n"), out)
+	}
+	if state := first.ends(); state != "COMPLETED" {
+		t.Errorf("the first lane ended as %s", state)
+	}
+}

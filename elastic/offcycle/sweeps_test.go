@@ -1,0 +1,234 @@
+package offcycle_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic/offcycle"
+	"github.com/sluice-hpc/sluice/elastic/sweep"
+)
+
+// sweepSite is the folders of one sweep with one lane, and a clock.
+type sweepSite struct {
+	t     *testing.T
+	paths offcycle.SweepPaths
+	sweep sweep.Sweep
+	ask   sweep.Ask
+	now   time.Time
+	live  offcycle.Live
+	said  []string
+	s     *offcycle.Sweeps
+}
+
+var laneOfSweep = strings.Repeat("b", 32)
+
+func newSweepSite(t *testing.T) *sweepSite {
+	dir := t.TempDir()
+	x := &sweepSite{t: t, now: time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC),
+		paths: offcycle.SweepPaths{Jobs: dir + "/jobs", Outbox: dir + "/outbox", Record: dir + "/state/sweeps"},
+		sweep: sweep.Sweep{Version: 1, Token: strings.Repeat("a", 32), Number: 7, Algorithm: "grid", Metric: sweep.Metric{Name: "acc", Max: true}, Trials: 4, Parallel: 1, MaxFailures: 2, Params: []string{"x=int:1:4"}},
+	}
+	x.live = offcycle.Live{Known: true, Lanes: []offcycle.LaneJob{{Sweep: x.sweep.Token, Lane: laneOfSweep, UID: uint32(os.Geteuid()), Job: 7}}}
+	for _, d := range []string{filepath.Join(x.folder(), sweep.LaneFolder, laneOfSweep), x.lane(), x.paths.Outbox} {
+		x.must(os.MkdirAll(d, 0o755))
+	}
+	x.put(filepath.Join(x.folder(), sweep.File), x.sweep)
+	x.asks()
+	x.restart()
+	return x
+}
+
+func (x *sweepSite) must(err error) {
+	x.t.Helper()
+	if err != nil {
+		x.t.Fatal(err)
+	}
+}
+
+func (x *sweepSite) folder() string { return filepath.Join(x.paths.Jobs, x.sweep.Token) }
+func (x *sweepSite) lane() string   { return filepath.Join(x.paths.Jobs, laneOfSweep) }
+func (x *sweepSite) record() string {
+	return filepath.Join(x.paths.Record, x.sweep.Token+".jsonl")
+}
+
+func (x *sweepSite) put(name string, value any) {
+	x.t.Helper()
+	text, err := json.Marshal(value)
+	x.must(err)
+	x.must(os.WriteFile(name, text, 0o644))
+}
+
+func (x *sweepSite) asks() {
+	x.ask = sweep.NewAsk(x.sweep.Token, 7, 0, x.now)
+	x.put(filepath.Join(x.lane(), sweep.AskFile), x.ask)
+}
+
+func (x *sweepSite) writes(e sweep.Event) {
+	text, err := json.Marshal(e)
+	x.must(err)
+	f, err := os.OpenFile(filepath.Join(x.lane(), sweep.EventFile), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	x.must(err)
+	_, err = f.Write(append(text, '\n'))
+	x.must(err)
+	x.must(f.Close())
+}
+
+// restart is the start of a daemon that knows nothing but the files.
+func (x *sweepSite) restart() {
+	x.s = offcycle.NewSweeps(x.paths, func() offcycle.Live { return x.live }, func() time.Time { return x.now }, func(_ string, err error) { x.said = append(x.said, fmt.Sprint(err)) })
+}
+
+// look lets the keeper look once.
+func (x *sweepSite) look() {
+	x.t.Helper()
+	x.s.Look()
+	ctx, stop := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer stop()
+	if !x.s.Settle(ctx) {
+		x.t.Fatal("a step does not end")
+	}
+}
+
+func (x *sweepSite) told() (sweep.Tell, bool) {
+	x.t.Helper()
+	data, err := os.ReadFile(filepath.Join(x.paths.Outbox, laneOfSweep, sweep.TellFile))
+	if os.IsNotExist(err) {
+		return sweep.Tell{}, false
+	}
+	x.must(err)
+	tell, ok, err := x.ask.Open(data)
+	x.must(err)
+	return tell, ok
+}
+
+func (x *sweepSite) lines() int {
+	data, _ := os.ReadFile(x.record()) // none yet
+	return strings.Count(string(data), "\n")
+}
+
+// TestSweepsRestart: a daemon that restarts tells a lane the same, and records nothing twice; a record whose
+// last line was cut off goes on after the line before.
+func TestSweepsRestart(t *testing.T) {
+	x := newSweepSite(t)
+	x.look()
+	first, ok := x.told()
+	if !ok || first.Trial != 1 || first.Start != 1 || x.lines() != 1 {
+		t.Fatalf("%+v, %v, %d lines", first, ok, x.lines())
+	}
+	x.must(os.RemoveAll(filepath.Join(x.paths.Outbox, laneOfSweep)))
+	x.restart()
+	x.look()
+	if again, ok := x.told(); !ok || again.Point != first.Point || again.Trial != 1 || x.lines() != 1 {
+		t.Errorf("%+v, %v, %d lines", again, ok, x.lines())
+	}
+	f, err := os.OpenFile(x.record(), os.O_APPEND|os.O_WRONLY, 0)
+	x.must(err)
+	_, err = f.WriteString(`{"tell":{"lane":"`)
+	x.must(err)
+	x.must(f.Close())
+	x.restart()
+	x.writes(sweep.Event{Kind: sweep.Began, Trial: 1, Start: 1, Ask: x.ask.ID, Point: first.Point})
+	x.writes(sweep.Event{Kind: sweep.Reported, Trial: 1, Start: 1, Epoch: 1, Value: .5})
+	x.writes(sweep.Event{Kind: sweep.EndedAs, Trial: 1, Start: 1, How: sweep.Done})
+	x.asks()
+	x.look()
+	if next, ok := x.told(); !ok || next.Trial != 2 || x.lines() != 2 || len(x.said) > 0 {
+		t.Errorf("%+v, %v, %d lines, %q", next, ok, x.lines(), x.said)
+	}
+	if s := x.s.Standings()[x.sweep.Token]; s.Number != 7 || s.Trials != 1 || s.Wants != 1 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestSweepsRecordLost: a daemon without its record tells nothing for 10 s, in which lanes take what they
+// were told, and then goes on after the trials in the lanes' lines.
+func TestSweepsRecordLost(t *testing.T) {
+	x := newSweepSite(t)
+	x.look()
+	first, _ := x.told()
+	x.writes(sweep.Event{Kind: sweep.Began, Trial: 1, Start: 1, Ask: x.ask.ID, Point: first.Point})
+	x.writes(sweep.Event{Kind: sweep.EndedAs, Trial: 1, Start: 1, How: sweep.Done})
+	x.must(os.Remove(x.record()))
+	x.restart()
+	x.asks()
+	x.look()
+	if tell, ok := x.told(); ok {
+		t.Fatalf("told at once: %+v", tell)
+	}
+	x.now = x.now.Add(11 * time.Second)
+	x.look()
+	if tell, ok := x.told(); !ok || tell.Trial != 2 || tell.Point == first.Point {
+		t.Errorf("%+v, %v", tell, ok)
+	}
+}
+
+// TestSweepsHostile: links are not followed, and a sweep that cannot be read is reported once and harms
+// nothing; it goes on once it can be read.
+func TestSweepsHostile(t *testing.T) {
+	x := newSweepSite(t)
+	file := filepath.Join(x.folder(), sweep.File)
+	good, err := os.ReadFile(file)
+	x.must(err)
+	elsewhere := filepath.Join(t.TempDir(), "elsewhere")
+	x.must(os.WriteFile(elsewhere, good, 0o644))
+	bad := []func(){
+		func() { x.must(os.Symlink(elsewhere, file)) },
+		func() { x.must(os.WriteFile(file, []byte("{"), 0o644)) },
+		func() {
+			x.must(os.WriteFile(file, []byte(strings.Replace(string(good), `"trials":4`, `"trials":1000000`, 1)), 0o644))
+		},
+		func() {
+			x.must(os.WriteFile(file, []byte(strings.Replace(string(good), "x=int:1:4", "x=int:4:1", 1)), 0o644))
+		},
+		func() {
+			x.must(os.WriteFile(file, []byte(strings.Replace(string(good), strings.Repeat("a", 32), strings.Repeat("c", 32), 1)), 0o644))
+		},
+	}
+	for i, make := range bad {
+		x.must(os.Remove(file))
+		make()
+		x.said = nil
+		x.look()
+		x.look()
+		if len(x.said) != 1 {
+			t.Errorf("%d: said %q", i, x.said)
+		}
+		if _, ok := x.told(); ok {
+			t.Fatalf("%d: a lane is told something", i)
+		}
+	}
+	x.must(os.Remove(file))
+	x.must(os.WriteFile(file, good, 0o644))
+	ask := filepath.Join(x.lane(), sweep.AskFile)
+	text, err := os.ReadFile(ask)
+	x.must(err)
+	x.must(os.WriteFile(elsewhere, text, 0o644))
+	x.must(os.Remove(ask))
+	x.must(os.Symlink(elsewhere, ask))
+	x.look()
+	if _, ok := x.told(); ok {
+		t.Error("a link to an ask is followed")
+	}
+	x.must(os.Remove(ask))
+	x.asks()
+	x.look()
+	if tell, ok := x.told(); !ok || tell.Trial != 1 {
+		t.Errorf("%+v, %v", tell, ok)
+	}
+}
+
+// TestSweepsUnknown: while Slurm does not answer nothing is decided.
+func TestSweepsUnknown(t *testing.T) {
+	x := newSweepSite(t)
+	x.live.Known = false
+	x.look()
+	if _, ok := x.told(); ok {
+		t.Error("told")
+	}
+}

@@ -1,0 +1,248 @@
+package policy
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/plan"
+	"github.com/sluice-hpc/sluice/elastic/policy/roles"
+	"github.com/sluice-hpc/sluice/elastic/reason"
+	"github.com/sluice-hpc/sluice/elastic/sweep/level"
+)
+
+// divide says how many lanes each sweep should have: what one user's sweeps have, and what is idle, is
+// divided between them.
+func (l *laning) divide() {
+	idle := 0
+	for _, n := range l.s.Nodes {
+		if n.Usable {
+			idle += max(0, n.Free())
+		}
+	}
+	users := map[uint32][]*fleet{}
+	for _, f := range l.fleets {
+		users[f.uid] = append(users[f.uid], f)
+	}
+	for _, fleets := range users {
+		lanes := idle
+		standings := make([]level.Standing, len(fleets))
+		for i, f := range fleets {
+			lanes += len(f.runs)
+			standings[i] = level.Standing{Want: max(f.Wants, 0), Lanes: len(f.runs), Level: f.Level, Bid: cmp.Or(f.Bid, 1)}
+			if f.Paused || f.Over {
+				standings[i].Want = 0
+			}
+		}
+		for i, n := range level.Divide(level.DefaultRules(), standings, lanes) {
+			fleets[i].target = n
+		}
+	}
+}
+
+// level lets a lane of a sweep that has more than its part give way to the next lane of one of the same
+// user that has fewer; one at a time.
+func (l *laning) level(a elastic.Allocation) (elastic.Allocation, bool) {
+	fit := newFitting(l.s, plan.Arrange(l.s, a))
+	for _, to := range l.fleets {
+		next := l.next(to, a)
+		if next == nil || len(fit.fits(next, nil)) > 0 {
+			continue
+		}
+		for _, j := range l.spare {
+			from := l.of[j.ID]
+			if from == to || from.uid != to.uid || from.beyond() <= 0 || len(fit.fits(next, []*elastic.Job{j})) == 0 {
+				continue
+			}
+			l.parked[j.ID] = l.standing(from)
+			return l.base(j), true
+		}
+	}
+	return a, false
+}
+
+// next is the lane that a sweep with fewer lanes than its part would start next; nil if there is none.
+func (l *laning) next(f *fleet, a elastic.Allocation) *elastic.Job {
+	if len(f.runs) >= f.target {
+		return nil
+	}
+	for _, j := range f.waits {
+		if a[j.ID].GPUs == 0 {
+			return j
+		}
+	}
+	return nil
+}
+
+func (l *laning) standing(f *fleet) reason.Reason {
+	return reason.SweepLevel{Sweep: int64(f.Number), Level: f.Level, Trials: f.Trials, Gap: f.Gap, Metric: f.Metric, Lanes: f.target}
+}
+
+// start starts further lanes where nothing else waits for their GPUs: first, before other jobs grow, as
+// many as the sweep's equal part of the cluster, then on what is idle.
+func (l *laning) start(a elastic.Allocation) elastic.Allocation {
+	free := l.free(a)
+	if part := l.ordered(free, l.part()); len(part) > 0 {
+		if next := l.before(a, part); next != nil {
+			a = next
+		}
+	}
+	where := plan.Arrange(l.s, a)
+	type kind struct {
+		partition string
+		gpus      int
+	}
+	full := map[kind]bool{} // no such lane fits any more: there may be hundreds
+	for _, j := range l.ordered(free, len(l.s.Jobs)) {
+		n := roles.LeastOf(j)
+		if a[j.ID].GPUs > 0 || full[kind{j.Partition, n}] {
+			continue
+		}
+		at := idlePlace(l.s, where, j, n)
+		if len(at) == 0 {
+			full[kind{j.Partition, n}] = true
+			continue
+		}
+		next := maps.Clone(a)
+		next[j.ID] = elastic.Decision{GPUs: n, Place: at, Why: reason.StartsAtMinimum{GPUs: n}}
+		if after := plan.Arrange(l.s, next); othersUnchanged(l.s, where, after, j.ID, next[j.ID]) {
+			a, where = next, after
+		}
+	}
+	return a
+}
+
+// part is the number of GPUs for each of the cluster's jobs, a sweep counting as one.
+func (l *laning) part() int {
+	n := len(l.fleets)
+	for i := range l.s.Jobs {
+		if l.s.Jobs[i].Spec.Sweep == "" {
+			n++
+		}
+	}
+	return l.s.Capacity() / max(1, n)
+}
+
+// free returns the lanes that wait for no GPUs which another job waits for.
+func (l *laning) free(a elastic.Allocation) (out []*elastic.Job) {
+	where := plan.Arrange(l.s, a)
+	empty := l.s
+	empty.Nodes, empty.Jobs, empty.Demands = slices.Clone(l.s.Nodes), nil, nil
+	for i := range empty.Nodes {
+		empty.Nodes[i] = empty.Nodes[i].Empty()
+	}
+	var wanting []*elastic.Job
+	for _, x := range l.first {
+		n := roles.LeastOf(x)
+		if where.Target[x.ID].GPUs() == 0 && len(idlePlace(l.s, where, x, n)) == 0 && len(idlePlace(empty, plan.Arrangement{}, x, n)) > 0 {
+			wanting = append(wanting, x)
+		}
+	}
+	for _, j := range l.waits {
+		f := l.of[j.ID]
+		waits := slices.ContainsFunc(wanting, func(x *elastic.Job) bool { return x.ID != j.ID && overlap(l.s, x.Partition, j.Partition) })
+		if !f.Paused && !waits && roles.Startable(&l.s, j) {
+			out = append(out, j)
+		}
+	}
+	return out
+}
+
+// ordered returns of these lanes those that their sweeps should have, at most this many of a sweep with
+// those that run; one of each sweep in turn, those with the fewest lanes first. Lanes of a sweep that
+// is over all start, to end.
+func (l *laning) ordered(free []*elastic.Job, most int) (out []*elastic.Job) {
+	has, waits := map[*fleet]int{}, make(map[elastic.JobID]bool, len(l.waits))
+	for _, j := range l.waits {
+		waits[j.ID] = true
+	}
+	for _, f := range l.fleets {
+		has[f] = len(f.runs)
+		if len(f.runs) == 0 && len(f.waits) > 0 && !waits[f.waits[0].ID] {
+			has[f]++ // its first lane is started as a job like others
+		}
+	}
+	left := map[*fleet][]*elastic.Job{}
+	for _, j := range free {
+		left[l.of[j.ID]] = append(left[l.of[j.ID]], j)
+	}
+	for {
+		var next *fleet // with the fewest lanes; of equal ones the oldest
+		for _, f := range l.fleets {
+			if len(left[f]) > 0 && (f.Over || has[f] < min(f.target, most)) && (next == nil || has[f] < has[next]) {
+				next = f
+			}
+		}
+		if next == nil {
+			break
+		}
+		out, left[next] = append(out, left[next][0]), left[next][1:]
+		has[next]++
+	}
+	return out
+}
+
+// before asks the policy with some lanes, and returns its answer if no job that runs gets fewer GPUs than
+// it has, and none that would start waits for that; else nil.
+func (l *laning) before(a elastic.Allocation, part []*elastic.Job) elastic.Allocation {
+	among := make(map[elastic.JobID]bool, len(part))
+	for _, j := range part {
+		among[j.ID] = true
+	}
+	rest := slices.DeleteFunc(slices.Clone(l.waits), func(j *elastic.Job) bool { return among[j.ID] })
+	next := maps.Clone(l.ask(without(l.s, rest, l.gone)))
+	for _, j := range l.gone {
+		next[j.ID] = a[j.ID]
+	}
+	for i := range l.s.Jobs {
+		j := &l.s.Jobs[i]
+		if among[j.ID] {
+			continue
+		}
+		had, named := a[j.ID]
+		if d, is := next[j.ID]; named && is && d.GPUs < min(had.GPUs, max(j.GPUs(), roles.LeastOf(j))) {
+			return nil
+		}
+	}
+	return next
+}
+
+// complete says of the lanes that the policy was not asked about why they wait.
+func (l *laning) complete(a elastic.Allocation) elastic.Allocation {
+	out := maps.Clone(a)
+	has := map[*fleet]int{}
+	for id, f := range l.of {
+		if a[id].GPUs > 0 {
+			has[f]++
+		}
+	}
+	for _, j := range l.waits {
+		if _, decided := out[j.ID]; decided {
+			continue
+		}
+		f := l.of[j.ID]
+		var why reason.Reason = reason.NoneIdle
+		switch x := l.waiting(out, j); {
+		case f.Paused:
+			why = reason.SweepPaused{Sweep: int64(f.Number)}
+		case x != nil:
+			why = reason.LaneYields{Job: int64(x.ID), GPUs: roles.LeastOf(x)}
+		case has[f] >= f.target:
+			why = l.standing(f)
+		}
+		out[j.ID] = elastic.Decision{Why: reason.Waits{GPUs: roles.LeastOf(j), Because: why}}
+	}
+	return out
+}
+
+// waiting returns the first job that waits in an answer for GPUs that a lane could use; nil if there is
+// none.
+func (l *laning) waiting(a elastic.Allocation, j *elastic.Job) *elastic.Job {
+	for _, x := range l.first {
+		if a[x.ID].GPUs == 0 && overlap(l.s, x.Partition, j.Partition) {
+			return x
+		}
+	}
+	return nil
+}

@@ -1,0 +1,359 @@
+package book
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic/sweep"
+)
+
+// State is where a trial is.
+type State string
+
+// The states of a trial.
+const (
+	Waiting State = "waiting" // to be started, or to go on, in the next lane
+	Running State = "running"
+	Paused  State = "paused"  // it lost at a rung; its checkpoint stays within --keep-gb
+	Stopped State = "stopped" // the sweep was over before it ended
+	Failed  State = "failed"
+	Done    State = "done"
+)
+
+// Mark is one point of a learning curve.
+type Mark struct {
+	Epoch, Value float64
+	Others       map[string]float64
+	Start        int // the start that reported it
+}
+
+// Trial is one trial of a sweep.
+type Trial struct {
+	Number     int // from 1
+	Point      string
+	Repeat     int
+	State      State
+	Start      int    // how often it was started
+	Lane       string // token of the lane of the last start
+	Ask        string // that it answered
+	Extra      bool   // it lost, and goes on because GPUs would idle
+	Yields     bool   // an extra one that is to make room
+	sweep.Lost        // where it was paused
+
+	Curve      []Mark // ascending epochs
+	Words      string // why it failed
+	Faults     int    // times a node was at fault
+	faulty     int    // the last start of which that is known
+	Checkpoint string // path of the newest, when its last run ended
+	Bytes      int64
+	Dropped    bool // its checkpoints were removed
+	Begun      time.Time
+	Ended      time.Time
+}
+
+// Best returns the best mark of the trial; false if there is none.
+func (t *Trial) Best(m sweep.Metric) (best Mark, ok bool) {
+	for _, mark := range t.Curve {
+		if !ok || m.Better(mark.Value, best.Value) {
+			best, ok = mark, true
+		}
+	}
+	return best, ok
+}
+
+// Last returns the last mark of the trial; false if there is none.
+func (t *Trial) Last() (Mark, bool) {
+	if len(t.Curve) == 0 {
+		return Mark{}, false
+	}
+	return t.Curve[len(t.Curve)-1], true
+}
+
+// Rests reports whether the trial will not go on by itself.
+func (t *Trial) Rests() bool { return t.State != Waiting && t.State != Running }
+
+// End says why a sweep is over.
+type End string
+
+// The reasons.
+const (
+	NotOver    End = ""
+	AtGoal     End = "goal"
+	AllTried   End = "trials"    // all trials that were asked for have ended
+	Exhausted  End = "exhausted" // the space has no more points
+	TooLong    End = "time"
+	TooMany    End = "failures"
+	ByUser     End = "stopped"
+	Unsolvable End = "constraints"
+)
+
+// Book is what is known of a sweep.
+type Book struct {
+	Trials []*Trial // by number
+	Over   End
+	Began  time.Time // of the first trial; zero = none has begun
+
+	Answers map[string]Answer // by lane: the answer to its last ask
+}
+
+// Answer is what a lane was told.
+type Answer struct {
+	Ask   string
+	Trial int // 0 = that it is not needed any more
+	Start int
+}
+
+// New returns the book of a sweep that has not begun.
+func New() *Book { return &Book{Answers: map[string]Answer{}} }
+
+// Trial returns a trial; nil if there is none of that number.
+func (b *Book) Trial(number int) *Trial {
+	if number < 1 || number > len(b.Trials) {
+		return nil
+	}
+	return b.Trials[number-1]
+}
+
+// known returns the trial, and makes those up to it if they are not known yet.
+func (b *Book) known(number int) *Trial {
+	for len(b.Trials) < number {
+		b.Trials = append(b.Trials, &Trial{Number: len(b.Trials) + 1, State: Waiting})
+	}
+	return b.Trials[number-1]
+}
+
+// Entry is one line of the sweep's record. At most one of its fields is set.
+type Entry struct {
+	At    time.Time `json:"at"`
+	Tell  *Telling  `json:"tell,omitempty"`
+	Back  *Which    `json:"back,omitempty"`  // its run is over, as far as can be known
+	Pause *Verdict  `json:"pause,omitempty"` // it lost at a rung
+	Yield *Which    `json:"yield,omitempty"` // an extra trial is to make room
+	Leave *Which    `json:"leave,omitempty"` // a lane is not needed any more
+	Over  End       `json:"over,omitempty"`
+	Again bool      `json:"again,omitempty"` // it is not over after all: it was extended
+}
+
+// Telling tells a lane to run a trial.
+type Telling struct {
+	Lane   string `json:"lane"`
+	Ask    string `json:"ask"`
+	Trial  int    `json:"trial"`
+	Start  int    `json:"start"`
+	Point  string `json:"point"`
+	Repeat int    `json:"repeat,omitempty"`
+	Extra  bool   `json:"extra,omitempty"`
+}
+
+// Which names a start of a trial, or an ask of a lane.
+type Which struct {
+	Lane  string `json:"lane,omitempty"`
+	Ask   string `json:"ask,omitempty"`
+	Trial int    `json:"trial,omitempty"`
+	Start int    `json:"start,omitempty"`
+}
+
+// Verdict pauses a trial.
+type Verdict struct {
+	Trial int `json:"trial"`
+	Start int `json:"start"`
+	sweep.Lost
+}
+
+// Apply takes in an entry of the record. An entry that makes no sense any more has no effect.
+func (b *Book) Apply(e Entry) {
+	switch {
+	case e.Tell != nil:
+		b.tell(*e.Tell, e.At)
+	case e.Back != nil:
+		if t := b.Trial(e.Back.Trial); t != nil && t.State == Running && t.Start == e.Back.Start {
+			t.State = Waiting
+			if t.Extra {
+				t.State, t.Extra = Paused, false
+			}
+		}
+	case e.Pause != nil:
+		if t := b.Trial(e.Pause.Trial); t != nil && t.Start == e.Pause.Start && t.State == Running {
+			t.Lost = e.Pause.Lost
+		}
+	case e.Yield != nil:
+		if t := b.Trial(e.Yield.Trial); t != nil && t.Start == e.Yield.Start {
+			t.Yields = true
+		}
+	case e.Leave != nil:
+		b.Answers[e.Leave.Lane] = Answer{Ask: e.Leave.Ask}
+	case e.Over != NotOver:
+		b.Over = e.Over
+		for _, t := range b.Trials {
+			if t.State == Waiting {
+				t.State = Stopped
+			}
+		}
+	case e.Again:
+		b.Over = NotOver
+		for _, t := range b.Trials {
+			if t.State == Stopped {
+				t.State = Waiting
+			}
+		}
+	}
+}
+
+func (b *Book) tell(e Telling, at time.Time) {
+	t := b.known(e.Trial)
+	if e.Start <= t.Start {
+		return
+	}
+	if t.Start == 0 {
+		t.Begun = at
+	}
+	if b.Began.IsZero() {
+		b.Began = at
+	}
+	t.Point, t.Repeat, t.State, t.Start, t.Lane, t.Ask, t.Extra = e.Point, e.Repeat, Running, e.Start, e.Lane, e.Ask, e.Extra
+	t.Words, t.Dropped, t.Yields = "", false, false
+	if e.Extra {
+		t.Lost = sweep.Lost{}
+	}
+	b.Answers[e.Lane] = Answer{e.Ask, e.Trial, e.Start}
+}
+
+// Take takes in a line of a lane. Lines of an earlier start of a trial add to its curve only.
+func (b *Book) Take(lane string, e sweep.Event) {
+	t := b.Trial(e.Trial)
+	switch {
+	case e.Kind == sweep.Began && (t == nil || t.Start < e.Start):
+		// The record was lost: the lane knows more.
+		b.tell(Telling{Lane: lane, Ask: e.Ask, Trial: e.Trial, Start: e.Start, Point: e.Point, Repeat: e.Repeat, Extra: e.Extra}, e.At)
+	case t == nil:
+	case e.Kind == sweep.Reported && e.Start <= t.Start:
+		t.mark(Mark{e.Epoch, e.Value, e.Others, e.Start})
+	case e.Kind == sweep.Dropped:
+		t.Dropped, t.Checkpoint, t.Bytes = true, "", 0
+	case e.Kind == sweep.EndedAs && e.Start == t.Start && t.Lane == lane && !t.Rests():
+		b.ended(t, e)
+	case e.Kind == sweep.EndedAs && e.Start < t.Start:
+		t.earlier(e)
+	}
+}
+
+// mark adds a point. Of one epoch the latest start counts: it went on from a checkpoint before it.
+func (t *Trial) mark(m Mark) {
+	i, found := slices.BinarySearchFunc(t.Curve, m.Epoch, func(x Mark, epoch float64) int { return cmp.Compare(x.Epoch, epoch) })
+	switch {
+	case found && t.Curve[i].Start <= m.Start:
+		t.Curve[i] = m
+	case !found:
+		t.Curve = slices.Insert(t.Curve, i, m)
+	}
+}
+
+// earlier takes in how an earlier start ended.
+func (t *Trial) earlier(e sweep.Event) {
+	if e.How == sweep.Failed && e.Node {
+		t.Faults++
+		if t.State != Running && t.faulty == t.Start { // lines of lanes are read in any order
+			t.State = Failed
+		}
+	}
+	if t.Checkpoint == "" && t.State == Running {
+		t.Checkpoint = e.Checkpoint
+	}
+}
+
+func (b *Book) ended(t *Trial, e sweep.Event) {
+	t.Ended = e.At
+	if e.Checkpoint != "" {
+		t.Checkpoint, t.Bytes = e.Checkpoint, e.Bytes
+	}
+	switch e.How {
+	case sweep.Done:
+		t.State, t.Extra = Done, false
+	case sweep.Failed:
+		t.Words = e.Words
+		if e.Node {
+			t.Faults++
+			t.faulty = t.Start
+		}
+		if e.Node && t.Faults == 1 {
+			b.goesOn(t)
+			break
+		}
+		t.State, t.Extra = Failed, false
+	default:
+		if e.Rung > 0 {
+			t.Lost = e.Lost
+		}
+		b.goesOn(t)
+	}
+}
+
+// goesOn gives a trial that is not at its end the state in which it waits to go on.
+func (b *Book) goesOn(t *Trial) {
+	switch {
+	case t.Rung > 0 || t.Extra:
+		t.State = Paused
+	case b.Over != NotOver:
+		t.State = Stopped
+	default:
+		t.State = Waiting
+	}
+	t.Extra = false
+}
+
+// Failures counts the trials that failed.
+func (b *Book) Failures() (n int) {
+	for _, t := range b.Trials {
+		if t.State == Failed {
+			n++
+		}
+	}
+	return n
+}
+
+// Best returns the trial with the best mark; nil if there is none.
+func (b *Book) Best(m sweep.Metric) (best *Trial, mark Mark) {
+	for _, t := range b.Trials {
+		if x, ok := t.Best(m); ok && t.State != Failed && (best == nil || m.Better(x.Value, mark.Value)) {
+			best, mark = t, x
+		}
+	}
+	return best, mark
+}
+
+// Results returns the best metrics of the trials that are done, in the order in which they ended.
+func (b *Book) Results(m sweep.Metric) (out []float64) {
+	var done []*Trial
+	for _, t := range b.Trials {
+		if _, ok := t.Best(m); ok && t.State == Done {
+			done = append(done, t)
+		}
+	}
+	slices.SortStableFunc(done, func(x, y *Trial) int { return x.Ended.Compare(y.Ended) })
+	for _, t := range done {
+		best, _ := t.Best(m)
+		out = append(out, best.Value)
+	}
+	return out
+}
+
+// Seconds returns the time that the trials that are done took, each from its first start to its end.
+func (b *Book) Seconds() (sum float64) {
+	for _, t := range b.Trials {
+		if t.State == Done && t.Ended.After(t.Begun) {
+			sum += t.Ended.Sub(t.Begun).Seconds()
+		}
+	}
+	return sum
+}
+
+// Count returns how many trials are in a state.
+func (b *Book) Count(s State) (n int) {
+	for _, t := range b.Trials {
+		if t.State == s {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,82 @@
+package book
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/sluice-hpc/sluice/elastic/sweep"
+)
+
+// Told returns what the lane that asked so is to be told; false if it has no answer yet.
+func (b *Book) Told(s sweep.Sweep, lane string, ask string) (sweep.Tell, bool) {
+	a, known := b.Answers[lane]
+	if !known || a.Ask != ask {
+		return sweep.Tell{}, false
+	}
+	if a.Trial == 0 {
+		return sweep.Tell{Over: true, End: string(b.Over), Drop: b.drop(s)}, true
+	}
+	t := b.Trial(a.Trial)
+	tell := sweep.Tell{Trial: a.Trial, Start: a.Start, Point: t.Point, Repeat: t.Repeat, Extra: t.Extra, Drop: b.drop(s)}
+	current := t.State == Running && t.Start == a.Start
+	tell.Stop = !current || t.Rung > 0 || t.Yields || b.Over != NotOver || s.State != sweep.Active
+	if tell.Stop && current {
+		tell.Lost = t.Lost
+	}
+	return tell, true
+}
+
+// maxDrop bounds the trials named in one Tell.
+const maxDrop = 100
+
+// drop lists trials that do not run and whose checkpoints do not fit into what the sweep may keep:
+// the best ones stay.
+func (b *Book) drop(s sweep.Sweep) (out []int) {
+	var kept []*Trial
+	for _, t := range b.Trials {
+		if t.Bytes > 0 && !t.Dropped && t.Rests() {
+			kept = append(kept, t)
+		}
+	}
+	slices.SortStableFunc(kept, func(x, y *Trial) int {
+		a, is := x.Best(s.Metric)
+		c, has := y.Best(s.Metric)
+		switch {
+		case is != has:
+			return cmp.Compare(rank(has), rank(is))
+		case s.Metric.Better(a.Value, c.Value):
+			return -1
+		case s.Metric.Better(c.Value, a.Value):
+			return 1
+		}
+		return cmp.Compare(x.Number, y.Number)
+	})
+	left := s.KeepGB * 1e9
+	for i, t := range kept {
+		if left -= float64(t.Bytes); left < 0 && i > 0 && len(out) < maxDrop {
+			out = append(out, t.Number)
+		}
+	}
+	return out
+}
+
+func rank(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// Wants returns how many lanes the sweep can use now.
+func (b *Book) Wants(s sweep.Sweep) int {
+	if b.Over != NotOver || s.State != sweep.Active {
+		return 0
+	}
+	n := max(0, s.Trials-len(b.Trials))
+	for _, t := range b.Trials {
+		if !t.Rests() {
+			n++
+		}
+	}
+	return min(n, s.Parallel)
+}

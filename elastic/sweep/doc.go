@@ -1,0 +1,17 @@
+// Package sweep is the vocabulary of hyper-parameter sweeps: what a user submits, and the files by
+// which its lanes and the daemon communicate.
+//
+// A sweep is a folder of its user among those of jobs, named by the sweep's token. Its lanes are
+// ordinary jobs, each with a folder of its own. Each side writes only in its own folders:
+//
+//	<jobs>/<sweep>/sweep.json      the user: what the sweep is (Sweep); `sluice sweep` rewrites it
+//	<jobs>/<sweep>/script          the user's script, with {name} for parameters
+//	<jobs>/<sweep>/lanes/<lane>/   a lane: it is one of the sweep's; empty
+//	<jobs>/<sweep>/trials/<trial>/ a lane: the folder of a trial, as of a job: script, checkpoints
+//	<jobs>/<lane>/lane.json        a lane: it is ready for a trial (Ask)
+//	<jobs>/<lane>/trials.jsonl     a lane: what happened to its trials (Event), one line each
+//	<outbox>/<lane>/trial.json     sluiced: the trial that it is to run (Tell), sealed for this Ask
+//
+// sluiced never looks into the folder of a trial. Everything it needs is in the lanes' lines, so a
+// daemon that lost its own records reads them again.
+package sweep

@@ -1,0 +1,382 @@
+package keeper
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/sluice-hpc/sluice/elastic/sweep"
+	"github.com/sluice-hpc/sluice/elastic/sweep/book"
+)
+
+var noon = time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
+
+func planOf(t interface{ Fatal(...any) }, change func(*sweep.Sweep)) Plan {
+	s := sweep.Sweep{
+		Version: 1, Token: strings.Repeat("a", 32), Algorithm: "asha", Seed: 7, Metric: sweep.Metric{Name: "acc", Max: true}, Trials: 12, Parallel: 3,
+		Epochs: 9, MaxFailures: 4, KeepGB: 1, Params: []string{"lr=log:1e-5:1e-1", "depth=int:2:8"},
+	}
+	change(&s)
+	p, err := NewPlan(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// world is lanes that run trials, and a daemon that may be killed at any point.
+type world struct {
+	t       *rapid.T
+	plan    Plan
+	record  []string            // lines that are durable
+	lines   map[string][]string // of lanes, that are durable
+	asks    map[string]sweep.Ask
+	alive   map[string]bool // the lane runs
+	gone    map[string]bool // as Slurm says
+	tells   map[string]sweep.Tell
+	runs    map[string]*running
+	serial  int
+	book    *book.Book // of the daemon that runs now; nil = it was killed
+	read    map[string]int
+	told    map[string]string // trial.start -> lane
+	started map[string]int    // trial.start -> times it was begun
+	ended   map[int]int       // trial -> times it was done or failed
+}
+
+type running struct {
+	tell  sweep.Tell
+	epoch float64
+}
+
+const lanes = 3
+
+func newWorld(t *rapid.T, p Plan) *world {
+	return &world{t: t, plan: p, lines: map[string][]string{}, asks: map[string]sweep.Ask{}, alive: map[string]bool{}, gone: map[string]bool{},
+		tells: map[string]sweep.Tell{}, runs: map[string]*running{}, told: map[string]string{}, started: map[string]int{}, ended: map[int]int{}}
+}
+
+func token(i int) string { return fmt.Sprintf("%032x", i+1) }
+
+func (w *world) add(lane string, e sweep.Event) {
+	e.At = noon.Add(time.Duration(w.serial) * time.Second)
+	line, err := json.Marshal(e)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.lines[lane] = append(w.lines[lane], string(line))
+}
+
+// restart reads the record and the lines anew, as a daemon that was killed.
+func (w *world) restart() {
+	w.book, w.read = book.New(), map[string]int{}
+	for _, line := range w.record {
+		var e book.Entry
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			w.t.Fatal(err)
+		}
+		w.book.Apply(e)
+	}
+}
+
+// look is one step of the daemon; kill ends it after so many effects.
+func (w *world) look(kill int) {
+	if w.book == nil {
+		w.restart()
+	}
+	seen := Seen{Idle: rapid.Bool().Draw(w.t, "idle")}
+	for i := range lanes {
+		name := token(i)
+		l := Lane{Token: name, Job: int64(i + 1), Gone: w.gone[name]}
+		l.Ask, l.Asks = w.asks[name]
+		for _, line := range w.lines[name][w.read[name]:] {
+			e, err := sweep.ParseEvent([]byte(line))
+			if err != nil {
+				w.t.Fatal(err)
+			}
+			w.book.Take(name, e)
+		}
+		w.read[name] = len(w.lines[name])
+		seen.Lanes = append(seen.Lanes, l)
+	}
+	w.serial++
+	for _, e := range Step(w.book, w.plan, seen, noon.Add(time.Duration(w.serial)*time.Second)) {
+		if kill--; kill == 0 {
+			w.book = nil
+			return
+		}
+		line, err := json.Marshal(e)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		w.record = append(w.record, string(line))
+		if e.Tell != nil {
+			key := fmt.Sprint(e.Tell.Trial, ".", e.Tell.Start)
+			if other, twice := w.told[key]; twice {
+				w.t.Fatalf("start %s was told to %s and to %s", key, other, e.Tell.Lane)
+			}
+			w.told[key] = e.Tell.Lane
+		}
+	}
+	for _, l := range seen.Lanes {
+		if kill--; kill == 0 {
+			w.book = nil
+			return
+		}
+		if tell, ok := w.book.Told(w.plan.Sweep, l.Token, l.Ask.ID); l.Asks && ok {
+			w.tells[l.Ask.ID] = tell
+		}
+	}
+}
+
+// step lets a lane do one thing.
+func (w *world) step(name string) {
+	w.serial++
+	run, ask := w.runs[name], w.asks[name]
+	switch {
+	case !w.alive[name]:
+		w.alive[name], w.gone[name] = true, false
+		delete(w.runs, name)
+		w.ask(name)
+	case run == nil:
+		tell, ok := w.tells[ask.ID]
+		if !ok || tell.Over || tell.Trial == 0 {
+			return
+		}
+		key := fmt.Sprint(tell.Trial, ".", tell.Start)
+		if w.started[key]++; w.started[key] > 1 {
+			w.t.Fatalf("start %s ran twice", key)
+		}
+		for other, r := range w.runs {
+			if r.tell.Trial == tell.Trial && w.alive[other] {
+				w.t.Fatalf("trial %d runs in two lanes", tell.Trial)
+			}
+		}
+		w.add(name, sweep.Event{Kind: sweep.Began, Trial: tell.Trial, Start: tell.Start, Ask: ask.ID, Point: tell.Point, Repeat: tell.Repeat, Extra: tell.Extra})
+		w.runs[name] = &running{tell: tell, epoch: float64(tell.Start - 1)}
+	case w.tells[ask.ID].Stop:
+		w.over(name, sweep.Event{How: sweep.Yielded, Lost: w.tells[ask.ID].Lost})
+	case run.epoch >= w.plan.Sweep.Epochs:
+		w.over(name, sweep.Event{How: sweep.Done})
+	case rapid.IntRange(0, 19).Draw(w.t, "fails") == 0:
+		w.over(name, sweep.Event{How: sweep.Failed, Words: "exit code 1", Node: rapid.Bool().Draw(w.t, "node")})
+	default:
+		run.epoch++
+		value := float64(run.tell.Trial%7)/10 + run.epoch/100
+		w.add(name, sweep.Event{Kind: sweep.Reported, Trial: run.tell.Trial, Start: run.tell.Start, Epoch: run.epoch, Value: value})
+	}
+}
+
+func (w *world) ask(name string) {
+	w.serial++
+	w.asks[name] = sweep.Ask{Version: 1, Sweep: w.plan.Sweep.Token, Job: 1, ID: fmt.Sprint("ask", w.serial)}
+}
+
+func (w *world) over(name string, e sweep.Event) {
+	run := w.runs[name]
+	e.Kind, e.Trial, e.Start = sweep.EndedAs, run.tell.Trial, run.tell.Start
+	w.add(name, e)
+	delete(w.runs, name)
+	if e.How == sweep.Done || e.How == sweep.Failed && !e.Node {
+		if w.ended[e.Trial]++; w.ended[e.Trial] > 1 {
+			w.t.Fatalf("trial %d ended twice", e.Trial)
+		}
+	}
+	w.ask(name)
+}
+
+// TestKills: whenever the daemon or a lane is killed, no trial is lost, no start of one is told or run
+// twice, none runs in two lanes at once, and the sweep comes to its end.
+func TestKills(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		algorithm := rapid.SampledFrom([]string{"asha", "random", "sobol"}).Draw(t, "algorithm")
+		p := planOf(t, func(s *sweep.Sweep) { s.Algorithm, s.MaxFailures = algorithm, 12 })
+		w := newWorld(t, p)
+		for range rapid.IntRange(0, 120).Draw(t, "moves") {
+			name := token(rapid.IntRange(0, lanes-1).Draw(t, "lane"))
+			switch rapid.IntRange(0, 9).Draw(t, "what") {
+			case 0: // the lane is stopped, with a word or without
+				if run := w.runs[name]; run != nil && w.alive[name] && rapid.Bool().Draw(t, "saves") {
+					w.add(name, sweep.Event{Kind: sweep.EndedAs, Trial: run.tell.Trial, Start: run.tell.Start, How: sweep.Saved})
+				}
+				w.alive[name] = false
+				delete(w.runs, name)
+				w.gone[name] = rapid.Bool().Draw(t, "gone")
+			case 1:
+				w.look(rapid.IntRange(1, 6).Draw(t, "killed after"))
+			case 2:
+				w.book = nil
+			case 3, 4:
+				w.look(0)
+			default:
+				w.step(name)
+			}
+		}
+		for n := 0; ; n++ { // nothing is killed any more
+			w.look(0)
+			idle := true
+			for i := range lanes {
+				before := w.serial
+				w.step(token(i))
+				idle = idle && w.runs[token(i)] == nil && before >= 0
+			}
+			if w.book.Over != book.NotOver && idle {
+				w.look(0)
+				break
+			}
+			if n > 5000 {
+				t.Fatalf("the sweep does not end: %d trials, %d run, %d wait", len(w.book.Trials), w.book.Count(book.Running), w.book.Count(book.Waiting))
+			}
+		}
+		w.check()
+	})
+}
+
+func (w *world) check() {
+	if w.book.Over != book.AllTried && w.book.Over != book.TooMany {
+		w.t.Fatalf("over because of %q", w.book.Over)
+	}
+	points := map[string]bool{}
+	for _, trial := range w.book.Trials {
+		if trial.State == book.Running || trial.State == book.Waiting || trial.Point == "" || points[trial.Point] {
+			w.t.Fatalf("trial %d: %s, %q", trial.Number, trial.State, trial.Point)
+		}
+		points[trial.Point] = true
+	}
+	if w.book.Over == book.AllTried && len(w.book.Trials) != w.plan.Sweep.Trials {
+		w.t.Fatalf("%d trials", len(w.book.Trials))
+	}
+	// What a daemon reads that starts now is what this one knows.
+	live := w.book
+	w.restart()
+	for name, lines := range w.lines {
+		for _, line := range lines {
+			e, _ := sweep.ParseEvent([]byte(line))
+			w.book.Take(name, e)
+		}
+	}
+	for i, trial := range live.Trials {
+		again := w.book.Trials[i]
+		if again.State != trial.State || again.Point != trial.Point || again.Start != trial.Start || len(again.Curve) != len(trial.Curve) {
+			w.t.Fatalf("trial %d was %+v, and is %+v after a restart", i+1, trial, again)
+		}
+	}
+}
+
+// TestRecordLost: a daemon without its record finds the trials in the lines of the lanes.
+func TestRecordLost(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld(t, planOf(t, func(s *sweep.Sweep) { s.Algorithm = "random" }))
+		for range rapid.IntRange(1, 60).Draw(t, "moves") {
+			w.step(token(rapid.IntRange(0, lanes-1).Draw(t, "lane")))
+			w.look(0)
+		}
+		for i := range lanes { // each lane takes what it was told: sluiced waits for that
+			if name := token(i); w.alive[name] && w.runs[name] == nil {
+				w.step(name)
+			}
+		}
+		w.look(0)
+		before := w.book
+		w.record, w.told, w.book = nil, map[string]string{}, nil
+		w.look(0)
+		for i, trial := range w.book.Trials {
+			if i >= len(before.Trials) {
+				break
+			}
+			if old := before.Trials[i]; old.Point != trial.Point || old.State != trial.State || len(old.Curve) != len(trial.Curve) {
+				t.Fatalf("trial %d was %+v and is %+v", i+1, old, trial)
+			}
+		}
+	})
+}
+
+// TestSameSuggestions: the same seed and reports give the same points, wherever the daemon was killed.
+func TestSameSuggestions(t *testing.T) {
+	points := func(kill int) (out []string) {
+		p := planOf(t, func(s *sweep.Sweep) { s.Trials, s.Algorithm = 6, "sobol" })
+		b, record, n := book.New(), []book.Entry{}, 0
+		for i := 1; i <= 6; i++ {
+			if i == kill {
+				b = book.New()
+				for _, e := range record {
+					b.Apply(e)
+				}
+			}
+			ask := sweep.Ask{ID: fmt.Sprint("ask", i)}
+			entries := Step(b, p, Seen{Lanes: []Lane{{Token: token(0), Job: 1, Asks: true, Ask: ask}}}, noon)
+			record = append(record, entries...)
+			for _, e := range entries {
+				if e.Tell != nil {
+					n++
+					out = append(out, e.Tell.Point)
+					b.Take(token(0), sweep.Event{Kind: sweep.EndedAs, Trial: n, Start: 1, How: sweep.Done})
+				}
+			}
+			if i == kill-1 { // the end is in the lane's lines only
+				continue
+			}
+		}
+		return out
+	}
+	want := points(0)
+	if len(want) != 6 {
+		t.Fatal(want)
+	}
+	for kill := 2; kill <= 6; kill++ {
+		if got := points(kill); len(got) > 0 && !slices.Equal(got[:kill-1], want[:kill-1]) {
+			t.Errorf("killed before %d: %v, want %v", kill, got, want)
+		}
+	}
+}
+
+// TestEnds: a sweep is over at its goal, after its time, after too many failures, and when its user ends
+// it; and goes on when it is extended.
+func TestEnds(t *testing.T) {
+	goal := 0.5
+	for name, c := range map[string]struct {
+		change func(*sweep.Sweep)
+		events []sweep.Event
+		after  time.Duration
+		want   book.End
+	}{
+		"goal":     {func(s *sweep.Sweep) { s.Goal = &goal }, []sweep.Event{{Kind: sweep.Reported, Trial: 1, Start: 1, Epoch: 1, Value: .5}}, 0, book.AtGoal},
+		"near":     {func(s *sweep.Sweep) { s.Goal = &goal }, []sweep.Event{{Kind: sweep.Reported, Trial: 1, Start: 1, Epoch: 1, Value: .49}}, 0, book.NotOver},
+		"time":     {func(s *sweep.Sweep) { s.Within = time.Hour }, nil, time.Hour, book.TooLong},
+		"failures": {func(s *sweep.Sweep) { s.MaxFailures = 1 }, []sweep.Event{{Kind: sweep.EndedAs, Trial: 1, Start: 1, How: sweep.Failed, Words: "x"}}, 0, book.TooMany},
+		"node":     {func(s *sweep.Sweep) { s.MaxFailures = 1 }, []sweep.Event{{Kind: sweep.EndedAs, Trial: 1, Start: 1, How: sweep.Failed, Node: true}}, 0, book.NotOver},
+		"user":     {func(s *sweep.Sweep) { s.State = sweep.Stopped }, nil, 0, book.ByUser},
+	} {
+		b := book.New()
+		first := planOf(t, func(*sweep.Sweep) {})
+		seen := Seen{Lanes: []Lane{{Token: token(0), Job: 1, Asks: true, Ask: sweep.Ask{ID: "first"}}}}
+		Step(b, first, seen, noon)
+		for _, e := range c.events {
+			b.Take(token(0), e)
+		}
+		Step(b, planOf(t, c.change), seen, noon.Add(c.after))
+		if b.Over != c.want {
+			t.Errorf("%s: %q, want %q", name, b.Over, c.want)
+		}
+	}
+	b := book.New()
+	one := planOf(t, func(s *sweep.Sweep) { s.Trials = 1 })
+	ask := func(id string) Seen {
+		return Seen{Lanes: []Lane{{Token: token(0), Job: 1, Asks: true, Ask: sweep.Ask{ID: id}}}}
+	}
+	Step(b, one, ask("a"), noon)
+	b.Take(token(0), sweep.Event{Kind: sweep.EndedAs, Trial: 1, Start: 1, How: sweep.Done})
+	Step(b, one, ask("b"), noon)
+	if tell, _ := b.Told(one.Sweep, token(0), "b"); b.Over != book.AllTried || !tell.Over || tell.End != "trials" {
+		t.Fatalf("%q, %+v", b.Over, tell)
+	}
+	two := planOf(t, func(s *sweep.Sweep) { s.Trials = 2 })
+	Step(b, two, ask("c"), noon)
+	if tell, _ := b.Told(two.Sweep, token(0), "c"); tell.Trial != 2 {
+		t.Errorf("extended: %+v", tell)
+	}
+}

@@ -1,0 +1,184 @@
+package sweep
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Version is the version of every file of this package. A reader refuses a higher one.
+const Version = 1
+
+// Names of files and folders.
+const (
+	File       = "sweep.json"
+	AskFile    = "lane.json"
+	EventFile  = "trials.jsonl"
+	TellFile   = "trial.json"
+	LaneFolder = "lanes"
+	Trials     = "trials"
+	ParamsFile = "params.json"
+	OutputFile = "output"
+)
+
+// Bounds of a sweep.
+const (
+	MaxTrials   = 10_000
+	MaxParallel = 1000
+	MaxFile     = 1 << 20 // bytes of sweep.json
+	MaxTexts    = 128     // entries of Params, of Wheres and of Tries
+)
+
+// State is what its user wants of a sweep.
+type State string
+
+// The states that a user can give a sweep.
+const (
+	Active  State = ""
+	Paused  State = "paused"  // its lanes save their trials and give their GPUs back
+	Stopped State = "stopped" // it is over
+)
+
+// Metric is the number that a sweep searches by.
+type Metric struct {
+	Name string `json:"name"`
+	Max  bool   `json:"max"` // the larger, the better
+}
+
+// Better reports whether x is better than y.
+func (m Metric) Better(x, y float64) bool {
+	if m.Max {
+		return x > y
+	}
+	return x < y
+}
+
+// String is the metric as a user types it.
+func (m Metric) String() string {
+	if m.Max {
+		return m.Name + ":max"
+	}
+	return m.Name + ":min"
+}
+
+// Sweep is what a user submits.
+type Sweep struct {
+	Version   int      `json:"version"`
+	Token     string   `json:"token"`            // 32 lower-case hex digits; names the folder
+	Number    int64    `json:"number,omitempty"` // the job id of its first lane; 0 = not known yet
+	Name      string   `json:"name"`
+	Algorithm string   `json:"algorithm"` // asha, random, grid, sobol, tpe, gp
+	Seed      uint64   `json:"seed"`
+	Metric    Metric   `json:"metric"`
+	Goal      *float64 `json:"goal,omitempty"` // it is over once a trial is as good; nil = no goal
+	Trials    int      `json:"trials"`
+	Parallel  int      `json:"parallel"` // lanes
+	// Epochs is the work of a full trial; 0 = not known, so no trial is paused before its end.
+	Epochs      float64       `json:"epochs,omitempty"`
+	MaxFailures int           `json:"max_failures"`
+	KeepGB      float64       `json:"keep_gb"`          // of checkpoints of trials that do not run
+	Within      time.Duration `json:"within,omitempty"` // of time since its first trial; 0 = no bound
+	Params      []string      `json:"params"`
+	Wheres      []string      `json:"wheres,omitempty"`
+	Tries       []string      `json:"tries,omitempty"`
+	Regex       string        `json:"metric_regex,omitempty"` // finds the metric in a trial's output
+	Run         []string      `json:"run"`                    // options of `sluice run` for each trial
+	State       State         `json:"state,omitempty"`
+	Created     time.Time     `json:"created"`
+}
+
+// Usual values of a sweep.
+const (
+	UsualTrials      = 100
+	UsualParallel    = 4
+	UsualMaxFailures = 20
+	UsualKeepGB      = 100
+)
+
+var (
+	tokenForm = regexp.MustCompile(`^[0-9a-f]{32}$`)
+	nameForm  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_./@:-]{0,63}$`)
+)
+
+// ValidToken reports whether a text has the form of a token.
+func ValidToken(token string) bool { return tokenForm.MatchString(token) }
+
+// ParseMetric reads NAME, NAME:max or NAME:min. Without a direction losses are minimized and all
+// else is maximized.
+func ParseMetric(text string) (Metric, error) {
+	name, direction, given := text, "", false
+	if i := strings.LastIndexByte(text, ':'); i >= 0 && (text[i+1:] == "max" || text[i+1:] == "min") {
+		name, direction, given = text[:i], text[i+1:], true
+	}
+	if !nameForm.MatchString(name) {
+		return Metric{}, fmt.Errorf("%q is not a metric's name: want letters, digits and _ . / @ : -, at most 64, the first a letter", name)
+	}
+	if !given {
+		return Metric{}, fmt.Errorf("say whether the metric is to be large or small: %s:max or %s:min", name, name)
+	}
+	return Metric{name, direction == "max"}, nil
+}
+
+// Validate reports a value out of range, in terms of the options that a user types.
+func (s Sweep) Validate() error {
+	switch {
+	case s.Version > Version:
+		return fmt.Errorf("version %d was written by a newer sluice", s.Version)
+	case !ValidToken(s.Token):
+		return fmt.Errorf("token %q: want 32 lower-case hex digits", s.Token)
+	case !nameForm.MatchString(s.Metric.Name):
+		return fmt.Errorf("--metric %q: not a metric's name", s.Metric.Name)
+	case s.Goal != nil && (math.IsNaN(*s.Goal) || math.IsInf(*s.Goal, 0)):
+		return fmt.Errorf("--goal: want a number")
+	case s.Trials < 1 || s.Trials > MaxTrials:
+		return fmt.Errorf("--trials %d: want 1 to %d", s.Trials, MaxTrials)
+	case s.Parallel < 1 || s.Parallel > MaxParallel:
+		return fmt.Errorf("--parallel %d: want 1 to %d", s.Parallel, MaxParallel)
+	case s.Epochs < 0 || s.Epochs > 1e15 || s.Epochs != s.Epochs:
+		return fmt.Errorf("--epochs %v: want 0 to 1e15", s.Epochs)
+	case s.MaxFailures < 1 || s.MaxFailures > MaxTrials:
+		return fmt.Errorf("--max-failures %d: want 1 to %d", s.MaxFailures, MaxTrials)
+	case s.KeepGB < 0 || s.KeepGB > 1e9 || s.KeepGB != s.KeepGB:
+		return fmt.Errorf("--keep-gb %v: want 0 to 1e9", s.KeepGB)
+	case s.Within < 0:
+		return fmt.Errorf("--sweep-time %v: may not be negative", s.Within)
+	case max(len(s.Params), len(s.Wheres), len(s.Tries)) > MaxTexts:
+		return fmt.Errorf("more than %d parameters, constraints or starting points", MaxTexts)
+	case !slices.Contains([]State{Active, Paused, Stopped}, s.State):
+		return fmt.Errorf("state %q: want paused, stopped or nothing", s.State)
+	}
+	if _, err := regexp.Compile(s.Regex); err != nil || len(s.Regex) > 1000 {
+		return fmt.Errorf("--metric-regex %q: not a regular expression of at most 1000 bytes", s.Regex)
+	}
+	return nil
+}
+
+// Parse reads sweep.json. Users can change it: what is out of range is an error.
+func Parse(data []byte) (Sweep, error) {
+	var s Sweep
+	if err := decode(data, &s); err != nil {
+		return Sweep{}, fmt.Errorf("%s: %w", File, err)
+	}
+	if err := s.Validate(); err != nil {
+		return Sweep{}, fmt.Errorf("%s: %w", File, err)
+	}
+	return s, nil
+}
+
+// decode reads one JSON value and nothing after it. The error has the offset in bytes, from 1.
+func decode(data []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	if err := d.Decode(into); err != nil {
+		return fmt.Errorf("byte %d: %w", d.InputOffset()+1, err)
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return fmt.Errorf("byte %d: text after the value", d.InputOffset()+1)
+	}
+	return nil
+}

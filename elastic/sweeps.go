@@ -1,0 +1,33 @@
+package elastic
+
+// Sweep is what decisions know of a sweep: its lanes are the jobs with its token (Spec.Sweep).
+type Sweep struct {
+	Number JobID  // of its first lane
+	Metric string // by which it searches
+	Paused bool   // its user paused it
+	Over   bool   // its lanes end as soon as they run
+	Wants  int    // lanes that it can use now
+	// Level is how far it has converged (level.Rule): Trials are done, and neighbours among the
+	// best of them are Gap apart on average.
+	Level  int
+	Trials int
+	Gap    float64
+	Bid    float64 // what a GPU-second more is worth to it, 0 or more; see level.Bid
+}
+
+// unknownSweep is the standing of a sweep of which nothing is known yet, with this many lanes.
+func unknownSweep(first JobID, lanes int) Sweep {
+	return Sweep{Number: first, Wants: lanes, Bid: 1}
+}
+
+// SweepOf returns what is known of a sweep, of which these lanes exist.
+func (s *Snapshot) SweepOf(token string, first JobID, lanes int) Sweep {
+	known, is := s.Sweeps[token]
+	if !is {
+		return unknownSweep(first, lanes)
+	}
+	if known.Number == 0 {
+		known.Number = first
+	}
+	return known
+}

@@ -1,0 +1,110 @@
+package sbatch
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/sluice-hpc/sluice/elastic/sweep"
+)
+
+// sweepOf merges a script of this header and these commands.
+func sweepOf(header, commands string, args ...string) (Request, error) {
+	script, err := ParseScript("s.sh", []byte("#!/bin/sh\n"+header+"\n"+commands+"\n"))
+	if err != nil {
+		return Request{}, err
+	}
+	line, err := ParseCommandLine(append(args, "s.sh"))
+	if err != nil {
+		return Request{}, err
+	}
+	return Merge(line, nil, script)
+}
+
+const plainSweep = "#SLUICE --sweep=asha --metric=acc:max --trials=20 --parallel=3 --goal=0.9 --epochs=52 --seed=4\n#SLUICE --param lr=log:1e-5:1e-1 --param opt=choice:sgd,adamw"
+
+// TestSweep: the options of a sweep, on several lines and from several sources, and the lanes made of it.
+func TestSweep(t *testing.T) {
+	r, err := sweepOf(plainSweep, "python3 t.py --lr {lr} --opt {opt}", "--param", "depth=int:2:8", "--trials", "40")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := r.Sweep
+	if s == nil || s.Algorithm != "asha" || s.Metric.String() != "acc:max" || s.Trials != 40 || s.Parallel != 3 || *s.Goal != .9 || s.Epochs != 52 || s.Seed != 4 ||
+		strings.Join(s.Params, " ") != "lr=log:1e-5:1e-1 opt=choice:sgd,adamw depth=int:2:8" {
+		t.Fatalf("%+v", s)
+	}
+	if len(r.Array.Tasks) != 3 || r.Spec.Min != 1 || r.Spec.Max != 1 || r.Spec.Total != 0 {
+		t.Errorf("its lanes: %+v, %+v", r.Array, r.Spec)
+	}
+	if len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "{depth}") {
+		t.Errorf("warnings %q", r.Warnings)
+	}
+	if r, err := sweepOf(plainSweep+" --max-gpus=4", "t {lr} {opt}"); err != nil || r.Spec.Max != 4 {
+		t.Errorf("lanes of 1 to 4 GPUs: %+v, %v", r.Spec, err)
+	}
+}
+
+// TestSweepRefuses: bad input names its line and column.
+func TestSweepRefuses(t *testing.T) {
+	for _, c := range []struct{ header, commands, want string }{
+		{"#SLUICE --sweep=asha --metric=a:max --param lr=log:0:1", "t {lr}", "s.sh:2:52: --param lr=log:0:1: column 8 of the value: a logarithmic range starts above 0"},
+		{"#SLUICE --sweep=asha --metric=a:max --param 'x=int:8:2'", "t {x}", "s.sh:2:52: --param x=int:8:2: column 7 of the value: the range from 8 to 2 is empty"},
+		{"#SLUICE --sweep=asha --metric=a:max --param x=int:1:2 --param x=float:0:1", "t {x}", "given twice"},
+		{"#SLUICE --sweep=asha --metric=a:max --param x=int:1:2 --param X=float:0:1", "t {x}", "would both be SLUICE_PARAM_X"},
+		{"#SLUICE --sweep=asha --metric=a:max --param x=int:1:2", "t {x} \\\n  --y {y}", "s.sh:4:7: {y}: no parameter is called y; there are x, trial; for the text itself write {{y}}"},
+		{"#SLUICE --sweep=asha --metric=a:max --trials=1000000 --param x=int:1:2", "t {x}", "--trials=1000000: want a whole number from 1 to 10000"},
+		{"#SLUICE --sweep=grid --metric=a:max --param x=float:0:1:0.00002 --param y=float:0:1:0.00002", "t {x} {y}", "points"},
+		{"#SLUICE --sweep=asha --param x=int:1:2", "t {x}", "a sweep searches by a metric"},
+		{"#SLUICE --sweep=asha --metric=a --param x=int:1:2", "t {x}", "a:max or a:min"},
+		{"#SLUICE --sweep=asha --metric=a:max --goal=nan --param x=int:1:2", "t {x}", "--goal=nan: want a number"},
+		{"#SLUICE --sweep=asha --metric=a:max --param x=choice:a;b,c", "t {x}", `has a meaning to the shell; write "$SLUICE_PARAM_X"`},
+		{"#SLUICE --sweep=asha --metric=a:max", "t", "a sweep has at least one parameter"},
+		{"#SLUICE --sweep=best --metric=a:max --param x=int:1:2", "t {x}", "no search is called so"},
+		{"#SLUICE --sweep=asha --metric=a:max --param x=int:1:2 --try x=9", "t {x}", "--try x=9: column 3 of the value: 9 is not a value of"},
+		{"#SLUICE --sweep=asha --metric=a:max --param x=int:1:9 --where x*y<4", "t {x}", "no parameter is called y"},
+		{"#SLUICE --max-gpus=2 --param x=int:1:9", "t", "this is an option of a sweep, and there is no --sweep"},
+		{"#SLUICE --sweep=asha --metric=a:max --param x=int:1:2 --metric-regex 'acc='", "t {x}", "want a group around the number"},
+		{"#SBATCH --array=0-3\n#SLUICE --sweep=asha --metric=a:max --param x=int:1:2", "t {x}", "a sweep makes its jobs itself"},
+		{"#SLUICE --sweep=asha --metric=a:max --param trial=int:1:2", "t {trial}", "{trial} is the number of the trial"},
+	} {
+		if _, err := sweepOf(c.header, c.commands); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s\n%s\ngot  %v\nwant %s", c.header, c.commands, err, c.want)
+		}
+	}
+}
+
+// TestUses: {name} outside of comments is a use, and what is the shell's or doubled is none.
+func TestUses(t *testing.T) {
+	script := "#SLUICE --x {no}\n# {no}\nrun {lr} ${HOME} $'{a}' {{b}} {} {1} awk '{x.y}'\n"
+	var got []string
+	for _, u := range sweep.Uses([]byte(script)) {
+		if u.Name != "" {
+			got = append(got, u.Name)
+		}
+	}
+	if strings.Join(got, " ") != "lr a x.y" {
+		t.Errorf("%q", got)
+	}
+	out := sweep.Render([]byte(script), func(name string) (string, bool) { return "<" + name + ">", name != "a" })
+	if want := "#SLUICE --x {no}\n# {no}\nrun <lr> ${HOME} $'' {b} {} {1} awk '<x.y>'\n"; string(out) != want {
+		t.Errorf("%q, want %q", out, want)
+	}
+}
+
+// TestUsesOfAnyScript: no script makes Uses or Render fail, and one without braces stays as it is.
+func TestUsesOfAnyScript(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		script := []byte(rapid.StringMatching(`[a{}$# \n]{0,40}`).Draw(t, "script"))
+		for _, u := range sweep.Uses(script) {
+			if u.Line < 1 || u.Column < 1 {
+				t.Fatalf("%+v", u)
+			}
+		}
+		out := sweep.Render(script, func(string) (string, bool) { return "", false })
+		if !strings.ContainsAny(string(script), "{}") && string(out) != string(script) {
+			t.Fatalf("%q became %q", script, out)
+		}
+	})
+}
