@@ -66,7 +66,14 @@ var BySpeeds = Policy{
 // measured whose users asked for it (profile), and jobs leave edge nodes that others need
 // (vacate), drained nodes and maintenance (depart), and unfit GPUs (leave).
 func (p Policy) Decide(s elastic.Snapshot) elastic.Allocation {
-	return startable(s, func(s elastic.Snapshot) elastic.Allocation { return capped(s, p.RigidIn, p.decide) })
+	return p.within(s, fewShares)
+}
+
+// within is Decide; of more than few shares that bind, each is divided before Allocate is asked.
+func (p Policy) within(s elastic.Snapshot, few int) elastic.Allocation {
+	return startable(s, func(s elastic.Snapshot) elastic.Allocation {
+		return capped(s, question{decide: p.decide, rigid: p.RigidIn, few: few})
+	})
 }
 
 func (p Policy) decide(s elastic.Snapshot) elastic.Allocation {

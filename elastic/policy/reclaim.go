@@ -87,13 +87,18 @@ func (b *bounds) settleShare(s share) bool {
 
 // regrow gives what is spare to where it saves most.
 func (b *bounds) regrow(s share, most []int, spare int) []int {
-	for {
-		i, n := b.next(s, most, spare)
-		if i < 0 {
-			return most
-		}
-		spare, most[i] = spare-n+most[i], n
+	h := &gains{}
+	for i := range s.members {
+		b.offerMore(h, s, most, i, spare)
 	}
+	for h.Len() > 0 {
+		g := heap.Pop(h).(gain)
+		if more := g.to - most[g.member]; more <= spare {
+			spare, most[g.member] = spare-more, g.to
+			b.offerMore(h, s, most, g.member, spare)
+		}
+	}
+	return most
 }
 
 // atMostOf bounds the jobs of a share, and reports whether that is a change.
@@ -134,6 +139,48 @@ func (h *losses) Pop() any {
 	return last
 }
 
+// gain is a step up of one job: the share of its time that it saves per GPU.
+type gain struct {
+	member, to int
+	saves      float64
+}
+
+// gains is a heap, the largest gain first, of equal ones that of the earliest job.
+type gains []gain
+
+func (h gains) Len() int { return len(h) }
+func (h gains) Less(i, k int) bool {
+	return h[i].saves > h[k].saves || h[i].saves == h[k].saves && h[i].member < h[k].member
+}
+func (h gains) Swap(i, k int) { h[i], h[k] = h[k], h[i] }
+func (h *gains) Push(x any)   { *h = append(*h, x.(gain)) }
+func (h *gains) Pop() any {
+	old := *h
+	last := old[len(old)-1]
+	*h = old[:len(old)-1]
+	return last
+}
+
+// offerMore adds the job's next larger size to the heap, if it may have one and it is at most spare GPUs more.
+func (b *bounds) offerMore(h *gains, s share, most []int, i, spare int) {
+	j := s.members[i]
+	if j.out || j.role == roles.Fixed || j.pin > 0 || most[i] == 0 {
+		return
+	}
+	at, _ := slices.BinarySearch(j.sizes, most[i]+1)
+	for ahead := at; ahead < len(j.sizes) && ahead <= at+b.ahead(); ahead++ {
+		n := j.sizes[ahead]
+		if n > s.given[i] || n-most[i] > spare {
+			return
+		}
+		saves := b.saved(j, most[i], n) / float64(n-most[i])
+		if saves > 0 || !b.many && saves > -1 {
+			heap.Push(h, gain{i, n, saves})
+			return
+		}
+	}
+}
+
 // offer adds the job's next smaller size to the heap, if it may have one.
 func (b *bounds) offer(h *losses, s share, most []int, i int) {
 	j := s.members[i]
@@ -148,6 +195,9 @@ func (b *bounds) offer(h *losses, s share, most []int, i int) {
 		}
 	}
 	at, _ := slices.BinarySearch(sizes, most[i])
+	for b.many && at > 1 && sizes[at-1] < j.now && !b.keepsWithin(j, sizes[at-1]) {
+		at--
+	}
 	if at == 0 || j.now > 0 && sizes[at-1] < j.now && (j.rigid || b.snap.Resting(&j.Job)) {
 		return
 	}
