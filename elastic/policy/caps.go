@@ -18,7 +18,8 @@ import (
 // question is what a decision is asked with: pure.
 type question struct {
 	decide func(elastic.Snapshot) elastic.Allocation
-	rigid  func(partitions string) bool // of which partitions it never resizes a job
+	beside func(elastic.Snapshot) elastic.Allocation // decides about few jobs in a snapshot without the others
+	rigid  func(partitions string) bool              // of which partitions it never resizes a job
 	// few is up to how many shares the policy is asked before they are divided (fewShares).
 	few int
 }

@@ -90,12 +90,13 @@ func (l *lending) put(j *elastic.Job, d elastic.Decision, at nodes.Placement) {
 // waiting returns the jobs that wait, by index: first those that the policy was asked about, which none may
 // overtake, then those beyond their shares, in the order of the shares, scavengers last.
 func (l *lending) waiting() (of []int) {
+	waits := func(j *bound) bool { return j.role == roles.Waiting && l.out[j.ID].GPUs == 0 }
 	for i := range l.jobs {
-		if j := &l.jobs[i]; j.role == roles.Waiting && !j.out && l.out[j.ID].GPUs == 0 {
+		if j := &l.jobs[i]; !j.out && waits(j) {
 			of = append(of, i)
 		}
 	}
-	return append(of, l.beyondShares(func(j *bound) bool { return j.role == roles.Waiting && l.out[j.ID].GPUs == 0 })...)
+	return append(of, l.beyondShares(func(j *bound) bool { return waits(j) && roles.LeastOf(&j.Job) <= l.idle })...)
 }
 
 // below returns the jobs that run and have less than their share allows.
@@ -138,7 +139,7 @@ func (l *lending) offer(to []int, now bool) {
 		return
 	}
 	s := l.leftover(to, now)
-	_, answer := bounded(s, l.question)
+	answer := capped(s, question{decide: l.beside, rigid: l.rigid})
 	where := plan.Arrange(s, answer)
 	for _, i := range to {
 		j := &l.jobs[i]
@@ -161,20 +162,20 @@ func (l *lending) leftover(to []int, now bool) elastic.Snapshot {
 	if now {
 		inventory = l.free.Clone()
 	}
-	held := maps.Clone(l.at)
+	asked := make(map[int]bool, len(to))
 	for _, i := range to {
-		delete(held, l.jobs[i].ID)
+		asked[i] = true
 	}
 	s.Jobs = nil
 	for i := range l.jobs {
 		j := l.jobs[i].Job
 		at := l.at[j.ID]
 		target, moves := l.bindings[j.ID]
-		switch _, other := held[j.ID]; {
+		switch {
 		case moves:
 			inventory.Credit(j.Load(roles.Beyond(target, at)))
 			s.Jobs = append(s.Jobs, j)
-		case other:
+		case !asked[i]:
 		case len(j.Place) == 0:
 			inventory.Credit(j.Load(at))
 			s.Jobs = append(s.Jobs, j)
@@ -182,37 +183,41 @@ func (l *lending) leftover(to []int, now bool) elastic.Snapshot {
 			j.Place, j.Price, j.Moved = at, elastic.Price{}, time.Time{}
 			fallthrough
 		default:
-			j.Spec = atLeast(j.Spec, at.GPUs())
+			j.Spec = between(j.Spec, at.GPUs(), at.GPUs()+l.idle)
 			s.Jobs = append(s.Jobs, j)
 		}
 	}
-	s.Nodes, s.Caps = inventory.Nodes, l.limits(held)
+	s.Nodes, s.Caps = inventory.Nodes, l.limits(asked)
 	return s
 }
 
-// atLeast returns the spec without the sizes below n: GPUs are lent, not taken from one job for another.
-func atLeast(spec elastic.Spec, n int) elastic.Spec {
-	if !spec.Allows(n, n) {
+// between returns the spec without the sizes below least: GPUs are lent, not taken from one job for another. An open
+// range ends at most, since policies list its sizes.
+func between(spec elastic.Spec, least, most int) elastic.Spec {
+	if !spec.Allows(least, least) {
 		return spec
 	}
-	below := func(size int) bool { return size < n }
-	spec.Min, spec.Sizes = n, slices.DeleteFunc(slices.Clone(spec.Sizes), below)
+	below := func(size int) bool { return size < least }
+	spec.Min, spec.Sizes = least, slices.DeleteFunc(slices.Clone(spec.Sizes), below)
 	spec.Profile = slices.DeleteFunc(slices.Clone(spec.Profile), below)
+	if spec.Max == 0 {
+		spec.Max = most
+	}
 	return spec
 }
 
-// limits returns the site's limits, within which other jobs have what they are held at.
-func (b *bounds) limits(held map[elastic.JobID]nodes.Placement) []elastic.Cap {
+// limits returns the site's limits, within which all but some jobs have what they have under out.
+func (l *lending) limits(except map[int]bool) []elastic.Cap {
 	var out []elastic.Cap
-	for k := range b.snap.Caps {
-		c := b.snap.Caps[k]
+	for k := range l.snap.Caps {
+		c := l.snap.Caps[k]
 		if c.Reclaims {
 			continue
 		}
 		if c.Shared() {
-			for _, i := range b.of[k] {
-				if j := &b.jobs[i].Job; len(held[j.ID]) > 0 {
-					c.Others += b.snap.Taken(c, j, held)
+			for _, i := range l.of[k] {
+				if j := &l.jobs[i].Job; !except[i] && len(l.at[j.ID]) > 0 && l.bindings[j.ID] == nil {
+					c.Others += l.snap.Taken(c, j, l.at)
 				}
 			}
 		}

@@ -36,7 +36,7 @@ func settles(t *testing.T, users, most int) {
 		}
 		return out
 	}
-	b, a := bounded(s, question{decide: greedy, rigid: func(string) bool { return false }, few: fewShares})
+	b, a := bounded(s, question{decide: greedy, beside: greedy, rigid: func(string) bool { return false }, few: fewShares})
 	for k := range b.snap.Caps {
 		if got := b.share(k, a); got.want > got.room() {
 			t.Errorf("the answer has %d GPUs of share %d, which has %d", got.want, k, got.room())
