@@ -123,15 +123,24 @@ type loss struct {
 // losses is a heap, the smallest loss first, of equal ones that of the latest job.
 type losses []loss
 
+// Len is the number of steps down that are possible.
 func (h losses) Len() int { return len(h) }
+
+// Less puts steps that need no resize first, then the smallest loss per GPU; of equal ones the latest job loses.
 func (h losses) Less(i, k int) bool {
 	if h[i].resizes != h[k].resizes {
 		return h[k].resizes
 	}
 	return h[i].cost < h[k].cost || h[i].cost == h[k].cost && h[i].member > h[k].member
 }
+
+// Swap is of heap.Interface.
 func (h losses) Swap(i, k int) { h[i], h[k] = h[k], h[i] }
-func (h *losses) Push(x any)   { *h = append(*h, x.(loss)) }
+
+// Push adds a loss; callers MUST use heap.Push.
+func (h *losses) Push(x any) { *h = append(*h, x.(loss)) }
+
+// Pop removes the last of the list; callers MUST use heap.Pop.
 func (h *losses) Pop() any {
 	old := *h
 	last := old[len(old)-1]
@@ -148,12 +157,21 @@ type gain struct {
 // gains is a heap, the largest gain first, of equal ones that of the earliest job.
 type gains []gain
 
+// Len is the number of steps up that are possible.
 func (h gains) Len() int { return len(h) }
+
+// Less puts the largest gain per GPU first; of equal ones the earliest job gains.
 func (h gains) Less(i, k int) bool {
 	return h[i].saves > h[k].saves || h[i].saves == h[k].saves && h[i].member < h[k].member
 }
+
+// Swap is of heap.Interface.
 func (h gains) Swap(i, k int) { h[i], h[k] = h[k], h[i] }
-func (h *gains) Push(x any)   { *h = append(*h, x.(gain)) }
+
+// Push adds a gain; callers MUST use heap.Push.
+func (h *gains) Push(x any) { *h = append(*h, x.(gain)) }
+
+// Pop removes the last of the list; callers MUST use heap.Pop.
 func (h *gains) Pop() any {
 	old := *h
 	last := old[len(old)-1]
