@@ -180,6 +180,7 @@ type lackError struct {
 	more int // number of other nodes that cannot start theirs
 }
 
+// Error names one node and what it lacks, and how many more nodes lack something.
 func (e *lackError) Error() string {
 	more := ""
 	if e.more > 0 {

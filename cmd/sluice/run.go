@@ -107,6 +107,7 @@ present allocation, with all of the job's GPUs there.`,
 // retries is the value of --retries.
 type retries runner.Config
 
+// String is the value as it is typed: auto, or a number of retries.
 func (r *retries) String() string {
 	if r.Judge {
 		return "auto"
@@ -114,6 +115,7 @@ func (r *retries) String() string {
 	return strconv.Itoa(r.Retries)
 }
 
+// Set reads auto or a whole number, at least 0; the error says so.
 func (r *retries) Set(text string) (err error) {
 	if r.Judge = text == "auto"; r.Judge {
 		return nil
@@ -124,6 +126,7 @@ func (r *retries) Set(text string) (err error) {
 	return nil
 }
 
+// Type is how help names the value.
 func (r *retries) Type() string { return "auto|N" }
 
 // exitAs ends sluice with the code, without a message of its own.

@@ -69,6 +69,7 @@ func (c crasher) Intend(ctx context.Context, ins []elastic.Intent) (out []elasti
 	return out, err
 }
 
+// Advance counts only the steps of resizes.
 func (c crasher) Advance(ctx context.Context, in elastic.Intent) error {
 	if in.Kind != elastic.Resize {
 		return c.Journal.Advance(ctx, in)
@@ -76,6 +77,7 @@ func (c crasher) Advance(ctx context.Context, in elastic.Intent) error {
 	return c.at(in.Step, func() error { return c.Journal.Advance(ctx, in) })
 }
 
+// Close counts only the ends of resizes that were confirmed: others lose nothing.
 func (c crasher) Close(ctx context.Context, in elastic.Intent, how elastic.Outcome, why reason.Reason, at time.Time) error {
 	if in.Step != elastic.Confirmed || in.Kind != elastic.Resize {
 		return c.Journal.Close(ctx, in, how, why, at)

@@ -15,27 +15,34 @@ import (
 // share, the limit is divided among them and the policy is asked again. Each round reduces what
 // some jobs may have, so the iteration ends.
 
-// capped makes decide answer within the site's limits and shares. rigid says of which partitions it
-// never resizes a job.
-func capped(s elastic.Snapshot, rigid func(partitions string) bool, decide func(elastic.Snapshot) elastic.Allocation) elastic.Allocation {
+// question is what a decision is asked with: pure.
+type question struct {
+	decide func(elastic.Snapshot) elastic.Allocation
+	beside func(elastic.Snapshot) elastic.Allocation // decides about few jobs in a snapshot without the others
+	rigid  func(partitions string) bool              // of which partitions it never resizes a job
+	// few is up to how many shares the policy is asked before they are divided (fewShares).
+	few int
+}
+
+// capped answers within the site's limits and shares.
+func capped(s elastic.Snapshot, q question) elastic.Allocation {
 	if len(s.Caps) == 0 {
-		return decide(s)
+		return q.decide(s)
 	}
-	b, a := bounded(s, rigid, decide)
-	return lend(b, b.explain(a), decide)
+	b, a := bounded(s, q)
+	return b.lend(b.explain(a))
 }
 
 // bounded returns an answer within the limits, and what these allow each job.
-func bounded(s elastic.Snapshot, rigid func(partitions string) bool, decide func(elastic.Snapshot) elastic.Allocation) (*bounds, elastic.Allocation) {
-	b := newBounds(s)
-	b.rigid = rigid
-	for i := range b.jobs {
-		b.jobs[i].rigid = rigid(b.jobs[i].Partition)
-	}
+func bounded(s elastic.Snapshot, q question) (*bounds, elastic.Allocation) {
+	b := newBounds(s, q)
 	b.exclude()
+	if b.many {
+		b.divideShares()
+	}
 	for asked := 1; ; asked++ {
-		a := decide(b.snapshot())
-		if !b.tighten(a, asked == b.freely()) {
+		a := q.decide(b.snapshot())
+		if !b.tighten(a, asked) {
 			return b, a
 		}
 	}
@@ -44,12 +51,13 @@ func bounded(s elastic.Snapshot, rigid func(partitions string) bool, decide func
 // bounds is what the limits allow each job. Invariant: sizes only shrink, out and gives are never
 // reset; capped ends because of that.
 type bounds struct {
-	snap  elastic.Snapshot
-	jobs  []bound // in order of the snapshot
-	of    [][]int // the jobs of each limit, by index
-	gpus  int     // GPUs of the largest node
-	rigid func(partitions string) bool
-	said  map[*elastic.Cap]reason.Reason
+	snap elastic.Snapshot
+	jobs []bound // in order of the snapshot
+	of   [][]int // the jobs of each limit, by index
+	gpus int     // GPUs of the largest node
+	many bool    // there are too many shares to ask the policy before they are divided
+	said map[*elastic.Cap]reason.Reason
+	question
 }
 
 // bound is what the limits allow one job.
@@ -72,8 +80,8 @@ type bound struct {
 
 // newBounds returns what the limits allow each job alone. Sizes of jobs that are Fixed are not
 // restricted: they keep what they have.
-func newBounds(s elastic.Snapshot) *bounds {
-	b := &bounds{snap: s, jobs: make([]bound, len(s.Jobs)), said: map[*elastic.Cap]reason.Reason{}}
+func newBounds(s elastic.Snapshot, q question) *bounds {
+	b := &bounds{snap: s, jobs: make([]bound, len(s.Jobs)), said: map[*elastic.Cap]reason.Reason{}, question: q, many: manyShares(s, q.few)}
 	all := 0
 	for _, n := range s.Nodes {
 		b.gpus, all = max(b.gpus, n.GPUs), all+n.GPUs
@@ -84,6 +92,7 @@ func newBounds(s elastic.Snapshot) *bounds {
 	for i, ej := range s.Jobs {
 		j := &b.jobs[i]
 		j.Job, j.now, j.pin = ej, s.Committed(ej).GPUs(), ej.Directive.Pin
+		j.rigid = q.rigid(ej.Partition)
 		j.role, _ = (&roles.Subject{Job: ej, Now: j.now}).Classify(&s)
 		if j.role == roles.Fixed {
 			continue
@@ -179,24 +188,23 @@ func (j *bound) within() elastic.Spec {
 	return spec
 }
 
-// tighten reduces what jobs may have where the answer exceeds a limit that they share; with all it
-// divides each share. It returns false if no job may have less than before.
-func (b *bounds) tighten(a elastic.Allocation, all bool) bool {
+// tighten reduces what jobs may have where the answer exceeds a limit that they share; after the
+// last of the questions it divides each share. It returns false if no job may have less than before.
+func (b *bounds) tighten(a elastic.Allocation, asked int) bool {
 	changed := false
 	for k := range b.snap.Caps {
 		c := &b.snap.Caps[k]
-		if !c.Shared() {
+		if !c.Shared() || c.Reclaims && b.many && asked > 1 {
 			continue
 		}
-		divide := b.divide
-		if c.Reclaims {
-			divide = b.reclaim
-		}
 		s := b.share(k, a)
-		if c.Reclaims && all {
+		switch over := s.want > s.room(); {
+		case c.Reclaims && !b.many && asked == questions:
 			changed = b.settleShare(s) || changed
-		} else if s.want > s.room() && divide(s) {
-			changed = true
+		case over && c.Reclaims:
+			changed = b.reclaim(s) || changed
+		case over:
+			changed = b.divide(s) || changed
 		}
 	}
 	return changed

@@ -8,27 +8,21 @@ import (
 
 // There may be thousands of shares, on clusters with as many jobs.
 
-// fewShares is up to how many shares that bind the policy is asked as many times as questions says before each share is
-// divided among its jobs, whether the answer exceeds it or not: GPUs that one share frees let others
-// exceed theirs, and with many shares that would go on for long. With more shares they are divided at
-// once: on 100,000 GPUs every question takes half a second.
+// fewShares is up to how many shares that bind the policy is asked before they are divided, and asked again
+// where its answer exceeds one: so GPUs go to the jobs of a share that use them best beside all others. After
+// as many questions as that each share is divided among its jobs, whether the answer exceeds it or not: GPUs
+// that one share frees let others exceed theirs. Of more shares every one is divided before the policy is
+// asked (divideShares): on 100,000 GPUs a question takes half a second.
 const fewShares, questions = 64, 4
 
-func (b *bounds) freely() int {
-	if b.manyShares() {
-		return 1
-	}
-	return questions
-}
-
-func (b *bounds) manyShares() bool {
+func manyShares(s elastic.Snapshot, few int) bool {
 	n := 0
-	for k := range b.snap.Caps {
-		if b.snap.Caps[k].Reclaims {
+	for k := range s.Caps {
+		if s.Caps[k].Reclaims {
 			n++
 		}
 	}
-	return n > fewShares
+	return n > few
 }
 
 // lists are the sizes that specs accept. Equal specs share one, which MUST NOT be changed: on a large

@@ -8,6 +8,7 @@
 //  1. startable.go, caps.go: the policy is asked about the jobs that Slurm would start, within
 //     the site's limits (Snapshot.Caps) and the shares of users, which are caps too
 //     (reclaim.go); what is idle then is lent (lend.go). Its answer may make it be asked again.
+//     Many shares are divided before it is asked (divide_shares.go, lend_few.go).
 //  2. scavenge.go: where started jobs may be stopped (Limits.Preempt), scavengers are parked for
 //     waiting jobs of others, before any other job is, and start after those. It asks the policy.
 //  3. backfill.go: jobs start before a job that does not fit, if that cannot delay it.

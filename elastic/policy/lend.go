@@ -5,6 +5,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/plan"
+	"github.com/sluice-hpc/sluice/elastic/policy/roles"
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
@@ -14,21 +15,24 @@ const lendings = 2
 // lend gives GPUs that are idle in an answer within all shares to those who asked for more than
 // theirs: what no account can use in whole steps, or where jobs of others find no place. The
 // policy is asked again with larger shares, in their order; the answer counts if more GPUs are
-// used.
-func lend(b *bounds, a elastic.Allocation, decide func(elastic.Snapshot) elastic.Allocation) elastic.Allocation {
-	if b.awaited(a, decide) {
-		return a
-	}
+// used. With many shares it is asked about few jobs, if that is possible.
+func (b *bounds) lend(a elastic.Allocation) elastic.Allocation {
 	times := lendings
-	if b.manyShares() {
+	if b.many {
+		if answer, ok := b.lendToFew(a); ok {
+			return answer
+		}
 		times = 1
+	}
+	if b.awaited(a) {
+		return a
 	}
 	for range times {
 		s, more := b.raised(a)
 		if !more {
 			break
 		}
-		next, answer := bounded(s, b.rigid, decide)
+		next, answer := bounded(s, b.question)
 		if answer = next.explain(answer); used(answer) <= used(a) {
 			break
 		}
@@ -40,7 +44,7 @@ func lend(b *bounds, a elastic.Allocation, decide func(elastic.Snapshot) elastic
 // awaited reports whether GPUs that are reclaimed in an answer, and that nobody gets in it, will be
 // used once they are idle: some policies give away only what is idle already. So it asks what
 // would be decided once the answer was carried out.
-func (b *bounds) awaited(a elastic.Allocation, decide func(elastic.Snapshot) elastic.Allocation) bool {
+func (b *bounds) awaited(a elastic.Allocation) bool {
 	freed := 0
 	for i := range b.jobs {
 		if j := &b.jobs[i]; j.beyond {
@@ -50,7 +54,7 @@ func (b *bounds) awaited(a elastic.Allocation, decide func(elastic.Snapshot) ela
 	if freed <= 0 || used(a) >= b.snap.Capacity() {
 		return false
 	}
-	_, later := bounded(carried(b.snap, a), b.rigid, decide)
+	_, later := bounded(carried(b.snap, a), b.question)
 	return used(later) > used(a)
 }
 
@@ -135,11 +139,14 @@ func (b *bounds) lent(limit int, a elastic.Allocation, idle int) (given, more in
 	}
 	for _, waiting := range []bool{true, false} {
 		for _, j := range members {
-			has := to[j.ID]
-			if j.asked <= has || waiting != (has == 0) {
+			has, asked := to[j.ID], j.asked
+			if b.many { // what the policy would give it is not known: what it has, or needs to start
+				asked = min(asked, max(j.now, roles.LeastOf(&j.Job)))
+			}
+			if asked <= has || waiting != (has == 0) {
 				continue
 			}
-			for _, n := range j.Spec.Options(min(j.asked, has+idle-more)) {
+			for _, n := range j.Spec.Options(min(asked, has+idle-more)) {
 				if n > has && (j.now == 0 || !j.rigid) {
 					more, to[j.ID] = more+n-to[j.ID], n
 					if waiting {

@@ -66,17 +66,38 @@ var BySpeeds = Policy{
 // measured whose users asked for it (profile), and jobs leave edge nodes that others need
 // (vacate), drained nodes and maintenance (depart), and unfit GPUs (leave).
 func (p Policy) Decide(s elastic.Snapshot) elastic.Allocation {
-	return startable(s, func(s elastic.Snapshot) elastic.Allocation { return capped(s, p.RigidIn, p.decide) })
+	return p.within(s, fewShares)
+}
+
+// within is Decide; of more than few shares that bind, each is divided before Allocate is asked.
+func (p Policy) within(s elastic.Snapshot, few int) elastic.Allocation {
+	return startable(s, func(s elastic.Snapshot) elastic.Allocation {
+		return capped(s, question{decide: p.decide, beside: p.beside, rigid: p.RigidIn, few: few})
+	})
 }
 
 func (p Policy) decide(s elastic.Snapshot) elastic.Allocation {
-	switch {
-	case p.parts != nil: // each of them does all of this
+	if p.parts != nil { // each of them does all of this
 		return p.Allocate(s)
-	case p.Rigid:
-		return depart(s, vacate(s, p.start(s)), true)
 	}
-	return leave(s, depart(s, vacate(s, profile(s, p.start(s))), false))
+	return p.moved(s, p.start(s))
+}
+
+// beside is decide for a snapshot that holds few of the jobs: without backfill, which depends on when all of
+// them end.
+func (p Policy) beside(s elastic.Snapshot) elastic.Allocation {
+	if p.parts != nil {
+		return p.Allocate(s)
+	}
+	return p.moved(s, scavenge(s, p.Allocate))
+}
+
+// moved applies the stages that move jobs.
+func (p Policy) moved(s elastic.Snapshot, a elastic.Allocation) elastic.Allocation {
+	if p.Rigid {
+		return depart(s, vacate(s, a), true)
+	}
+	return leave(s, depart(s, vacate(s, profile(s, a)), false))
 }
 
 // start is Allocate with further lanes of sweeps behind other jobs (lanes), scavengers last

@@ -87,13 +87,18 @@ func (b *bounds) settleShare(s share) bool {
 
 // regrow gives what is spare to where it saves most.
 func (b *bounds) regrow(s share, most []int, spare int) []int {
-	for {
-		i, n := b.next(s, most, spare)
-		if i < 0 {
-			return most
-		}
-		spare, most[i] = spare-n+most[i], n
+	h := &gains{}
+	for i := range s.members {
+		b.offerMore(h, s, most, i, spare)
 	}
+	for h.Len() > 0 {
+		g := heap.Pop(h).(gain)
+		if more := g.to - most[g.member]; more <= spare {
+			spare, most[g.member] = spare-more, g.to
+			b.offerMore(h, s, most, g.member, spare)
+		}
+	}
+	return most
 }
 
 // atMostOf bounds the jobs of a share, and reports whether that is a change.
@@ -118,20 +123,80 @@ type loss struct {
 // losses is a heap, the smallest loss first, of equal ones that of the latest job.
 type losses []loss
 
+// Len is the number of steps down that are possible.
 func (h losses) Len() int { return len(h) }
+
+// Less puts steps that need no resize first, then the smallest loss per GPU; of equal ones the latest job loses.
 func (h losses) Less(i, k int) bool {
 	if h[i].resizes != h[k].resizes {
 		return h[k].resizes
 	}
 	return h[i].cost < h[k].cost || h[i].cost == h[k].cost && h[i].member > h[k].member
 }
+
+// Swap is of heap.Interface.
 func (h losses) Swap(i, k int) { h[i], h[k] = h[k], h[i] }
-func (h *losses) Push(x any)   { *h = append(*h, x.(loss)) }
+
+// Push adds a loss; callers MUST use heap.Push.
+func (h *losses) Push(x any) { *h = append(*h, x.(loss)) }
+
+// Pop removes the last of the list; callers MUST use heap.Pop.
 func (h *losses) Pop() any {
 	old := *h
 	last := old[len(old)-1]
 	*h = old[:len(old)-1]
 	return last
+}
+
+// gain is a step up of one job: the share of its time that it saves per GPU.
+type gain struct {
+	member, to int
+	saves      float64
+}
+
+// gains is a heap, the largest gain first, of equal ones that of the earliest job.
+type gains []gain
+
+// Len is the number of steps up that are possible.
+func (h gains) Len() int { return len(h) }
+
+// Less puts the largest gain per GPU first; of equal ones the earliest job gains.
+func (h gains) Less(i, k int) bool {
+	return h[i].saves > h[k].saves || h[i].saves == h[k].saves && h[i].member < h[k].member
+}
+
+// Swap is of heap.Interface.
+func (h gains) Swap(i, k int) { h[i], h[k] = h[k], h[i] }
+
+// Push adds a gain; callers MUST use heap.Push.
+func (h *gains) Push(x any) { *h = append(*h, x.(gain)) }
+
+// Pop removes the last of the list; callers MUST use heap.Pop.
+func (h *gains) Pop() any {
+	old := *h
+	last := old[len(old)-1]
+	*h = old[:len(old)-1]
+	return last
+}
+
+// offerMore adds the job's next larger size to the heap, if it may have one and it is at most spare GPUs more.
+func (b *bounds) offerMore(h *gains, s share, most []int, i, spare int) {
+	j := s.members[i]
+	if j.out || j.role == roles.Fixed || j.pin > 0 || most[i] == 0 {
+		return
+	}
+	at, _ := slices.BinarySearch(j.sizes, most[i]+1)
+	for ahead := at; ahead < len(j.sizes) && ahead <= at+b.ahead(); ahead++ {
+		n := j.sizes[ahead]
+		if n > s.given[i] || n-most[i] > spare {
+			return
+		}
+		saves := b.saved(j, most[i], n) / float64(n-most[i])
+		if saves > 0 || !b.many && saves > -1 {
+			heap.Push(h, gain{i, n, saves})
+			return
+		}
+	}
 }
 
 // offer adds the job's next smaller size to the heap, if it may have one.
@@ -148,6 +213,9 @@ func (b *bounds) offer(h *losses, s share, most []int, i int) {
 		}
 	}
 	at, _ := slices.BinarySearch(sizes, most[i])
+	for b.many && at > 1 && sizes[at-1] < j.now && !b.keepsWithin(j, sizes[at-1]) {
+		at--
+	}
 	if at == 0 || j.now > 0 && sizes[at-1] < j.now && (j.rigid || b.snap.Resting(&j.Job)) {
 		return
 	}

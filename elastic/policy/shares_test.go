@@ -15,6 +15,13 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
+// paths are the ways in which shares are applied, by how many bind: few, and so many that each is divided
+// before the policy is asked.
+var paths = map[string]func(policy.Policy, elastic.Snapshot) elastic.Allocation{
+	"few":  policy.Policy.Asking,
+	"many": policy.Policy.AtOnce,
+}
+
 // drawShares gives the jobs accounts and users, and returns the tree of their shares.
 func drawShares(t *rapid.T, s *elastic.Snapshot) *share.Tree {
 	var list []share.Association
@@ -50,17 +57,19 @@ func TestSharesKeepAllPromises(t *testing.T) {
 		tree := drawShares(t, &first)
 		for _, p := range policy.All {
 			s, _ := claimed(t, first, tree, p)
-			a := p.Decide(s)
-			where := plan.Arrange(s, a)
-			for _, j := range s.Jobs {
-				if d := a[j.ID]; d.GPUs != s.Committed(j).GPUs() && !d.Leaves {
-					sound(t, p.Name, s, j, a, where)
+			for path, decide := range paths {
+				a := decide(p, s)
+				where := plan.Arrange(s, a)
+				for _, j := range s.Jobs {
+					if d := a[j.ID]; d.GPUs != s.Committed(j).GPUs() && !d.Leaves {
+						sound(t, p.Name, s, j, a, where)
+					}
+					if d := a[j.ID]; d.Why == nil {
+						t.Fatalf("%s, %s: job %d has no reason", p.Name, path, j.ID)
+					}
 				}
-				if d := a[j.ID]; d.Why == nil {
-					t.Fatalf("%s: job %d has no reason", p.Name, j.ID)
-				}
+				within(t, p.Name, s, apply(s, a))
 			}
-			within(t, p.Name, s, apply(s, a))
 		}
 	})
 }
@@ -93,21 +102,26 @@ func TestNoneBorrowsWhatOthersDeserve(t *testing.T) {
 		tree := drawShares(t, &first)
 		for _, p := range policy.All {
 			s, claims := claimed(t, first, tree, p)
-			a := p.Decide(s)
-			for _, above := range claims.Each {
-				lent := given(a, above) - above.Bound
-				if lent <= 0 {
-					continue
-				}
-				for _, below := range claims.Each {
-					if given(a, below) < below.Bound && waiting(s, a, below) {
-						t.Fatalf("%s: %s@%s has %d GPUs beyond %d, and a job of %s@%s waits, which has %d of %d\n%s\n%s", p.Name,
-							above.User, above.Account, lent, above.Bound, below.User, below.Account, given(a, below), below.Bound, dump(s), render(s, a))
-					}
-				}
+			for path, decide := range paths {
+				noneBorrowed(t, p.Name+", "+path, s, decide(p, s), claims)
 			}
 		}
 	})
+}
+
+func noneBorrowed(t *rapid.T, name string, s elastic.Snapshot, a elastic.Allocation, claims claim.Claims) {
+	for _, above := range claims.Each {
+		lent := given(a, above) - above.Bound
+		if lent <= 0 {
+			continue
+		}
+		for _, below := range claims.Each {
+			if given(a, below) < below.Bound && waiting(s, a, below) {
+				t.Fatalf("%s: %s@%s has %d GPUs beyond %d, and a job of %s@%s waits, which has %d of %d\n%s\n%s", name,
+					above.User, above.Account, lent, above.Bound, below.User, below.Account, given(a, below), below.Bound, dump(s), render(s, a))
+			}
+		}
+	}
 }
 
 func given(a elastic.Allocation, c claim.Claim) (n int) {
@@ -127,19 +141,19 @@ func waiting(s elastic.Snapshot, a elastic.Allocation, c claim.Claim) bool {
 }
 
 // settled carries decisions out until nothing changes; without a tree they know no shares.
-func settled(t *rapid.T, s elastic.Snapshot, tree *share.Tree, p policy.Policy) (elastic.Snapshot, claim.Claims) {
+func settled(t *rapid.T, s elastic.Snapshot, tree *share.Tree, p policy.Policy, path string) (elastic.Snapshot, claim.Claims) {
 	for range 8 {
 		with, claims := s, claim.Claims{}
 		if tree != nil {
 			with, claims = claimed(t, s, tree, p)
 		}
-		a := p.Decide(with)
+		a := paths[path](p, with)
 		if unchanged(s, a) {
 			return with, claims
 		}
 		s = apply(s, a)
 	}
-	t.Fatalf("%s: still changing\n%s", p.Name, dump(s))
+	t.Fatalf("%s, %s: still changing\n%s", p.Name, path, dump(s))
 	return s, claim.Claims{}
 }
 
@@ -151,15 +165,17 @@ func TestUsersGetWhatTheyDeserve(t *testing.T) {
 		tree := drawShares(t, &first)
 		for _, name := range []string{"lookahead", "knapsack"} {
 			p, _ := policy.ByName(name)
-			s, claims := settled(t, first, tree, p)
-			free, _ := settled(t, first, nil, p)
-			if s.Nodes[0].Used < free.Nodes[0].Used {
-				t.Fatalf("%s: %d GPUs are used, and %d without shares\n%s", name, s.Nodes[0].Used, free.Nodes[0].Used, dump(s))
-			}
-			for _, c := range claims.Each {
-				for _, other := range claims.Each {
-					if c.Has > c.Bound && other.Has < other.Bound {
-						t.Fatalf("%s: %s@%s has %d of %d, %s@%s %d of %d\n%s", name, c.User, c.Account, c.Has, c.Bound, other.User, other.Account, other.Has, other.Bound, dump(s))
+			free, _ := settled(t, first, nil, p, "few")
+			for path := range paths {
+				s, claims := settled(t, first, tree, p, path)
+				if s.Nodes[0].Used < free.Nodes[0].Used {
+					t.Fatalf("%s, %s: %d GPUs are used, and %d without shares\n%s", name, path, s.Nodes[0].Used, free.Nodes[0].Used, dump(s))
+				}
+				for _, c := range claims.Each {
+					for _, other := range claims.Each {
+						if c.Has > c.Bound && other.Has < other.Bound {
+							t.Fatalf("%s, %s: %s@%s has %d of %d, %s@%s %d of %d\n%s", name, path, c.User, c.Account, c.Has, c.Bound, other.User, other.Account, other.Has, other.Bound, dump(s))
+						}
 					}
 				}
 			}
@@ -173,13 +189,15 @@ func TestSharesComeToRest(t *testing.T) {
 		s := flat(t)
 		tree := drawShares(t, &s)
 		for _, p := range policy.All {
-			settled(t, s, tree, p)
+			for path := range paths {
+				settled(t, s, tree, p, path)
+			}
 		}
 	})
 }
 
-// A job that waits, and could not start within its user's share, keeps no GPUs from others: no account
-// has more than its bound while another one, of which no job waits, has less and could grow. Jobs have
+// A job that waits, and could not start within its user's share, keeps no GPUs from others, and starts if they
+// are idle: no account has more than its bound while another one, of which no job waits, has less and could grow. Jobs have
 // minimums here that a share may not hold.
 func TestNoneWaitsBeyondItsShareForGPUsOfOthers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -193,14 +211,40 @@ func TestNoneWaitsBeyondItsShareForGPUsOfOthers(t *testing.T) {
 		tree := drawShares(t, &first)
 		for _, name := range []string{"lookahead", "knapsack"} {
 			p, _ := policy.ByName(name)
-			s, claims := settled(t, first, tree, p)
-			for account := range beyond(s, claims) {
-				for other := range below(s, claims) {
-					t.Fatalf("%s: account %s has more than its bound, %s has less\n%s\n%s", name, account, other, dump(s), render(s, p.Decide(s)))
+			for path, decide := range paths {
+				s, claims := settled(t, first, tree, p, path)
+				if j := couldUse(s, s.Nodes[0].Free()); j != nil && !reserves(decide(p, s)) {
+					t.Fatalf("%s, %s: %d GPUs are idle that job %d could use\n%s\n%s", name, path, s.Nodes[0].Free(), j.ID, dump(s), render(s, decide(p, s)))
+				}
+				for account := range beyond(s, claims) {
+					for other := range below(s, claims) {
+						t.Fatalf("%s, %s: account %s has more than its bound, %s has less\n%s\n%s", name, path, account, other, dump(s), render(s, decide(p, s)))
+					}
 				}
 			}
 		}
 	})
+}
+
+// reserves reports whether idle GPUs are kept for a job that waits.
+func reserves(a elastic.Allocation) bool {
+	for _, d := range a {
+		if d.Reserves {
+			return true
+		}
+	}
+	return false
+}
+
+// couldUse returns a job that could start or grow on idle GPUs; nil if there is none.
+func couldUse(s elastic.Snapshot, idle int) *elastic.Job {
+	for i := range s.Jobs {
+		j := &s.Jobs[i]
+		if n := j.GPUs(); n == 0 && j.Spec.Min <= idle || n > 0 && idle > 0 && (j.Spec.Max == 0 || n < j.Spec.Max) {
+			return j
+		}
+	}
+	return nil
 }
 
 // beyond returns the accounts that have more than their bounds, and a job that could shrink.
@@ -233,4 +277,37 @@ func accounts(claims claim.Claims, is func(account string, has, bound int) bool)
 		}
 	}
 	return out
+}
+
+// TestSharesStayWithinTheSitesLimits: neither a division nor what is lent takes jobs beyond a limit of the site's,
+// a node beyond its GPUs, or an order of a user.
+func TestSharesStayWithinTheSitesLimits(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		first := snapshots(t)
+		first.Limits.Preempt = rapid.IntRange(0, 3).Draw(t, "preempt") == 0
+		drawCaps(t, &first)
+		limits := first.Caps
+		tree := drawShares(t, &first)
+		for i := range first.Jobs {
+			if j := &first.Jobs[i]; rapid.IntRange(0, 4).Draw(t, "scavenger") == 0 {
+				j.Scavenger, j.QOS = true, "low"
+			}
+		}
+		for _, p := range policy.All {
+			s, _ := claimed(t, first, tree, p)
+			s.Caps = slices.Concat(limits, s.Caps)
+			for path, decide := range paths {
+				a := decide(p, s)
+				opened := plan.Reconcile(s, a, plan.Arrange(s, a))
+				target := map[elastic.JobID]nodes.Placement{}
+				for _, in := range opened.Open {
+					target[in.Job] = in.Target
+				}
+				for _, c := range limits {
+					kept(t, p.Name+", "+path, s, c, target)
+				}
+				within(t, p.Name+", "+path, s, stopped(apply(s, a), a))
+			}
+		}
+	})
 }

@@ -163,6 +163,7 @@ func (m *member) wants(class string) bool {
 // UnknownAccount is the error for an account that is not in the tree.
 type UnknownAccount struct{ Account string }
 
+// Error says that the account has no shares, or that a job names no account.
 func (e UnknownAccount) Error() string {
 	if e.Account == "" {
 		return "shares: a job has no account"

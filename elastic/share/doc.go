@@ -13,6 +13,12 @@
 // division cannot prevent: a user that splits its work over several accounts has the shares of
 // all of them, and one whose jobs keep GPUs without using them counts as wanting them.
 //
+// A caller makes a Tree once for each answer of Slurm (New), or takes that of the configuration
+// (Own.Tree), and keeps it: it does not change. For each decision it calls Deserved for what each user
+// should have if everything could be taken back, and Bounds for what each should have now, when
+// started jobs keep their minimums. Of the books, Ledger.Pass MUST be called BEFORE Book for the
+// same time, and both BEFORE Credit is read for the next decision.
+//
 // GPUs are whole. Each account rounds the parts of its members by largest remainder. As with
 // every such method, a cluster with one GPU more may give one member one GPU less (the Alabama
 // paradox; Balinski and Young, Fair Representation, 1982); more shares of its own never do.

@@ -153,6 +153,8 @@ type capped struct {
 
 var _ io.Writer = (*capped)(nil)
 
+// Write keeps what fits. The first byte beyond calls full, if it is set, and fails; without full it reports success,
+// so that the program that writes is not ended.
 func (w *capped) Write(p []byte) (int, error) {
 	if int64(len(p)) <= w.left {
 		w.left -= int64(len(p))
@@ -170,4 +172,5 @@ func (w *capped) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// String is what was kept.
 func (w *capped) String() string { return w.buf.String() }

@@ -41,7 +41,10 @@ func (q *queue) pop() func() { return heap.Pop(&q.heap).(*event).do }
 
 type eventHeap []*event
 
+// Len counts cancelled events too: they leave the heap when their time comes.
 func (h eventHeap) Len() int { return len(h) }
+
+// Less puts the earliest event first, of one time in the order in which they were added: so runs repeat.
 func (h eventHeap) Less(i, j int) bool {
 	if !h[i].at.Equal(h[j].at) {
 		return h[i].at.Before(h[j].at)

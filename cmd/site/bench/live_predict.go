@@ -42,6 +42,7 @@ type story struct {
 	sizes []int   // GPUs of each run
 }
 
+// String is the completion time, and the sizes in their order.
 func (s story) String() string {
 	return fmt.Sprintf("%.1f s on %s", s.jct, strings.ReplaceAll(splitKey(s.sizes), ",", ">"))
 }

@@ -147,7 +147,7 @@ func (c *Curve) answer(s Shape, benefit float64) (seconds float64, src Source) {
 		c = unknown
 	}
 	if c.known != nil {
-		return c.known(s.Even()), Measured
+		return c.known(s.even()), Measured
 	}
 	if p, ok := c.at(s); ok {
 		return p.seconds, p.source()

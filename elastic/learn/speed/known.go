@@ -24,6 +24,15 @@ func (c *Curve) Split(split []int) (seconds float64, src Source) {
 // Exact reports whether Split distinguishes splits of one shape.
 func (c *Curve) Exact() bool { return c != nil && c.known != nil }
 
+// even is Even, but MUST NOT be changed: equal shares are kept once for all curves. A job without a
+// maximum is asked about as many nodes as there are.
+func (s Shape) even() []int {
+	if s.GPUs%s.Nodes == 0 {
+		return equal(s.GPUs/s.Nodes, s.Nodes)
+	}
+	return s.Even()
+}
+
 // Even is the most even split of the shape, larger shares first.
 func (s Shape) Even() []int {
 	split := make([]int, s.Nodes)

@@ -38,10 +38,11 @@ const exactNodes = 4
 // is allowed. For a size that needs more, up to twice as many as it needs are tried.
 const manyNodes = 64
 
-// memo caches the answers of Splits: a curve never changes.
+// memo caches the answers of Splits and Fastest: a curve never changes.
 type memo struct {
 	sync.Mutex
-	grids []table // most recently used last
+	grids   []table // most recently used last
+	fastest map[Span]int
 }
 
 // table is the answers for one grid.

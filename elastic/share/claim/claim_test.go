@@ -143,22 +143,3 @@ func TestCapsOnlyWhereTheyBind(t *testing.T) {
 		t.Errorf("%+v, %v", c, err)
 	}
 }
-
-func TestSizesToLookAt(t *testing.T) {
-	for _, c := range []struct {
-		spec elastic.Spec
-		most int
-		want string
-	}{
-		{elastic.Spec{Min: 2}, 5, "[2 3 4 5]"},
-		{elastic.Spec{Min: 2, Step: 3}, 10, "[2 5 8]"},
-		{elastic.Spec{Min: 1, Sizes: []int{1, 4, 16}}, 10, "[1 4]"},
-		{elastic.Spec{Min: 62}, 1000, "[62 63 64 128 256 512 1000]"},
-		{elastic.Spec{Min: 4, Step: 100}, 900, "[4 104 204 404 804]"},
-		{elastic.Spec{Min: 9}, 8, "[]"},
-	} {
-		if got := fmt.Sprint(sizes(c.spec, c.most)); got != c.want {
-			t.Errorf("%+v up to %d: %s, want %s", c.spec, c.most, got, c.want)
-		}
-	}
-}

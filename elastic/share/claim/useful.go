@@ -9,45 +9,23 @@ import (
 )
 
 // useful returns the size at which the job is expected to be fastest, the smallest such; 0 if it
-// accepts none.
+// accepts none. Without a list of sizes not every large one is tried (Curve.Fastest).
 func (w *wants) useful(j *elastic.Job) int {
+	most := w.allowed(j)
+	if len(j.Spec.Sizes) == 0 {
+		return j.Curve.Fastest(speed.Span{Least: max(1, j.Spec.Min), Step: max(1, j.Spec.Step), Most: most, PerNode: max(1, w.node)})
+	}
 	best, least := 0, math.Inf(1)
-	for _, n := range sizes(j.Spec, w.allowed(j)) {
+	for _, n := range j.Spec.Sizes {
+		if !j.Spec.Allows(n, most) {
+			continue
+		}
 		seconds, _ := j.Curve.Seconds(speed.Shape{GPUs: n, Nodes: (n + w.node - 1) / max(1, w.node)})
 		if best == 0 || seconds < least {
 			best, least = n, seconds
 		}
 	}
 	return best
-}
-
-// oneByOne is up to which size every size of a job is looked at; beyond it sizes double, so that
-// jobs without a maximum cost little on large clusters.
-const oneByOne = 64
-
-// sizes returns sizes that a job accepts, ascending, at most this one: all small ones, and the
-// largest.
-func sizes(spec elastic.Spec, most int) (out []int) {
-	if len(spec.Sizes) > 0 {
-		for _, n := range spec.Sizes {
-			if spec.Allows(n, most) {
-				out = append(out, n)
-			}
-		}
-		return out
-	}
-	step := max(1, spec.Step)
-	last := spec.Min + (most-spec.Min)/step*step
-	for n := spec.Min; n <= most; {
-		if out = append(out, n); n < oneByOne {
-			n += step
-		} else if n < last {
-			n = min(last, spec.Min+(2*n-spec.Min)/step*step)
-		} else {
-			break
-		}
-	}
-	return out
 }
 
 // allowed returns the largest size that the job may have: of its own sizes, its partitions and the

@@ -66,6 +66,7 @@ func (r rules) parking(overload float64) rules {
 // cluster is a number of equal nodes.
 type cluster struct{ nodes, gpus int }
 
+// String is nodes x GPUs of a node, as in --cluster.
 func (c cluster) String() string { return fmt.Sprintf("%dx%d", c.nodes, c.gpus) }
 
 func (c cluster) inventory() []nodes.Node {

@@ -8,6 +8,11 @@ var AnySplit elastic.PlacementRule = anySplit{}
 
 type anySplit struct{}
 
-func (anySplit) AnySplit() bool    { return true }
-func (anySplit) AtOnce() bool      { return true }
+// AnySplit: published simulators count GPUs and let a job have any of each node.
+func (anySplit) AnySplit() bool { return true }
+
+// AtOnce: all moves of a round are made at one moment.
+func (anySplit) AtOnce() bool { return true }
+
+// AsPublished: they have no backfill, and plan deadlines without the cost of resizes.
 func (anySplit) AsPublished() bool { return true }

@@ -59,19 +59,26 @@ const (
 	older   = "the store in memory is an older copy"
 )
 
+// Open returns the journal as it is, and says once if it was emptied or put back.
 func (m *memory) Open(time.Time) (Journal, []string, error) {
 	said := m.notices
 	m.notices = nil
 	return m.now, said, nil
 }
 
-func (m *memory) Close(bool) error                  { return nil }
+func (m *memory) Close(bool) error { return nil }
+
+// Second returns a copy: memory is not locked against a second daemon.
 func (m *memory) Second(time.Time) (Journal, error) { return m.now.Copy(), nil }
 func (m *memory) Remove() error                     { return nil }
-func (m *memory) Folder() string                    { return "" }
-func (m *memory) Mend() error                       { return nil }
-func (m *memory) Mark()                             {}
-func (m *memory) Tear(uint64) error                 { return nil }
+
+// Folder is "": scenarios in memory store no checkpoints.
+func (m *memory) Folder() string { return "" }
+func (m *memory) Mend() error    { return nil }
+func (m *memory) Mark()          {}
+
+// Tear does nothing: memory loses no parts of a write.
+func (m *memory) Tear(uint64) error { return nil }
 
 // Hurt does nothing: memory has no bytes.
 func (m *memory) Hurt(string, uint64) (bool, error) { return false, nil }
@@ -81,6 +88,7 @@ func (m *memory) Copy() error {
 	return nil
 }
 
+// PutBack makes the next Open say that the journal is an older one, as the store does.
 func (m *memory) PutBack() error {
 	if m.copy != nil {
 		m.now, m.notices = m.copy.Copy(), []string{older}
@@ -88,6 +96,7 @@ func (m *memory) PutBack() error {
 	return nil
 }
 
+// Lose makes the next Open say that the journal is empty, as the store does.
 func (m *memory) Lose() error {
 	m.now, m.notices = new(journal.Memory), []string{emptied}
 	return nil
