@@ -109,6 +109,10 @@ var may = map[string][]string{
 	"cmd/site/soak":               {"*"},
 	"cmd/terminal":                {"cmd/help", "sbatch"},
 	"cmd/present":                 {"cmd/terminal", "elastic", "elastic/control/wire", "elastic/reason", "nodes", "sbatch"},
+	"cmd/convert":                 {"cmd/present", "sbatch"},
+	"cmd/reach":                   {"cmd/terminal", "elastic/control/client", "elastic/control/munge", "etc"},
+	"cmd/sluice-top":              {"*"},
+	"cmd/sluice-top/screen":       {"cmd/present", "cmd/terminal", "elastic/control/wire"},
 	"cmd/sluice-lab":              {"*"},
 	"cmd/sluice-nvml":             {"*"},
 	"cmd/sluice-plot":             {"*"},
@@ -215,7 +219,7 @@ func TestHeavyLibrariesStayApart(t *testing.T) {
 // heavy is what the client must not link: deciding, simulation and development tools. Each
 // doubles the size of the program that every job starts twice.
 var heavy = []string{module + "elastic/engine", module + "elastic/policy", module + "elastic/learn/predict", module + "elastic/sim", module + "elastic/world",
-	module + "elastic/store", module + "slurm/fake", module + "slurm/lab", module + "cmd/site", "gonum.org/"}
+	module + "elastic/store", module + "slurm/fake", module + "slurm/lab", module + "cmd/site", "gonum.org/", "charm.land/", "github.com/charmbracelet/"}
 
 // TestClientIsThin: cmd/sluice links none of heavy.
 func TestClientIsThin(t *testing.T) {
@@ -239,7 +243,7 @@ var apparatus = []string{module + "elastic/world/", module + "elastic/audit", mo
 // TestUsersProgramsHoldNoTests: programs for users link no apparatus of tests; of them only
 // the simulator links the world, for simulate --engine.
 func TestUsersProgramsHoldNoTests(t *testing.T) {
-	for _, program := range []string{"sluice", "sluiced", "sluice-simulate", "sluice-nvml", "sluice-plot", "sluice-web"} {
+	for _, program := range []string{"sluice", "sluiced", "sluice-simulate", "sluice-nvml", "sluice-plot", "sluice-top", "sluice-web"} {
 		out, err := exec.Command("go", "list", "-deps", module+"cmd/"+program).Output()
 		if err != nil {
 			t.Fatal(err)

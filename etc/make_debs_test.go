@@ -23,9 +23,9 @@ func TestDebs(t *testing.T) {
 	base := t.TempDir()
 	programs := filepath.Join(base, "bin")
 	os.Mkdir(programs, 0o755)
-	four := []string{"sluice", "sluiced", "sluice-nvml", "sluice-plot"}
-	six := append(slices.Clip(four), "sluice-simulate", "sluice-lab")
-	for _, p := range six {
+	main := []string{"sluice", "sluiced", "sluice-nvml", "sluice-plot", "sluice-top"}
+	all := append(slices.Clip(main), "sluice-simulate", "sluice-lab")
+	for _, p := range all {
 		cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", programs, "../cmd/"+p) // as make build does
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
@@ -47,7 +47,7 @@ func TestDebs(t *testing.T) {
 	if len(first) != 4 || !strings.HasSuffix(first[0], "/python3-sluice_1.0+test_all.deb") {
 		t.Fatalf("built %v", first)
 	}
-	for _, p := range six {
+	for _, p := range all {
 		needsProgram(t, programs, p)
 	}
 	root := filepath.Join(base, "root")
@@ -65,7 +65,7 @@ func TestDebs(t *testing.T) {
 		}
 	}
 	for name, mode := range map[string]os.FileMode{
-		"usr/bin/sluice": 0o755, "usr/bin/sluiced": 0o755, "usr/libexec/sluice/sluice-nvml": 0o755, "usr/libexec/sluice/sluice-plot": 0o755,
+		"usr/bin/sluice": 0o755, "usr/bin/sluiced": 0o755, "usr/libexec/sluice/sluice-nvml": 0o755, "usr/libexec/sluice/sluice-plot": 0o755, "usr/libexec/sluice/sluice-top": 0o755,
 		"usr/libexec/sluice/sluice-simulate": 0o755, "usr/libexec/sluice/sluice-lab": 0o755,
 		"usr/share/doc/python3-sluice/examples/train_ddp.py": 0o644, "usr/share/doc/python3-sluice/examples/upstream/train_ddp.py": 0o644,
 		"usr/share/doc/python3-sluice/examples/container.sh": 0o644, "usr/lib/systemd/system/sluiced.service": 0o644,
@@ -79,9 +79,9 @@ func TestDebs(t *testing.T) {
 	if found, _ := filepath.Glob(filepath.Join(root, "usr/bin/*")); len(found) != 2 {
 		t.Errorf("programs: %v", found)
 	}
-	linkedModulesNamed(t, filepath.Join(root, "usr/share/doc/sluice"), four)
-	linkedModulesNamed(t, filepath.Join(root, "usr/share/doc/sluice-simulate"), six[4:5])
-	linkedModulesNamed(t, filepath.Join(root, "usr/share/doc/sluice-lab"), six[5:])
+	linkedModulesNamed(t, filepath.Join(root, "usr/share/doc/sluice"), main)
+	linkedModulesNamed(t, filepath.Join(root, "usr/share/doc/sluice-simulate"), all[5:6])
+	linkedModulesNamed(t, filepath.Join(root, "usr/share/doc/sluice-lab"), all[6:])
 	linkedModulesNamed(t, filepath.Join(root, "usr/share/doc/python3-sluice"), nil)
 	python, err := exec.LookPath("python3")
 	if err != nil {

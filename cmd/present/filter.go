@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
+	"github.com/sluice-hpc/sluice/nodes"
 )
 
 // Filter selects jobs of a report: the options of 'sluice queue', which a filter of the
@@ -18,6 +19,7 @@ type Filter struct {
 	Users, Jobs        []string
 	Partitions, States []string
 	Accounts, QOS      []string
+	Nodes              []string // that a job has GPUs on
 	Words              []string // each is part of the job's name, user, model, account or reason
 }
 
@@ -30,6 +32,7 @@ func (f *Filter) Flags(flags *pflag.FlagSet) {
 	flags.StringSliceVarP(&f.Accounts, "account", "A", nil, "only jobs of these Slurm accounts")
 	flags.StringSliceVarP(&f.QOS, "qos", "q", nil, "only jobs of these QOS")
 	flags.StringSliceVarP(&f.States, "states", "t", nil, "only jobs in these states, such as R or PENDING; 'all' for ended ones too")
+	flags.StringSliceVarP(&f.Nodes, "nodelist", "w", nil, "only jobs with GPUs on these nodes")
 	flags.BoolVarP(&f.All, "all", "a", false, "ended jobs too")
 }
 
@@ -62,6 +65,48 @@ func ParseFilter(text string) (Filter, error) {
 		err = nil
 	}
 	return f, err
+}
+
+// String returns the filter as it is typed.
+func (f Filter) String() string {
+	var words []string
+	put := func(option string, values []string) {
+		if len(values) > 0 {
+			words = append(words, option, quoted(strings.Join(values, ",")))
+		}
+	}
+	if f.Me {
+		words = append(words, "--me")
+	}
+	put("-u", f.Users)
+	for _, j := range f.Jobs {
+		put("-j", []string{j})
+	}
+	put("-t", f.States)
+	put("-p", f.Partitions)
+	put("-A", f.Accounts)
+	put("-q", f.QOS)
+	put("-w", f.Nodes)
+	if f.All {
+		words = append(words, "-a")
+	}
+	if slices.ContainsFunc(f.Words, func(w string) bool { return strings.HasPrefix(w, "-") }) {
+		words = append(words, "--")
+	}
+	for _, w := range f.Words {
+		words = append(words, quoted(w))
+	}
+	return strings.Join(words, " ")
+}
+
+func quoted(word string) string {
+	switch {
+	case word != "" && !strings.ContainsAny(word, " \t\n'\""):
+		return word
+	case strings.Contains(word, "'"):
+		return `"` + strings.ReplaceAll(word, `"`, `"'"'"`) + `"`
+	}
+	return "'" + word + "'"
 }
 
 // split splits a line into words as a shell does, without any of its expansions.
@@ -131,6 +176,7 @@ func (f Filter) Matcher(report wire.Report, me uint32) (func(*wire.Job) bool, er
 			(len(f.QOS) == 0 || slices.Contains(f.QOS, j.QOS)) &&
 			(len(f.Partitions) == 0 || inPartitions(j, f.Partitions)) &&
 			(len(f.States) == 0 || anyState || inStates(j, f.States)) &&
+			(len(f.Nodes) == 0 || slices.ContainsFunc(j.Place, func(on nodes.Share) bool { return slices.Contains(f.Nodes, on.Node) })) &&
 			f.contains(j)
 	}, nil
 }

@@ -117,3 +117,17 @@ func GPUs(j *wire.Job) string {
 	}
 	return now + "/" + Sizes(j)
 }
+
+// Bar draws a part of the whole, from 0 to 1, on that many columns: in blocks, or in ASCII.
+func Bar(part float64, columns int, blocks bool) string {
+	part = math.Min(math.Max(part, 0), 1)
+	if math.IsNaN(part) {
+		part = 0
+	}
+	columns = max(columns, 0)
+	full := int(part * float64(columns))
+	if blocks {
+		return strings.Repeat("█", full) + strings.Repeat("░", columns-full)
+	}
+	return strings.Repeat("#", full) + strings.Repeat(".", columns-full)
+}

@@ -63,7 +63,9 @@ func newLabUpCommand(dir *string) *cobra.Command {
 				cfg.GPUs = -1 // 0 was requested; in Config zero means the default
 			}
 			from := time.Now()
+			done := terminal.Busy(cmd.ErrOrStderr(), "starting Slurm, until every node is idle")
 			l, err := lab.Up(ctx, cfg)
+			done()
 			if err != nil {
 				return err
 			}
@@ -204,6 +206,7 @@ func newLabDownCommand(dir *string) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			defer terminal.Busy(cmd.ErrOrStderr(), "stopping Slurm and its jobs")()
 			endLabDaemon(cmd.Context(), l)
 			if keep {
 				return l.Stop(cmd.Context())

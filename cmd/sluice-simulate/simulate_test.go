@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic/sim/workload"
 )
 
@@ -102,21 +103,22 @@ func TestPublishedModelsHaveAPrice(t *testing.T) {
 	}
 }
 
-// TestProgress: nothing in the first second, one line then, and a clean terminal.
+// TestProgress: what a line says of one of several simulations, and a clean terminal.
 func TestProgress(t *testing.T) {
 	var b bytes.Buffer
 	p := newProgress(&b, 4)
 	if p.of("fcfs").start(workload.Workload{Name: "w"}) != nil {
 		t.Error("progress without a terminal")
 	}
-	p.columns = 120
+	now := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
+	p.meter = terminal.NewMeterOn(&b, 120, func() time.Time { return now })
 	one := p.of("fcfs")
 	tell := one.start(workload.Workload{Name: "night\x1b", Count: 200})
 	tell(20)
 	if b.Len() != 0 {
 		t.Errorf("said at once: %q", b.String())
 	}
-	p.began = p.began.Add(-10 * time.Second)
+	now = now.Add(10 * time.Second)
 	tell(100)
 	one.end()
 	p.of("ef").start(workload.Workload{Name: "w", Count: 2})(1)

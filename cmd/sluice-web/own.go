@@ -19,6 +19,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluice-hpc/sluice/cmd/reach"
 	"github.com/sluice-hpc/sluice/cmd/sluice-web/door"
 	"github.com/sluice-hpc/sluice/cmd/sluice-web/page"
 	"github.com/sluice-hpc/sluice/cmd/terminal"
@@ -29,7 +30,8 @@ import (
 func (o *options) serveOwn(ctx context.Context, site etc.Config, cmd *cobra.Command) error {
 	out, errs := cmd.OutOrStdout(), cmd.ErrOrStderr()
 	say := func(text string) { fmt.Fprintln(errs, "sluice web:", terminal.Escape(text)) }
-	daemon, err := dial(site)
+	reach.TellRival(cmd)
+	daemon, err := reach.Dial(site)
 	if err != nil {
 		return err
 	}

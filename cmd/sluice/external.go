@@ -24,6 +24,7 @@ type external struct {
 // externals are the verbs that are separate programs, so that sluice itself starts
 // without the code linked into them.
 var externals = []external{
+	{"top", "sluice-top", "sluice", "Jobs, nodes and lanes of time on a terminal, with orders", false},
 	{"web", "sluice-web", "sluice", "Show the cluster and your jobs in a browser, with orders", false},
 	{"simulate", "sluice-simulate", "sluice-simulate", "Try policies on recorded or generated jobs, in virtual time", false},
 	{"whatif", "sluice-simulate", "sluice-simulate", "Replay this cluster's own history: what would sluice have changed?", false},

@@ -17,7 +17,7 @@ import (
 func newLogsCommand() *cobra.Command {
 	o := logOptions{segment: everything}
 	c := &cobra.Command{
-		Use:   "logs [--segment N|last] [-f] [--stderr] JOB",
+		Use:   "logs [--segment N|last] [-n LINES] [-f] [--stderr] JOB",
 		Short: "Print a job's output, of all its runs or of one",
 		Long: `Prints the file of a job's output. Every run of the job's script begins and ends
 there with a line written by sluice:
@@ -25,7 +25,7 @@ there with a line written by sluice:
   == sluice: segment 3 of job 4711 · 4 GPUs on gpu1:4 · resumed from ... ==
 
 --segment 3 prints that run only; its number is RUN in 'sluice history', and "last"
-is the newest. With -f, new output is printed as it is written, across runs, until
+is the newest. -n prints the last lines of the file only. With -f, new output is printed as it is written, across runs, until
 the job ends, or the run that --segment names. --stderr prints the file of
 --error, for jobs that have one. Control characters in the output of another user's
 job are escaped.
@@ -35,6 +35,12 @@ that has ended it is available as long as sluice or Slurm remember the job.`,
 		Example: "  sluice logs 4711\n  sluice logs -f --segment last 4711",
 		Args:    oneJob,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			switch n := o.lines; {
+			case cmd.Flags().Changed("lines") && o.segment != everything:
+				return fmt.Errorf("give --lines or --segment, not both")
+			case n < 0 || cmd.Flags().Changed("lines") && n == 0:
+				return fmt.Errorf("invalid --lines %d: want at least 1", n)
+			}
 			job, err := jobNamed(cmd.Context(), args[0], reportFor(cmd))
 			if err != nil {
 				return err
@@ -43,6 +49,7 @@ that has ended it is available as long as sluice or Slurm remember the job.`,
 		},
 	}
 	c.Flags().Var(&o.segment, "segment", "only this run: RUN in 'sluice history', or last")
+	c.Flags().IntVarP(&o.lines, "lines", "n", 0, "only the last lines of the file")
 	c.Flags().BoolVarP(&o.follow, "follow", "f", false, "go on until the job ends")
 	c.Flags().BoolVar(&o.errors, "stderr", false, "the file of the job's errors")
 	return c
@@ -51,6 +58,7 @@ that has ended it is available as long as sluice or Slurm remember the job.`,
 // logOptions are the command line of "sluice logs".
 type logOptions struct {
 	segment segment
+	lines   int // 0 = all
 	follow  bool
 	errors  bool
 }
@@ -112,6 +120,11 @@ func (o logOptions) print(cmd *cobra.Command, job elastic.JobID) error {
 			return err
 		}
 		p.onwards = o.follow
+	}
+	if o.lines > 0 {
+		if err := toLastLines(file, o.lines); err != nil {
+			return err
+		}
 	}
 	if err := o.copy(cmd.Context(), p, file, source); err != nil {
 		return err

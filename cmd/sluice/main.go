@@ -50,6 +50,7 @@ var verbs = []struct {
 	make func() *cobra.Command
 }{
 	{"submit", newSubmitCommand},
+	{"init", newInitCommand},
 	{"queue", newQueueCommand},
 	{"status", newStatusCommand},
 	{"show", newShowCommand},
@@ -90,6 +91,13 @@ others arrive, and keeps its job id: squeue, scancel and sacct work as usual.`,
   sluice explain 4711`,
 	}
 	terminal.Root(c, version)
+	asBefore := c.RunE
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if len(args) == 0 && !c.Flags().Changed("version") {
+			return greet(c)
+		}
+		return asBefore(c, args)
+	}
 	for _, v := range verbs {
 		if len(args) > 0 && args[0] == v.name {
 			c.AddCommand(v.make())

@@ -14,6 +14,7 @@ import (
 	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic/control/client"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
+	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 	"github.com/sluice-hpc/sluice/sbatch"
 	"github.com/sluice-hpc/sluice/slurm"
 )
@@ -103,5 +104,21 @@ func TestProfileOfARunWithoutEnd(t *testing.T) {
 	}
 	if _, err := os.Stat(s.folder); !os.IsNotExist(err) {
 		t.Errorf("its folder: %v", err)
+	}
+}
+
+// TestProfileProgress: sizes that are done count as whole, those that run by the time that they may
+// take, and never as done.
+func TestProfileProgress(t *testing.T) {
+	now := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
+	p := &profiling{}
+	p.options.measure.Limit = 10 * time.Minute
+	p.sizes = []*profiledSize{
+		{stage: measured, point: speed.Point{GPUs: 1}}, {stage: submitted, at: now.Add(-5 * time.Minute), point: speed.Point{GPUs: 2}},
+		{stage: submitted, at: now.Add(-time.Hour), point: speed.Point{GPUs: 4}}, {point: speed.Point{GPUs: 8}},
+	}
+	part, text := p.progress(now)
+	if want := (1 + 0.5 + 0.95) / 4; part < want-1e-9 || part > want+1e-9 || text != "1 of 4 sizes measured; now 2, 4" {
+		t.Errorf("%v, %q", part, text)
 	}
 }

@@ -26,6 +26,7 @@ type profiling struct {
 	in        *os.File
 	out, errs io.Writer
 	environ   []string
+	meter     *terminal.Meter // of measure
 
 	options profileOptions
 	script  string
@@ -123,8 +124,11 @@ func (p *profiling) measure(ctx context.Context) error {
 	p.began = time.Now()
 	tick := time.NewTicker(profilePeriod)
 	defer tick.Stop()
+	p.meter = terminal.NewMeter(p.errs)
+	defer p.meter.Clear()
 	for p.left() > 0 {
 		p.look(ctx)
+		p.meter.Show(p.progress(time.Now()))
 		if p.left() == 0 {
 			break
 		}
@@ -135,6 +139,27 @@ func (p *profiling) measure(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// progress is the part that is done and what is being done. A run counts by the time that it may
+// take at most.
+func (p *profiling) progress(now time.Time) (part float64, text string) {
+	done, running := 0, []string{}
+	for _, s := range p.sizes {
+		switch s.stage {
+		case measured:
+			done++
+			part++
+		case submitted:
+			part += min(float64(now.Sub(s.at))/float64(p.options.measure.Limit), 0.95)
+			running = append(running, fmt.Sprint(s.point.GPUs))
+		}
+	}
+	text = fmt.Sprintf("%d of %s measured", done, terminal.Plural(len(p.sizes), "size"))
+	if len(running) > 0 {
+		text += "; now " + strings.Join(running, ", ")
+	}
+	return part / float64(max(len(p.sizes), 1)), text
 }
 
 // left is how many sizes are not finished.
@@ -286,5 +311,8 @@ func (p *profiling) abandon() error {
 
 // say reports the state of the runs, apart from the result.
 func (p *profiling) say(format string, args ...any) {
+	if p.meter != nil {
+		p.meter.Clear()
+	}
 	fmt.Fprintf(p.errs, "sluice: "+format+"\n", args...)
 }

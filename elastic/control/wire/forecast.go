@@ -32,7 +32,7 @@ type Expected struct {
 	Ends   time.Time `json:"ends,omitzero"`   // expected end; absent = not known, or after Until
 	Low    time.Time `json:"ends_low,omitzero"`
 	High   time.Time `json:"ends_high,omitzero"`
-	// Sure is how sure Ends is, from 0 to 1; 0 = nothing is known. etc/doc/programs.md says how it is
+	// Sure is how sure Ends is, from 0 to 1; 0 = nothing is known. etc/doc/api.md says how it is
 	// computed.
 	Sure float64 `json:"sure"`
 	// Limit: it ends by its time limit, before its work is done.

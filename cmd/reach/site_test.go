@@ -1,4 +1,4 @@
-package main
+package reach
 
 import (
 	"os"
@@ -16,7 +16,7 @@ func TestOwnSocket(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("SLUICE_CONF", conf)
-	if _, err := loadSite("", true); err != nil {
+	if _, err := Load("", true); err != nil {
 		t.Errorf("none is there: %v", err)
 	}
 	for mode, refused := range map[os.FileMode]bool{0o600: false, 0o666: true} {
@@ -26,10 +26,10 @@ func TestOwnSocket(t *testing.T) {
 		if err := os.Chmod(path, mode); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := loadSite("", true); (err != nil) != refused || refused && !strings.Contains(err.Error(), "unset SLUICE_CONF") {
+		if _, err := Load("", true); (err != nil) != refused || refused && !strings.Contains(err.Error(), "unset SLUICE_CONF") {
 			t.Errorf("%o: %v", mode, err)
 		}
-		if _, err := loadSite("", false); err != nil {
+		if _, err := Load("", false); err != nil {
 			t.Errorf("%o, the cluster's: %v", mode, err)
 		}
 	}

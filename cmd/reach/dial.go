@@ -1,4 +1,4 @@
-package main
+package reach
 
 import (
 	"fmt"
@@ -10,10 +10,10 @@ import (
 	"github.com/sluice-hpc/sluice/etc"
 )
 
-// dial returns the client for a site's daemon: at SLUICE_ADDRESS if that is set, else on
+// Dial returns the client for a site's daemon: at SLUICE_ADDRESS if that is set, else on
 // its socket if that is on this machine, else at [remote] address. It does not connect.
-func dial(c etc.Config) (*client.Client, error) {
-	address := addressOf(c)
+func Dial(c etc.Config) (*client.Client, error) {
+	address := Address(c)
 	if address == "" {
 		return client.Dial(c.Paths.Socket), nil
 	}
@@ -31,8 +31,8 @@ func dial(c etc.Config) (*client.Client, error) {
 	return client.DialRemote(client.Remote{Address: address, Daemon: uid, Munge: tool}), nil
 }
 
-// addressOf is the daemon's TCP address; "" = use its socket.
-func addressOf(c etc.Config) string {
+// Address is the daemon's TCP address; "" = use its socket.
+func Address(c etc.Config) string {
 	if named := os.Getenv("SLUICE_ADDRESS"); named != "" {
 		return named
 	}
@@ -42,9 +42,9 @@ func addressOf(c etc.Config) string {
 	return c.Remote.Address
 }
 
-// askable reports whether there may be a daemon to query: its socket exists, or an
+// Askable reports whether there may be a daemon to query: its socket exists, or an
 // address is set. It connects to nothing, so that submit does not wait where there is none.
-func askable(c etc.Config) bool {
+func Askable(c etc.Config) bool {
 	_, err := os.Stat(c.Paths.Socket)
-	return err == nil || addressOf(c) != ""
+	return err == nil || Address(c) != ""
 }

@@ -1,4 +1,4 @@
-package main
+package reach
 
 import (
 	"net"
@@ -36,7 +36,7 @@ func TestDial(t *testing.T) {
 		t.Setenv("SLUICE_ADDRESS", c.env)
 		site := etc.Default()
 		site.Paths.Socket, site.Remote.Address, site.Remote.User = c.socket, c.address, "0"
-		client, err := dial(site)
+		client, err := Dial(site)
 		got := ""
 		if err != nil {
 			got = err.Error()
@@ -46,14 +46,14 @@ func TestDial(t *testing.T) {
 		if strings.Contains(got, "no munge") {
 			t.Skip("SKIPPED: needs munge")
 		}
-		if got != c.want || askable(site) != c.askable {
-			t.Errorf("%+v: %s, askable %v", c, got, askable(site))
+		if got != c.want || Askable(site) != c.askable {
+			t.Errorf("%+v: %s, askable %v", c, got, Askable(site))
 		}
 	}
 	site := etc.Default()
 	site.Paths.Socket, site.Remote.User = nowhere, "no-such-account"
 	os.Setenv("SLUICE_ADDRESS", "login2:6830")
-	if _, err := dial(site); err == nil || !strings.Contains(err.Error(), `[remote] user: there is no account "no-such-account" here`) {
+	if _, err := Dial(site); err == nil || !strings.Contains(err.Error(), `[remote] user: there is no account "no-such-account" here`) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -1,0 +1,79 @@
+package screen
+
+import "github.com/sluice-hpc/sluice/cmd/terminal"
+
+// keyHelp is the list of keys, with titles.
+var keyHelp = [][2]string{
+	{"", "Screens"},
+	{"1 2 3, tab", "jobs, nodes, lanes of time"},
+	{"enter, e", "open a job; of a node: its jobs"},
+	{"l", "open a job's log"},
+	{"esc", "back; in a list: no filter"},
+	{"up down pgup pgdn", "move; also k, j, home, end"},
+	{"+ -", "lanes: less or more time"},
+	{"mouse", "choose, open, sort by a head"},
+	{"?", "this help"},
+	{"q, ctrl-c", "quit"},
+	{"", "Lists"},
+	{"/", "filter, as after sluice queue"},
+	{"s", "sort, as sluice queue --sort"},
+	{"a, m", "ended jobs too; own jobs only"},
+	{"r", "ask sluiced now"},
+	{"", "A job's screen"},
+	{"e r l, tab", "explain, runs, log"},
+	{"left right", "scroll a table"},
+	{"end, G", "follow the log"},
+	{"", "Orders, each asked for before it is run"},
+	{"g", "sluice resize JOB --gpus N"},
+	{"h, u", "sluice hold, sluice release"},
+	{"c", "sluice cancel"},
+	{"d", "sluice deadline JOB --at TIME"},
+	{"", "Lanes"},
+	{"4====", "4 GPUs, as it was"},
+	{"8----", "8 GPUs, as expected"},
+	{".  ~  |", "waits; is being resized; now"},
+}
+
+// help is the list, in two columns where they fit.
+func (m Model) help() []line {
+	var out []line
+	for _, k := range keyHelp {
+		if k[0] == "" {
+			out = append(out, text(head, k[1]))
+			continue
+		}
+		out = append(out, line{{pad("  "+k[0], 21), title}, {k[1], plain}})
+	}
+	if half := (len(out) + 1) / 2; m.width >= 110 {
+		for i := range half {
+			left := append(line{}, out[i]...)
+			if i+half < len(out) {
+				left = append(left, piece{pad("", 58-terminal.Width(left.plainText())), plain})
+				left = append(left, out[i+half]...)
+			}
+			out[i] = left
+		}
+		out = out[:half]
+	}
+	return out[min(m.helpTop, max(len(out)-1, 0)):]
+}
+
+func pad(s string, width int) string {
+	for terminal.Width(s) < width {
+		s += " "
+	}
+	return s
+}
+
+// helpKey scrolls the help or closes it.
+func (m Model) helpKey(k string) Model {
+	switch k {
+	case "down", "j", "pgdown", "space":
+		m.helpTop = min(m.helpTop+1, len(keyHelp)-1)
+	case "up", "k", "pgup":
+		m.helpTop = max(m.helpTop-1, 0)
+	default:
+		m.helping = false
+	}
+	return m
+}

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/diff"
+	"github.com/spf13/cobra"
+
+	"github.com/sluice-hpc/sluice/cmd/convert"
+	"github.com/sluice-hpc/sluice/cmd/terminal"
+	"github.com/sluice-hpc/sluice/sbatch"
+)
+
+func newInitCommand() *cobra.Command {
+	var write bool
+	c := &cobra.Command{
+		Use:   "init JOB.sh [TRAIN.py]",
+		Short: "Make an sbatch script and its training program elastic, as a diff to review",
+		Long: `Prints, as a unified diff, how a job script becomes elastic: a #SLUICE line with a
+range of sizes instead of its number of GPUs, and 'sluice ranks' before its training.
+A plain PyTorch DDP program gets sluice.torch for its loop over epochs and batches.
+
+What it does not understand it leaves alone, and says so. Nothing is written before a
+yes on a terminal, or without --write.`,
+		Example: "  sluice init job.sh\n  sluice init job.sh train.py --write",
+		Args:    cobra.RangeArgs(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			changes, err := proposals(cmd, args)
+			if err != nil || len(changes) == 0 {
+				return err
+			}
+			if !write && !agreed(cmd) {
+				return nil
+			}
+			for _, c := range changes {
+				if err := c.write(); err != nil {
+					return err
+				}
+				fmt.Fprintf(cmd.ErrOrStderr(), "sluice: %s is changed\n", terminal.Escape(c.path))
+			}
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&write, "write", false, "write the changes without a question")
+	return c
+}
+
+// fileChange is a file and what it becomes.
+type fileChange struct {
+	path     string
+	old, new []byte
+}
+
+// proposals prints the differences, and the notes to stderr.
+func proposals(cmd *cobra.Command, args []string) (all []fileChange, err error) {
+	script, err := source(args[0])
+	if err != nil {
+		return nil, err
+	}
+	program := ""
+	if len(args) > 1 {
+		program = args[1]
+	}
+	p, wants := convert.Script(args[0], string(script), program)
+	notes := p.Notes
+	all = append(all, fileChange{args[0], script, []byte(p.Text)})
+	if program != "" {
+		text, err := source(program)
+		if err != nil {
+			return nil, err
+		}
+		p := convert.Program(program, string(text), wants.GPUs)
+		notes = append(notes, p.Notes...)
+		all = append(all, fileChange{program, text, []byte(p.Text)})
+	}
+	changed := all[:0]
+	for _, c := range all {
+		if bytes.Equal(c.old, c.new) {
+			continue
+		}
+		changed = append(changed, c)
+		_, text, _ := strings.Cut(string(diff.Diff(c.path, c.old, c.path, c.new)), "\n") // without the line "diff old new"
+		if _, err := io.WriteString(cmd.OutOrStdout(), harmlessLines(text)); err != nil {
+			return nil, err
+		}
+	}
+	for _, n := range notes {
+		fmt.Fprintln(cmd.ErrOrStderr(), "sluice:", terminal.Escape(n))
+	}
+	return changed, nil
+}
+
+// harmlessLines escapes control characters except tabs, which diffs are full of.
+func harmlessLines(text string) string {
+	var b strings.Builder
+	h := &harmless{out: &b}
+	_, _ = h.Write([]byte(text)) // a Builder takes everything
+	return b.String()
+}
+
+// source reads a file of the user's.
+func source(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is not a regular file", terminal.Escape(path))
+	case info.Size() > sbatch.MaxScript:
+		return nil, fmt.Errorf("%s has more than %d bytes", terminal.Escape(path), sbatch.MaxScript)
+	}
+	text, err := io.ReadAll(io.LimitReader(file, sbatch.MaxScript))
+	if err == nil && bytes.IndexByte(text, 0) >= 0 {
+		err = fmt.Errorf("%s is not a text file", terminal.Escape(path))
+	}
+	return text, err
+}
+
+// agreed asks on a terminal; elsewhere nothing is written.
+func agreed(cmd *cobra.Command) bool {
+	if !isTerminal(cmd.OutOrStdout()) || !isTerminal(os.Stdin) {
+		return false
+	}
+	fmt.Fprint(cmd.ErrOrStderr(), "sluice: write this? [y/N] ")
+	answer, _ := bufio.NewReader(io.LimitReader(os.Stdin, 80)).ReadString('\n')
+	answer = strings.ToLower(strings.TrimSpace(answer))
+	return answer == "y" || answer == "yes"
+}
+
+// write replaces the file at once, unless it is no longer what the difference was made from.
+func (c fileChange) write() error {
+	path, err := filepath.EvalSymlinks(c.path)
+	if err != nil {
+		return err
+	}
+	if now, err := source(path); err != nil || !bytes.Equal(now, c.old) {
+		return fmt.Errorf("%s was changed meanwhile; type the command again", terminal.Escape(c.path))
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	out, err := os.CreateTemp(filepath.Dir(path), ".sluice-init-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(out.Name()) // does not exist any more after success
+	_, err = out.Write(c.new)
+	if err == nil {
+		err = out.Chmod(info.Mode().Perm())
+	}
+	if err == nil {
+		err = out.Sync()
+	}
+	if closing := out.Close(); err == nil {
+		err = closing
+	}
+	if err == nil {
+		err = os.Rename(out.Name(), path)
+	}
+	return err
+}
