@@ -46,7 +46,7 @@ func (o *options) serveOwn(ctx context.Context, site etc.Config, cmd *cobra.Comm
 	pages := page.New(page.Config{
 		Viewer: func(*http.Request) (page.Viewer, error) { return viewer, nil },
 		Daemon: func(page.Viewer) page.Daemon { return daemon },
-		Orders: tool, Tool: tool, Live: page.NewHub(watch(daemon)), Now: time.Now,
+		Orders: tool, Tool: tool, Life: ctx, Live: page.NewHub(watch(daemon)), Now: time.Now,
 		Log: func(err error) { say(err.Error()) },
 	})
 	if o.browser {
