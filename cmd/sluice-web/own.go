@@ -43,6 +43,7 @@ func (o *options) serveOwn(ctx context.Context, site etc.Config, cmd *cobra.Comm
 	if err != nil {
 		return err
 	}
+	defer tool.wait()
 	pages := page.New(page.Config{
 		Viewer: func(*http.Request) (page.Viewer, error) { return viewer, nil },
 		Daemon: func(page.Viewer) page.Daemon { return daemon },
