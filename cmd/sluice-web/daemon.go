@@ -3,41 +3,11 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"net"
-	"os"
 	"time"
 
 	"github.com/sluice-hpc/sluice/cmd/sluice-web/page"
-	"github.com/sluice-hpc/sluice/elastic/control/client"
-	"github.com/sluice-hpc/sluice/elastic/control/munge"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
-	"github.com/sluice-hpc/sluice/etc"
 )
-
-// dial returns the client for a site's daemon, as sluice itself finds it: at SLUICE_ADDRESS, else on
-// its socket, else at [remote] address. It does not connect.
-func dial(c etc.Config) (*client.Client, error) {
-	address := os.Getenv("SLUICE_ADDRESS")
-	if _, err := os.Stat(c.Paths.Socket); address == "" && err != nil {
-		address = c.Remote.Address
-	}
-	if address == "" {
-		return client.Dial(c.Paths.Socket), nil
-	}
-	if _, _, err := net.SplitHostPort(address); err != nil {
-		return nil, fmt.Errorf("invalid SLUICE_ADDRESS %q: want HOST:PORT", address)
-	}
-	uid, err := c.Remote.UID()
-	if err != nil {
-		return nil, err
-	}
-	tool, err := munge.New(c.Remote.Munge)
-	if err != nil {
-		return nil, fmt.Errorf("sluiced on %s cannot be asked: %w", address, err)
-	}
-	return client.DialRemote(client.Remote{Address: address, Daemon: uid, Munge: tool}), nil
-}
 
 // How often open pages are told, and a daemon without a stream is asked.
 const (

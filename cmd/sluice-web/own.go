@@ -19,6 +19,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluice-hpc/sluice/cmd/reach"
 	"github.com/sluice-hpc/sluice/cmd/sluice-web/door"
 	"github.com/sluice-hpc/sluice/cmd/sluice-web/page"
 	"github.com/sluice-hpc/sluice/cmd/terminal"
@@ -29,7 +30,8 @@ import (
 func (o *options) serveOwn(ctx context.Context, site etc.Config, cmd *cobra.Command) error {
 	out, errs := cmd.OutOrStdout(), cmd.ErrOrStderr()
 	say := func(text string) { fmt.Fprintln(errs, "sluice web:", terminal.Escape(text)) }
-	daemon, err := dial(site)
+	reach.TellRival(cmd)
+	daemon, err := reach.Dial(site)
 	if err != nil {
 		return err
 	}
@@ -41,10 +43,11 @@ func (o *options) serveOwn(ctx context.Context, site etc.Config, cmd *cobra.Comm
 	if err != nil {
 		return err
 	}
+	defer tool.wait()
 	pages := page.New(page.Config{
 		Viewer: func(*http.Request) (page.Viewer, error) { return viewer, nil },
 		Daemon: func(page.Viewer) page.Daemon { return daemon },
-		Orders: tool, Tool: tool, Live: page.NewHub(watch(daemon)), Now: time.Now,
+		Orders: tool, Tool: tool, Life: ctx, Live: page.NewHub(watch(daemon)), Now: time.Now,
 		Log: func(err error) { say(err.Error()) },
 	})
 	if o.browser {

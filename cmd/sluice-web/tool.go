@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -27,6 +28,8 @@ type tool struct {
 	first []string // options before every verb: which sluiced is meant
 	sacct string   // "" = not found
 	conf  string   // SLURM_CONF for sacct; "" = as it is
+
+	running sync.WaitGroup
 }
 
 // newTool finds sluice beside this program.
@@ -88,7 +91,9 @@ func (t *tool) start(ctx context.Context, dir string, in io.Reader, most int, pa
 	c.Dir, c.Stdin, c.Env = dir, in, append(os.Environ(), environ...)
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGTERM) }
-	c.WaitDelay = 5 * time.Second
+	c.WaitDelay = killWithin
+	t.running.Add(1)
+	defer t.running.Done()
 	stdout, stderr := &tail{most: most}, &tail{most: min(most, 64<<10)}
 	c.Stdout, c.Stderr = stdout, stderr
 	err = c.Run()
@@ -96,6 +101,19 @@ func (t *tool) start(ctx context.Context, dir string, in io.Reader, most int, pa
 		err = fmt.Errorf("%s did not end in time", filepath.Base(path))
 	}
 	return stdout.Bytes(), stderr.Bytes(), err
+}
+
+// killWithin is how long a program that was ended may take before it is killed.
+const killWithin = 5 * time.Second
+
+// wait waits for programs that were ended with the pages.
+func (t *tool) wait() {
+	ended := make(chan struct{})
+	go func() { defer close(ended); t.running.Wait() }()
+	select {
+	case <-ended:
+	case <-time.After(2 * killWithin):
+	}
 }
 
 // folder is a folder as a user writes it; "" and "~" are the home.

@@ -7,14 +7,13 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluice-hpc/sluice/cmd/reach"
 	"github.com/sluice-hpc/sluice/cmd/terminal"
-	"github.com/sluice-hpc/sluice/etc"
 )
 
 // options are the command line of "sluice web".
@@ -89,7 +88,7 @@ func (o *options) run(ctx context.Context, cmd *cobra.Command) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	site, err := siteOf(cmd)
+	site, err := reach.Site(cmd)
 	if err != nil {
 		return err
 	}
@@ -97,29 +96,6 @@ func (o *options) run(ctx context.Context, cmd *cobra.Command) error {
 		return o.serveSite(ctx, site, cmd)
 	}
 	return o.serveOwn(ctx, site, cmd)
-}
-
-// siteOf returns the configuration in force, as for sluice itself.
-func siteOf(cmd *cobra.Command) (etc.Config, error) {
-	file, _ := cmd.Flags().GetString("config")
-	user, _ := cmd.Flags().GetBool("user")
-	switch {
-	case file == "" && cmd.Flags().Changed("user") && !user:
-		c, _, err := etc.Cluster()
-		return c, err
-	case file == "":
-		c, _, err := etc.Current(user)
-		return c, err
-	}
-	base := etc.Default()
-	if user {
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return etc.Config{}, fmt.Errorf("your home directory is not known: %w; set HOME", err)
-		}
-		base = etc.UserDefaults(home)
-	}
-	return etc.LoadOver(base, file)
 }
 
 // Bounds of a connection. An answer may wait for Slurm; a stream sets its own.

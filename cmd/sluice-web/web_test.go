@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluice-hpc/sluice/cmd/help"
+	"github.com/sluice-hpc/sluice/cmd/reach"
 	"github.com/sluice-hpc/sluice/cmd/sluice-web/door"
 	"github.com/sluice-hpc/sluice/cmd/sluice-web/page"
 	"github.com/sluice-hpc/sluice/elastic/control"
@@ -180,7 +181,7 @@ func TestOwn(t *testing.T) {
 	o := options{socket: socket}
 	c := command(t, conf, out, errs)
 	beside(t)
-	site, err := siteOf(c)
+	site, err := reach.Site(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -265,7 +266,7 @@ func TestTool(t *testing.T) {
 	beside(t)
 	_, conf := sluiced(t, nil)
 	c := command(t, conf, io.Discard, io.Discard)
-	site, err := siteOf(c)
+	site, err := reach.Site(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -434,7 +435,7 @@ func TestSite(t *testing.T) {
 			o.Private, o.Web, o.WebActs = true, "sluice-web", act
 			o.Account, o.UIDOf = func(uid uint32) string { return names[uid] }, uids
 		})
-		site, err := siteOf(command(t, conf, io.Discard, io.Discard))
+		site, err := reach.Site(command(t, conf, io.Discard, io.Discard))
 		if err != nil {
 			t.Fatal(err)
 		}

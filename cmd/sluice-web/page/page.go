@@ -33,7 +33,7 @@ type Viewer struct {
 	UID  uint32
 }
 
-// Config is what the pages need. Only Orders, Tool and Live may be nil.
+// Config is what the pages need. Only Orders, Tool, Live, Log and Life may be nil.
 type Config struct {
 	Base   string // path before all pages, such as "/sluice"; "" = none
 	Viewer func(*http.Request) (Viewer, error)
@@ -47,6 +47,8 @@ type Config struct {
 	// NoOrders says why there are no orders, and what to do; for pages without Orders.
 	NoOrders string
 	Log      func(error) // what no user sees
+	// Life ends with the pages, and ends what runs beside requests; nil = it does not end.
+	Life context.Context
 }
 
 // Pages answers requests for all pages.
@@ -60,6 +62,9 @@ type Pages struct {
 // New returns the pages.
 func New(c Config) *Pages {
 	p := &Pages{Config: c, mux: http.NewServeMux()}
+	if p.Life == nil {
+		p.Life = context.Background()
+	}
 	if p.Log == nil {
 		p.Log = func(error) {}
 	}

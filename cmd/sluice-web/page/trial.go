@@ -92,7 +92,7 @@ func (p *Pages) try(w http.ResponseWriter, r *http.Request) {
 		p.write(w, r, v, failed(wire.Fail(wire.TooMany, "try again when it has ended", "a replay is under way already")))
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), trialWithin)
+	ctx, cancel := context.WithTimeout(p.Life, trialWithin)
 	go func() {
 		defer cancel()
 		text, err := p.run(ctx, t)
