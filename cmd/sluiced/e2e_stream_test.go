@@ -66,7 +66,7 @@ func TestStreamDeadlineHistoryForecast(t *testing.T) {
 	defer stop()
 
 	from := time.Now().Add(-time.Minute)
-	j := s.submit("watched", "", 150, []string{"--max-gpus=4"})
+	j := s.submit("watched", "", 50, []string{"--max-gpus=4"})
 	j.runsOn(4)
 	// Its speed may not be known yet: then it is admitted once it is.
 	out := s.as("", "sluice", "deadline", fmt.Sprint(j.id), "--at", "now+2hours")
