@@ -28,8 +28,12 @@ var (
 // begins its number, where there is room for it.
 func lane(all []stretch, from time.Time, column time.Duration, width int, now time.Time, m marks) string {
 	cells := []rune(strings.Repeat(" ", max(width, 0)))
+	present := int(now.Sub(from) / max(column, 1))
 	last := -1
 	for c := 0; c < len(cells); c++ {
+		if c == present {
+			continue // a number that would begin here begins beside the mark
+		}
 		at := from.Add(time.Duration(c)*column + column/2)
 		k := stretchAt(all, at)
 		if k < 0 {
@@ -41,7 +45,7 @@ func lane(all []stretch, from time.Time, column time.Duration, width int, now ti
 		if k != last && s.gpus > 0 && !s.moves && (last < 0 || all[last].gpus != s.gpus) {
 			number := []rune(fmt.Sprint(s.gpus))
 			end := c
-			for end < len(cells) && end-c < len(number) && stretchAt(all, from.Add(time.Duration(end)*column+column/2)) == k {
+			for end < len(cells) && end != present && end-c < len(number) && stretchAt(all, from.Add(time.Duration(end)*column+column/2)) == k {
 				end++
 			}
 			if end-c == len(number) {
@@ -51,8 +55,8 @@ func lane(all []stretch, from time.Time, column time.Duration, width int, now ti
 		}
 		last = k
 	}
-	if c := int(now.Sub(from) / max(column, 1)); c >= 0 && c < len(cells) {
-		cells[c] = m.now
+	if present >= 0 && present < len(cells) {
+		cells[present] = m.now
 	}
 	return strings.TrimRight(string(cells), " ")
 }

@@ -46,13 +46,14 @@ func (m Model) jobList(room int) (heads, body []line) {
 	if err != nil {
 		return nil, nil
 	}
-	jobs := make([]wire.Job, len(m.rows))
-	for i, r := range m.rows {
-		jobs[i] = r.job
+	from, to := m.near(room)
+	jobs := make([]wire.Job, 0, to-from)
+	for _, r := range m.rows[from:to] {
+		jobs = append(jobs, r.job)
 	}
 	t := layout.Table(jobs, m.reportTime())
 	if i := layout.Index("jobid"); i >= 0 {
-		for k, r := range m.rows {
+		for k, r := range m.rows[from:to] {
 			t.Rows[k][i] = r.word
 		}
 	}
@@ -61,7 +62,17 @@ func (m Model) jobList(room int) (heads, body []line) {
 	if m.o.Filter != "" {
 		none = "no job matches the filter; esc removes it"
 	}
-	return m.table(t, room, looks, none)
+	return m.table(t, from, room, looks, none)
+}
+
+// beside is how many lines above and below the screen are drawn with it, so that columns seldom change
+// their width while the list moves, and thousands of jobs cost no more than these.
+const beside = 300
+
+// near is the part of the jobs that is drawn.
+func (m Model) near(room int) (from, to int) {
+	top := m.cursors[jobsTab].top
+	return max(top-beside, 0), min(top+room+beside, len(m.rows))
 }
 
 // jobTone is the look of a job's line.
@@ -110,7 +121,7 @@ func (m Model) nodeList(room int) (heads, body []line) {
 		}
 		return plain
 	}
-	return m.table(t, room, looks, "no nodes with GPUs")
+	return m.table(t, 0, room, looks, "no nodes with GPUs")
 }
 
 // use draws each GPU of a node: of elastic jobs, of others, free, not usable.
@@ -126,8 +137,8 @@ func (m Model) use(n wire.Node) string {
 	return terminal.Cut(cell, most)
 }
 
-// table draws a table with the cursor of the present list.
-func (m Model) table(t terminal.Table, room int, looks func(k int) tone, none string) (heads, body []line) {
+// table draws a table, whose first row is that line of the present list, with the list's cursor.
+func (m Model) table(t terminal.Table, first, room int, looks func(k int) tone, none string) (heads, body []line) {
 	t.Room = m.width
 	var b bytes.Buffer
 	_ = t.Write(&b) // a buffer takes everything
@@ -140,12 +151,12 @@ func (m Model) table(t terminal.Table, room int, looks func(k int) tone, none st
 		}
 		return heads, []line{text(faint, none)}
 	}
-	for k := c.top; k < min(c.top+room, len(all)-1); k++ {
+	for k := c.top; k < min(c.top+room, first+len(all)-1); k++ {
 		look := looks(k)
 		if k == c.at {
 			look = chosen
 		}
-		body = append(body, text(look, all[k+1]))
+		body = append(body, text(look, all[k-first+1]))
 	}
 	return heads, body
 }
