@@ -79,3 +79,16 @@ func TestParseNotify(t *testing.T) {
 		}
 	}
 }
+
+// FuzzNotify: what is accepted names a channel, and a URL only of https, on one line, without a password.
+func FuzzNotify(f *testing.F) {
+	for _, value := range []string{"mail", "mail,webhook:https://h:1/a?b", "webhook:https://[::1]/", "webhook:https://u@h/", "webhook:webhook:https://h"} {
+		f.Add(value)
+	}
+	f.Fuzz(func(t *testing.T, value string) {
+		mail, hook, err := parseNotify(value)
+		if err == nil && (!mail && hook == "" || hook != "" && (!strings.HasPrefix(strings.ToLower(hook), "https://") || strings.ContainsAny(hook, " \n\x00#") || len(hook) > MaxURL)) {
+			t.Errorf("%q: %v, %q", value, mail, hook)
+		}
+	})
+}

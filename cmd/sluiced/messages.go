@@ -134,10 +134,13 @@ func readSecret(path string) ([]byte, error) {
 	}
 	text := make([]byte, info.Size())
 	n, err := f.ReadAt(text, 0)
+	if err != nil {
+		return nil, err
+	}
 	if secret := bytes.TrimSpace(text[:n]); len(secret) >= leastSecret {
 		return secret, nil
 	}
-	return nil, fmt.Errorf("%s has fewer than %d bytes (%v); type: head -c 32 /dev/urandom | base64 > %s", path, leastSecret, err, path)
+	return nil, fmt.Errorf("%s has fewer than %d bytes; type: head -c 32 /dev/urandom | base64 > %s", path, leastSecret, path)
 }
 
 // Slurm is asked by what it sends mails at most once in mailEvery, and after a failure once in mailAgain.

@@ -3,12 +3,10 @@ package metrics
 import (
 	"cmp"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine/publish"
-	"github.com/sluice-hpc/sluice/nodes"
 )
 
 // Options say how much is told about single users and jobs.
@@ -157,157 +155,6 @@ func dueOf(r *publish.Report, jr *publish.JobReport) string {
 // InDoubt reports whether the last decision does not meet the deadline of an admitted job.
 func InDoubt(jr *publish.JobReport) bool {
 	return jr.Record.Promised && jr.Due == elastic.DueUnmet
-}
-
-// nodes adds the GPUs by type and use. Of a node with several types, the use by elastic jobs is shared
-// out in proportion: Slurm does not say which jobs have which.
-func (g *gauges) nodes(r *publish.Report) {
-	held := map[string]int{}
-	live(r, func(jr *publish.JobReport) {
-		for _, s := range jr.Job.Place {
-			held[s.Node] += s.GPUs
-		}
-	})
-	uses := map[string]map[string]float64{}
-	all := map[string]float64{}
-	for _, n := range r.Nodes {
-		for _, t := range typesOf(n) {
-			if uses[t.Type] == nil {
-				uses[t.Type] = map[string]float64{}
-			}
-			elastic := min(float64(t.Used), float64(held[n.Name])*fraction(t.Used, n.Used))
-			of, free := uses[t.Type], float64(max(0, t.GPUs-t.Used))
-			of["elastic"] += elastic
-			of["other"] += float64(t.Used) - elastic
-			if n.Usable {
-				of["idle"] += free
-			} else {
-				of["unusable"] += free
-			}
-			all[t.Type] += float64(t.GPUs)
-		}
-	}
-	for _, k := range merge(uses, all, mostTypes) {
-		for _, use := range []string{"elastic", "other", "idle", "unusable"} {
-			g.add("sluice_gpus", uses[k][use], k, use)
-		}
-	}
-	excluded := 0
-	for _, f := range r.Health {
-		if f.Excluded {
-			excluded++
-		}
-	}
-	g.add("sluice_nodes_excluded", float64(excluded))
-}
-
-// merge keeps the most keys with the largest weights, adds the others to other, and returns the keys in
-// order.
-func merge(of map[string]map[string]float64, weight map[string]float64, most int) []string {
-	keep := map[string]bool{}
-	for _, k := range largest(weight, most) {
-		keep[k.name] = true
-	}
-	var keys []string
-	for name, values := range of {
-		if keep[name] {
-			keys = append(keys, name)
-			continue
-		}
-		if of[other] == nil {
-			of[other] = map[string]float64{}
-		}
-		for k, v := range values {
-			of[other][k] += v
-		}
-	}
-	if of[other] != nil && !slices.Contains(keys, other) {
-		keys = append(keys, other)
-	}
-	slices.Sort(keys)
-	return keys
-}
-
-// typesOf returns a node's GPUs by type.
-func typesOf(n nodes.Node) []nodes.OfType {
-	list := slices.Clone(n.Types)
-	if len(list) == 0 && n.GPUs > 0 {
-		list = []nodes.OfType{{Type: n.Type, GPUs: n.GPUs, Used: n.Used}}
-	}
-	for i := range list {
-		list[i].Type = cmp.Or(list[i].Type, untyped)
-	}
-	return list
-}
-
-func fraction(part, whole int) float64 {
-	if whole <= 0 {
-		return 0
-	}
-	return float64(part) / float64(whole)
-}
-
-// shares adds the accounts, those that have or deserve most.
-func (g *gauges) shares(r *publish.Report) {
-	uses, weight := map[string]map[string]float64{}, map[string]float64{}
-	for _, s := range r.Sharing() {
-		if s.User != "" || s.Account == "" {
-			continue
-		}
-		uses[s.Account] = map[string]float64{
-			"deserved": float64(s.Deserved), "in_use": float64(s.Has), "wanted": float64(s.Wanted), "borrowed": s.Borrowed, "lent": s.Lent,
-		}
-		weight[s.Account] = float64(s.Deserved + s.Has + s.Wanted)
-	}
-	for _, account := range merge(uses, weight, mostAccounts) {
-		for _, amount := range []string{"deserved", "in_use", "wanted", "borrowed", "lent"} {
-			g.add("sluice_share_gpus", uses[account][amount], account, amount)
-		}
-	}
-}
-
-// users adds jobs and GPUs by user.
-func (g *gauges) users(r *publish.Report) {
-	uses, gpus, weight := map[string]map[string]float64{}, map[string]float64{}, map[string]float64{}
-	live(r, func(jr *publish.JobReport) {
-		name := cmp.Or(jr.Record.User, strconv.FormatUint(uint64(jr.Record.UID), 10))
-		if uses[name] == nil {
-			uses[name] = map[string]float64{}
-		}
-		uses[name][string(cmp.Or(jr.Job.Phase, elastic.Waiting))]++
-		gpus[name] += float64(jr.Job.GPUs())
-		weight[name]++
-	})
-	for _, user := range merge(uses, weight, mostUsers) {
-		for _, p := range phases {
-			g.add("sluice_user_jobs", uses[user][string(p)], user, string(p))
-		}
-	}
-	g.addAll("sluice_user_gpus", gpus, mostUsers)
-}
-
-// each adds the jobs that have GPUs, those with the most if there are too many.
-func (g *gauges) each(r *publish.Report) {
-	var have []*publish.JobReport
-	live(r, func(jr *publish.JobReport) {
-		if jr.Job.GPUs() > 0 {
-			have = append(have, jr)
-		}
-	})
-	slices.SortFunc(have, func(a, b *publish.JobReport) int {
-		return cmp.Or(cmp.Compare(b.Job.GPUs(), a.Job.GPUs()), cmp.Compare(a.Record.ID, b.Record.ID))
-	})
-	rest := 0
-	for i, jr := range have {
-		if i >= mostJobs {
-			rest += jr.Job.GPUs()
-			continue
-		}
-		g.add("sluice_job_gpus", float64(jr.Job.GPUs()), strconv.FormatInt(int64(jr.Record.ID), 10), jr.Record.User, jr.Record.Account.Name)
-	}
-	if rest > 0 {
-		g.add("sluice_job_gpus", float64(rest), other, other, other)
-	}
 }
 
 // unix returns a time as Unix time; 0 if it is zero.

@@ -204,6 +204,9 @@ func (q *Queue) try(ctx context.Context, i *item, lane chan *item) {
 // done counts a message that is done with. held: it counted as waiting.
 func (q *Queue) done(i *item, outcome string, err error, held bool) {
 	q.note(i, err)
+	if q.config.Count != nil {
+		q.config.Count(i.channel, outcome)
+	}
 	q.mu.Lock()
 	if held {
 		q.waiting--
@@ -228,9 +231,6 @@ func (q *Queue) done(i *item, outcome string, err error, held bool) {
 	}
 	n := q.waiting
 	q.mu.Unlock()
-	if q.config.Count != nil {
-		q.config.Count(i.channel, outcome)
-	}
 	q.tell(n)
 }
 

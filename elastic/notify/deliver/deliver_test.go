@@ -6,13 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -80,10 +84,19 @@ func (o *office) settled(t *testing.T) State {
 	return State{}
 }
 
+// said returns what was told and counted so far.
+func (o *office) said() ([]string, map[string]int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return slices.Clone(o.told), maps.Clone(o.counts)
+}
+
 // script writes a program of the site.
 func script(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "program")
+	syscall.ForkLock.RLock() // a child that starts now would hold the file open for writing
+	defer syscall.ForkLock.RUnlock()
 	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text+"\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -131,8 +144,8 @@ func TestExecFails(t *testing.T) {
 	if text, err := os.ReadFile(runs); err != nil || strings.Count(string(text), "run") != 2*Attempts {
 		t.Errorf("%v, runs: %s", err, text)
 	}
-	if len(o.told) != 1 || o.counts["exec failed"] != 2 {
-		t.Errorf("told %q, counted %v", o.told, o.counts)
+	if told, counts := o.said(); len(told) != 1 || counts["exec failed"] != 2 {
+		t.Errorf("told %q, counted %v", told, counts)
 	}
 	ran := filepath.Join(t.TempDir(), "ran")
 	loose := script(t, "touch "+ran)
@@ -149,8 +162,9 @@ func TestExecFails(t *testing.T) {
 	}
 	o.Configure(Channels{Exec: []string{script(t, "cat > /dev/null")}})
 	o.Add([]notify.Send{siteMessage("x-4")})
-	if s := o.settled(t); s.Sent != 1 || len(o.told) != 2 || o.told[1] != "exec: <nil>" {
-		t.Errorf("%+v, told %q", s, o.told)
+	s = o.settled(t)
+	if told, _ := o.said(); s.Sent != 1 || len(told) != 2 || told[1] != "exec: <nil>" {
+		t.Errorf("%+v, told %q", s, told)
 	}
 }
 
@@ -184,6 +198,13 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	w.WriteHeader(status)
 }
 
+// received returns the requests so far, with their bodies.
+func (r *receiver) received() ([]*http.Request, [][]byte) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.got), slices.Clone(r.bodies)
+}
+
 func serveHTTPS(t *testing.T, statuses ...int) (*receiver, string, Poster) {
 	r := &receiver{statuses: statuses}
 	server := httptest.NewTLSServer(r)
@@ -200,12 +221,13 @@ func TestWebhook(t *testing.T) {
 	if s := o.settled(t); s.Sent != 1 || s.Failed != 0 {
 		t.Fatalf("%+v", s)
 	}
-	if len(r.got) != 3 {
-		t.Fatalf("%d posts", len(r.got))
+	got, bodies := r.received()
+	if len(got) != 3 {
+		t.Fatalf("%d posts", len(got))
 	}
-	for i, q := range r.got {
+	for i, q := range got {
 		stamp := q.Header.Get(HeaderTimestamp)
-		if stamp != strconv.FormatInt(noon.Unix(), 10) || q.Header.Get(HeaderSignature) != Sign(secret, stamp, r.bodies[i]) || q.Header.Get("Idempotency-Key") != "x-1" || q.URL.Path != "/hook" {
+		if stamp != strconv.FormatInt(noon.Unix(), 10) || q.Header.Get(HeaderSignature) != Sign(secret, stamp, bodies[i]) || q.Header.Get("Idempotency-Key") != "x-1" || q.URL.Path != "/hook" {
 			t.Errorf("%v", q.Header)
 		}
 	}
@@ -226,10 +248,11 @@ func TestNoRedirect(t *testing.T) {
 		o.Add([]notify.Send{siteMessage("x-1")})
 		s := o.settled(t)
 		want := map[int]int{302: Attempts, 404: 1}[status]
-		if s.Failed != 1 || len(r.got) != want || strings.Contains(s.Why, url+"/") {
-			t.Errorf("%d: %+v after %d posts, want %d", status, s, len(r.got), want)
+		got, _ := r.received()
+		if s.Failed != 1 || len(got) != want || strings.Contains(s.Why, url+"/") {
+			t.Errorf("%d: %+v after %d posts, want %d", status, s, len(got), want)
 		}
-		for _, q := range r.got {
+		for _, q := range got {
 			if q.URL.Path == "/elsewhere" {
 				t.Error("followed")
 			}
@@ -241,19 +264,23 @@ func TestNoRedirect(t *testing.T) {
 // the site allows it, and not signed.
 func TestUsersWebhook(t *testing.T) {
 	r, url, client := serveHTTPS(t, 200)
-	hook, denied := url+"/u", errors.New("not allowed")
+	var hook atomic.Value
+	hook.Store(url + "/u")
+	denied := errors.New("not allowed")
 	c := Channels{Secret: []byte("0123456789abcdef"), Client: client,
-		Hook:   func(string, uint32) (string, error) { return hook, nil },
+		Hook:   func(string, uint32) (string, error) { return hook.Load().(string), nil },
 		Allows: func(u string) error { return map[bool]error{true: nil, false: denied}[u == url+"/u"] }}
 	o := startQueue(t, c)
 	o.Add([]notify.Send{userMessage("x-1", 5)})
-	if s := o.settled(t); s.Sent != 1 || len(r.got) != 1 || r.got[0].Header.Get(HeaderSignature) != "" {
+	s := o.settled(t)
+	if got, _ := r.received(); s.Sent != 1 || len(got) != 1 || got[0].Header.Get(HeaderSignature) != "" {
 		t.Fatalf("%+v", s)
 	}
-	hook = url + "/elsewhere" // it would answer
+	hook.Store(url + "/elsewhere") // it would answer
 	o.Add([]notify.Send{userMessage("x-2", 5)})
-	if s := o.settled(t); s.OfUsers != 1 || s.Failed != 0 || s.Why != "" || len(r.got) != 1 {
-		t.Errorf("%+v, %d posts", s, len(r.got))
+	s = o.settled(t)
+	if got, _ := r.received(); s.OfUsers != 1 || s.Failed != 0 || s.Why != "" || len(got) != 1 {
+		t.Errorf("%+v, %d posts", s, len(got))
 	}
 }
 
