@@ -124,9 +124,11 @@ exit $code
 
 // calm makes the lab's sluiced resize nothing by itself, and ask for no checkpoint: on a busy
 // machine minutes may lie between two commands that a reader types in seconds, and the page
-// would show what was true before.
+// would show what was true before. It looks at Slurm often, so that the test need not wait.
 func (r *reader) calm() {
-	const line = `echo '[resize]
+	const line = `echo '[cycle]
+period = "2s"
+[resize]
 payback = 100
 [checkpoint]
 every = "off"' >>$SLUICE_LAB_DIR/sluice.toml
