@@ -70,7 +70,7 @@ func (o *benchPolicyOptions) run(ctx context.Context, out, errs io.Writer) error
 	opts := figures.Options{
 		Only: o.figures, Quick: o.quick, Seeds: o.seeds, Workers: runtime.GOMAXPROCS(0), Clock: computed,
 		Testbench: o.testbench("testbench-a", "workloads", errs), Deadlines: o.testbench("testbench-b", "traces", errs),
-		Sweeps: o.testbench("testbench-d", "task-3945.csv.gz", errs),
+		Sweeps:   o.testbench("testbench-d", "task-3945.csv.gz", errs),
 		Progress: benchProgress(errs, begin),
 	}
 	err := figures.Run(ctx, opts, out)
