@@ -128,7 +128,7 @@ bench-shares: build
 	@bin/sluice bench-policy --data '$(DATA)' --figure 12 $(OPTIONS)
 
 # The same for hyper-parameter sweeps of several users, on testbench D (a few minutes), and for the
-# methods of search (figure 15: 40 minutes on two cores; --seeds 1 is a tenth of it).
+# methods of search (figure 15: some 15 minutes on two cores; --seeds 1 is a tenth of it).
 bench-sweeps: build
 	@bin/sluice bench-policy --data '$(DATA)' --figure 14,15 $(OPTIONS)
 
