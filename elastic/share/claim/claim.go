@@ -198,10 +198,17 @@ type wants struct {
 	all    int                          // GPUs of the cluster
 	node   int                          // of its largest node
 	groups map[string]int               // GPUs of lists of partitions
+	first  map[string]elastic.JobID     // the lane that each sweep keeps, by token
 }
 
 func newWants(s *elastic.Snapshot, rigid func(partitions string) bool) *wants {
-	w := &wants{s: s, bound: map[elastic.JobID]int{}, rigid: rigid, groups: map[string]int{}}
+	w := &wants{s: s, bound: map[elastic.JobID]int{}, rigid: rigid, groups: map[string]int{}, first: map[string]elastic.JobID{}}
+	for i := range s.Jobs {
+		j := &s.Jobs[i]
+		if first, known := w.first[j.Spec.Sweep]; j.Spec.Sweep != "" && j.GPUs() > 0 && (!known || j.ID < first) {
+			w.first[j.Spec.Sweep] = j.ID
+		}
+	}
 	for id, place := range s.Bound() {
 		w.bound[id] = place.GPUs()
 	}
@@ -235,6 +242,9 @@ func (w *wants) of(j *elastic.Job) (want, least, has int) {
 		return want, 0, 0
 	}
 	least = min(has, j.Spec.Min)
+	if j.Spec.Sweep != "" && w.first[j.Spec.Sweep] != j.ID {
+		least = 0 // a further lane gives way to jobs that wait
+	}
 	if w.rigid != nil && w.rigid(j.Partition) || w.s.Resting(j) {
 		least = has
 	}

@@ -1,0 +1,66 @@
+package world_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/world"
+)
+
+// TestLanesGiveWay: a sweep's further lanes save and give way to a job that waits, as few as it needs, and
+// start again after it; the first one keeps its GPU. A paused sweep gives back all, and goes on when it is
+// resumed. No work is lost.
+func TestLanesGiveWay(t *testing.T) {
+	token := strings.Repeat("5", 32)
+	standing := map[string]elastic.Sweep{token: {Number: 1, Metric: "acc", Wants: 9, Bid: 1}}
+	w, d, _ := shared(t, func(c *engine.Config) {
+		c.Sweeps = func() map[string]elastic.Sweep { return standing }
+	})
+	var lanes []*world.Trainer
+	for range 9 {
+		lanes = append(lanes, w.Submit(world.Job{User: "ann", Args: []string{"--account=phys"}, Spec: elastic.Spec{Min: 1, Max: 1, Total: 1e6, Sweep: token}, Model: world.Amdahl(60, 0.01)}))
+	}
+	running := func() (n int) {
+		for _, l := range lanes {
+			if d.of(t, l).Job.Phase == elastic.Running {
+				n++
+			}
+		}
+		return n
+	}
+	d.drive(t, 5*time.Minute)
+	if n := running(); n != 9 {
+		t.Fatalf("%d lanes run on idle GPUs, want 9", n)
+	}
+	bob := w.Submit(world.Job{User: "bob", Args: []string{"--account=bio"}, Spec: elastic.Spec{Min: 4, Max: 4, Total: 60}, Model: world.Amdahl(60, 0.01)})
+	d.drive(t, 3*time.Minute)
+	if got := d.of(t, bob); got.Job.Phase != elastic.Running || running() != 6 || d.of(t, lanes[0]).Job.Phase != elastic.Running {
+		t.Fatalf("bob's job is %s, and %d lanes run, want 6 with the first: %s", got.Job.Phase, running(), sentence(got.Why))
+	}
+	if log := d.log.String(); !strings.Contains(log, "before all lanes of a sweep but its first") || strings.Count(log, "open: park") != 3 {
+		t.Errorf("the log does not say why 3 lanes were parked:\n%s", log)
+	}
+	d.drive(t, time.Hour)
+	if n := running(); n != 9 || bob.Done() < 60 {
+		t.Fatalf("%d lanes run after bob's job, which did %v of 60", n, bob.Done())
+	}
+	standing = map[string]elastic.Sweep{token: {Number: 1, Metric: "acc", Paused: true}}
+	d.drive(t, 5*time.Minute)
+	if n := running(); n != 0 {
+		t.Fatalf("%d lanes of a paused sweep run", n)
+	}
+	if got := sentence(d.of(t, lanes[0]).Why); !strings.Contains(got, "sweep 1 is paused (sluice sweep resume 1)") {
+		t.Errorf("a lane waits: %s", got)
+	}
+	standing = map[string]elastic.Sweep{token: {Number: 1, Metric: "acc", Wants: 9}}
+	d.drive(t, 5*time.Minute)
+	if n := running(); n != 9 {
+		t.Errorf("%d lanes run again, want 9", n)
+	}
+	for _, bad := range w.Check() {
+		t.Error(bad)
+	}
+}
