@@ -3,6 +3,7 @@ package publish
 import (
 	"hash/fnv"
 	"io"
+	"strconv"
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
@@ -35,16 +36,18 @@ type Change struct {
 // Changes compares each report with the one before. Its zero value has seen none. It keeps some 100
 // bytes a job.
 type Changes struct {
-	jobs  map[string]*seenJob
+	jobs  map[string]seenJob
 	turn  uint64
 	began bool
+	words words // workspace
 }
 
 // seenJob is what is compared of a job.
 type seenJob struct {
 	turn     uint64
 	code     reason.Code
-	target   string
+	cause    reason.Code
+	target   nodes.Placement
 	runs     bool
 	restarts int
 	ended    bool
@@ -56,12 +59,14 @@ type seenJob struct {
 // which change with every cycle.
 func (c *Changes) Note(r *Report) (list []Change, print uint64) {
 	sum := fnv.New64a()
-	io.WriteString(sum, r.Policy+"\x00"+r.Blind+"\x00")
-	for _, n := range r.Nodes {
-		note(sum, n.Name, n.Why.State, n.Used, n.GPUs)
+	c.words = c.words[:0].text(r.Policy, r.Blind)
+	for i := range r.Nodes {
+		n := &r.Nodes[i]
+		c.words = c.words.text(n.Name, n.Why.State).numbers(n.Used, n.GPUs)
 	}
+	sum.Write(c.words)
 	if c.jobs == nil {
-		c.jobs = map[string]*seenJob{}
+		c.jobs = map[string]seenJob{}
 	}
 	c.turn++
 	for i := range r.Jobs {
@@ -79,60 +84,60 @@ func (c *Changes) Note(r *Report) (list []Change, print uint64) {
 
 // noteJob compares one job.
 func (c *Changes) noteJob(sum io.Writer, jr *JobReport) (list []Change) {
-	now := seenJob{turn: c.turn, code: reason.CodeOf(jr.Why), target: jr.Target.String(), ended: jr.Ended,
+	now := seenJob{turn: c.turn, code: reason.CodeOf(jr.Why), target: jr.Target, ended: jr.Ended,
 		runs: jr.Job.Phase == elastic.Running && len(jr.Job.Place) > 0, restarts: jr.Job.Restarts}
-	if cause := reason.Cause(jr.Why); cause != nil {
-		now.code += "/" + reason.CodeOf(cause)
-	}
+	now.cause = reason.CodeOf(reason.Cause(jr.Why))
 	d := jr.Record.Tag.Directive
-	note(sum, jr.Record.Token, string(now.code), now.target, jr.Job.Place.String(), jr.Job.State, jr.Job.Reason, string(jr.Due),
-		restOf(jr), d.Pin, now.restarts, int(jr.Record.Tag.Spec.Deadline.Unix()), flags(jr.Ended, d.Hold, jr.Promised, jr.Record.Tag.Spec.Soft))
-	was := c.jobs[jr.Record.Token]
-	c.jobs[jr.Record.Token] = &now
+	c.words = c.words[:0].text(jr.Record.Token, string(now.code), string(now.cause), jr.Job.State, jr.Job.Reason, string(jr.Due)).place(now.target).place(jr.Job.Place).
+		numbers(d.Pin, now.restarts, int(jr.Record.Tag.Spec.Deadline.Unix()), flags(jr.Ended, d.Hold, jr.Promised, jr.Record.Tag.Spec.Soft))
+	if in := jr.Intent; in != nil {
+		c.words = c.words.text(string(in.Kind)).place(in.Target).numbers(int(in.Step))
+	}
+	sum.Write(c.words)
+	was, known := c.jobs[jr.Record.Token]
+	c.jobs[jr.Record.Token] = now
 	if !c.began || jr.Ended {
 		return nil
 	}
 	change := Change{Job: jr.Record.Identity, Token: jr.Record.Token, Has: jr.Job.GPUs(), Run: now.restarts}
-	if was == nil {
+	if !known {
 		change.Kind = Submitted
 		list = append(list, change)
-		was = &seenJob{}
 	}
 	if now.runs && (!was.runs || was.restarts != now.restarts) {
 		change.Kind, change.Target = Started, jr.Job.Place
 		list = append(list, change)
 	}
-	if now.code != "" && (now.code != was.code || now.target != was.target) {
+	if now.code != "" && (now.code != was.code || now.cause != was.cause || !now.target.Equal(was.target)) {
 		change.Kind, change.Target, change.Why = Decision, jr.Target, jr.Why
 		list = append(list, change)
 	}
 	return list
 }
 
-// restOf is the state of the job's open move.
-func restOf(jr *JobReport) string {
-	if in := jr.Intent; in != nil {
-		return string(in.Kind) + "\x01" + in.Target.String() + string(rune('0'+in.Step))
+// words collects values for a fingerprint, each with its end marked.
+type words []byte
+
+func (w words) text(values ...string) words {
+	for _, v := range values {
+		w = append(append(w, v...), 0xff)
 	}
-	return ""
+	return w
 }
 
-// note adds values to a fingerprint, each with its end marked.
-func note(sum io.Writer, values ...any) {
+func (w words) numbers(values ...int) words {
 	for _, v := range values {
-		switch v := v.(type) {
-		case string:
-			io.WriteString(sum, v)
-		case int:
-			for n := uint64(v); ; n >>= 8 {
-				sum.Write([]byte{byte(n)})
-				if n < 256 {
-					break
-				}
-			}
-		}
-		sum.Write([]byte{0xff})
+		w = append(strconv.AppendInt(w, int64(v), 36), 0xff)
 	}
+	return w
+}
+
+// place writes a placement.
+func (w words) place(p nodes.Placement) words {
+	for _, s := range p {
+		w = w.text(s.Node).numbers(s.GPUs)
+	}
+	return append(w, 0xfe)
 }
 
 func flags(all ...bool) (n int) {
