@@ -17,5 +17,5 @@
 // Reads are answered from the last published report, so any number of readers costs Slurm no
 // query. An order is authorised BEFORE the Service sees it, for the incarnation that the caller
 // named. Nothing here reads a clock; timers only close connections of clients that keep the
-// server waiting.
+// server waiting, and keep quiet streams of events alive.
 package control

@@ -65,6 +65,7 @@ func (s *Server) status(q request) (any, error) {
 	if q.options.UserMode {
 		out.Mode = "user"
 	}
+	out.Streams = s.Streams()
 	if r := s.service.Report(); r != nil {
 		fillStatus(&out, r, q.options.Now())
 	}

@@ -46,6 +46,7 @@ type Status struct {
 	// Learned speeds that wait to be stored, and those dropped because too many waited.
 	SpeedsWaiting int    `json:"speeds_waiting,omitempty"`
 	SpeedsDropped uint64 `json:"speeds_dropped,omitempty"`
+	Streams       int    `json:"streams,omitempty"` // streams of events that are open
 	// NoShares is why the tree of shares cannot be read now, and SharesRead when it was read last;
 	// absent = never.
 	NoShares   string    `json:"no_shares,omitempty"`
