@@ -32,7 +32,8 @@ type whatifView struct {
 	More     int // jobs of the forecast that are not listed
 	Answer   *wire.WhatIfAnswer
 	Moved    []wire.Difference
-	Same     int // jobs whose end stays
+	Same     int // jobs whose end stays, or is not known
+	Known    int // jobs whose end is known without the change and with it
 	Drawing  template.HTML
 	Sooner   float64 // seconds, over all jobs whose end is known in both; negative = later
 	Told     time.Time
@@ -131,6 +132,9 @@ func (view *whatifView) show(answer wire.WhatIfAnswer) {
 	view.Sooner = answer.Before - answer.After
 	end := time.Duration(0)
 	for _, d := range answer.Jobs {
+		if d.Later != nil {
+			view.Known++
+		}
 		moved := d.JobID == view.Job || d.Later != nil && math.Abs(*d.Later) >= 1 || d.Before.Ends.IsZero() != d.After.Ends.IsZero()
 		if !moved {
 			view.Same++
