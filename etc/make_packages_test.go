@@ -22,9 +22,9 @@ func TestPackages(t *testing.T) {
 	base := t.TempDir()
 	programs := filepath.Join(base, "bin")
 	os.Mkdir(programs, 0o755)
-	four := []string{"sluice", "sluiced", "sluice-nvml", "sluice-plot"}
-	six := append(slices.Clip(four), "sluice-simulate", "sluice-lab")
-	for _, p := range six {
+	main := []string{"sluice", "sluiced", "sluice-nvml", "sluice-plot", "sluice-top", "sluice-web"}
+	all := append(slices.Clip(main), "sluice-simulate", "sluice-lab")
+	for _, p := range all {
 		cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags=-s", "-o", programs, "../cmd/"+p) // as make build does
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
@@ -39,8 +39,8 @@ func TestPackages(t *testing.T) {
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
-		all, _ := filepath.Glob(filepath.Join(folder, "*"))
-		return all
+		made, _ := filepath.Glob(filepath.Join(folder, "*"))
+		return made
 	}
 	first, second := build(filepath.Join(base, "one")), build(filepath.Join(base, "two"))
 	if len(first) != 8 || len(second) != 8 {
@@ -52,14 +52,14 @@ func TestPackages(t *testing.T) {
 			t.Errorf("%s differs when it is built again, %v", filepath.Base(file), err)
 		}
 	}
-	for _, p := range six {
+	for _, p := range all {
 		needsProgram(t, programs, p)
 	}
 	t.Run("deb", func(t *testing.T) {
 		root := unpackedDebs(t, filepath.Join(base, "one"), filepath.Join(base, "root"))
-		linkedModulesNamed(t, filepath.Join(root, "usr/share/doc/sluice"), four)
-		linkedModulesNamed(t, filepath.Join(root, "usr/share/doc/sluice-simulate"), six[4:5])
-		linkedModulesNamed(t, filepath.Join(root, "usr/share/doc/sluice-lab"), six[5:])
+		linkedModulesNamed(t, filepath.Join(root, "usr/share/doc/sluice"), main)
+		linkedModulesNamed(t, filepath.Join(root, "usr/share/doc/sluice-simulate"), all[6:7])
+		linkedModulesNamed(t, filepath.Join(root, "usr/share/doc/sluice-lab"), all[7:])
 		linkedModulesNamed(t, filepath.Join(root, "usr/share/doc/python3-sluice"), nil)
 		t.Run("man", func(t *testing.T) {
 			readPages(t, filepath.Join(programs, "sluice"), filepath.Join(root, "usr/share/man"))
@@ -72,6 +72,8 @@ func TestPackages(t *testing.T) {
 // inAll are files of the packages, and their modes.
 var inAll = map[string]os.FileMode{
 	"usr/bin/sluice": 0o755, "usr/bin/sluiced": 0o755, "usr/libexec/sluice/sluice-nvml": 0o755, "usr/libexec/sluice/sluice-plot": 0o755,
+	"usr/libexec/sluice/sluice-top": 0o755, "usr/libexec/sluice/sluice-web": 0o755, "usr/lib/systemd/system/sluice-web.service": 0o644,
+	"usr/share/doc/sluice/examples/web/nginx.conf": 0o644, "usr/share/doc/sluice/examples/web/ood/sluice/manifest.yml": 0o644,
 	"usr/libexec/sluice/sluice-simulate": 0o755, "usr/libexec/sluice/sluice-lab": 0o755,
 	"usr/share/doc/python3-sluice/examples/train_ddp.py": 0o644, "usr/share/doc/python3-sluice/examples/upstream/train_ddp.py": 0o644,
 	"usr/share/doc/python3-sluice/examples/container.sh": 0o644, "usr/lib/systemd/system/sluiced.service": 0o644,

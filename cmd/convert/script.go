@@ -81,12 +81,20 @@ func Script(name, text, program string) (Proposal, Wants) {
 	lines[last] += size + "\n"
 	changed := strings.Join(lines, "")
 	if err := submittable(name, changed); err != nil {
-		for _, l := range strings.Split(err.Error(), "\n") {
-			out.note("sluice submit refuses the rest: %s", strings.TrimSpace(l))
+		for _, e := range joined(err) {
+			out.note("sluice submit refuses the rest: %s", e)
 		}
 	}
 	out.Text = changed
 	return out, w
+}
+
+// joined returns the errors of which err consists.
+func joined(err error) []error {
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
+		return several.Unwrap()
+	}
+	return []error{err}
 }
 
 // asked reads the number of GPUs from the header. last is its last line.
