@@ -132,6 +132,7 @@ func newDaemon(ctx context.Context, o options, c etc.Config, log zerolog.Logger)
 	d.loop = newLoop(d)
 	cfg.Between, cfg.By = d.loop.serve, newName()
 	d.sweeps = offcycle.NewSweeps(sweepPaths(c), d.lanes, time.Now, d.tellSweep)
+	d.sweeps.Changed = d.loop.wake
 	d.engine = engine.New(cfg)
 	return d, nil
 }
