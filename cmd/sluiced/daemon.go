@@ -159,6 +159,7 @@ func newDaemon(ctx context.Context, o options, c etc.Config, log zerolog.Logger)
 		return nil, err
 	}
 	d.sweeps = offcycle.NewSweeps(sweepPaths(c), d.lanes, time.Now, d.tellSweep)
+	d.sweeps.Changed = d.loop.wake
 	d.engine = engine.New(cfg)
 	return d, nil
 }

@@ -42,7 +42,10 @@ type Sweeps struct {
 	paths SweepPaths
 	live  func() Live
 	now   func() time.Time
-	tell  func(token string, err error) // logs what is wrong with a sweep, once; nil = it works again
+	// Changed, if not nil, is called when a user paused, resumed or ended a sweep: a decision is due.
+	Changed func()
+
+	tell func(token string, err error) // logs what is wrong with a sweep, once; nil = it works again
 
 	mu     sync.Mutex
 	known  map[string]*kept
@@ -178,6 +181,9 @@ func (s *Sweeps) step(k *kept, lanes []LaneJob, idle bool) {
 		k.files.close()
 		k.files = nil // what was decided and not recorded is forgotten
 	} else {
+		if old := k.standing; s.Changed != nil && (old.Paused != standing.Paused || old.Over != standing.Over) {
+			s.Changed()
+		}
 		k.standing = standing
 	}
 	if said != k.said && s.tell != nil {
