@@ -106,7 +106,7 @@ func unpackedDebs(t *testing.T, folder, root string) string {
 			t.Errorf("%s: %v, %v", name, info, err)
 		}
 	}
-	for name, want := range map[string]int{"usr/bin/*": 2, "usr/libexec/sluice/*": 4, "usr/lib/python3/dist-packages/sluice/py.typed": 1, "usr/share/zsh/vendor-completions/_sluice": 1} {
+	for name, want := range map[string]int{"usr/bin/*": 2, "usr/libexec/sluice/*": 6, "usr/lib/python3/dist-packages/sluice/py.typed": 1, "usr/share/zsh/vendor-completions/_sluice": 1} {
 		if found, _ := filepath.Glob(filepath.Join(root, name)); len(found) != want {
 			t.Errorf("%s: %v", name, found)
 		}
