@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
+	"github.com/sluice-hpc/sluice/sbatch"
 )
 
 // listed are the options of a verb that parses its command line itself, as its help lists
@@ -33,7 +34,18 @@ var submitWords = map[string]completer{
 	"retries": fixed("auto"), "on-timeout": fixed("requeue", "end"),
 	"partition": reports(false, partitionsOf), "dependency": fixed("afterok:", "afterany:", "after:", "afternotok:", "singleton"),
 	"account": column(func(j *wire.Job) string { return j.Account }), "qos": column(func(j *wire.Job) string { return j.QOS }),
+	"sweep": searchWords, "notify": fixed("mail", "webhook:\ta URL that the site allows"),
 	"exclude": reports(false, nodesOf(func(*wire.Node) bool { return true })),
+}
+
+// searchWords are the values of --sweep.
+func searchWords(*cobra.Command, []string) (out []cobra.Completion) {
+	for _, s := range sbatch.Searches {
+		if out = append(out, s); s != "asha" {
+			out = append(out, "asha+"+s)
+		}
+	}
+	return out
 }
 
 // profileWords are submit's: profile's own options take numbers, times and a file.

@@ -18,6 +18,8 @@ import (
 // takesNoWords says of verbs with arguments why nothing but files, or nothing, is offered for them.
 var takesNoWords = map[string]string{
 	"run": "called by job scripts, not typed: its words are a script and its arguments", "ranks": "its words are a command and its arguments",
+	"lane": "called by sluice run, not typed", "init": "its words are files", "queue": "its words are any text",
+	"sweep":      "its verbs are cobra's, and complete the user's sweeps",
 	"completion": "cobra's own", "help": "cobra's own",
 }
 
@@ -25,6 +27,7 @@ var takesNoWords = map[string]string{
 var openValues = map[string]string{
 	"--config": "a file", "nodes --reason": "free text", "report --until": "a time", "ranks --and-word": "any word",
 	"run --outbox": "a folder", "run --glob": "a pattern of files", "run --marker": "the name of a file", "run --progress": "an expression",
+	"run --trial": "written by a lane alone", "lane --outbox": "a folder", "lane --sweep": "a folder",
 	"run --profile": "two numbers", "run --array": "written by submit alone", "speed --plot": "a file",
 }
 
@@ -72,6 +75,8 @@ func TestListedOptionsAreOpenOrCompleted(t *testing.T) {
 	open := map[string]string{"min-gpus": "", "max-gpus": "", "gpu-step": "", "cpus-per-gpu": "", "epochs": "", "steps": "", // numbers
 		"mem-per-gpu": "", "deadline": "", "grace": "", "checkpoint-still": "", // amounts and times
 		"checkpoint-glob": "", "checkpoint-marker": "", "config": "", "progress-regex": "", // files and an expression
+		"metric": "", "metric-regex": "", "param": "", "where": "", "try": "", // expressions of a sweep
+		"trials": "", "goal": "", "sweep-time": "", "max-failures": "", "keep-gb": "", "seed": "", // its numbers and times
 		"profile": "", "allow-uneven": "", "user": "", "array": ""} // numbers, or no value
 	for _, name := range (listed{help: submitHelp}).names() {
 		name = strings.Trim(name, "-=")

@@ -24,7 +24,7 @@ var (
 // in listedOptions.
 var argumentWords = map[string]completer{
 	"show": anyJob, "explain": oneOf(anyJob), "history": oneOf(anyJob), "logs": oneOf(anyJob),
-	"cancel": changeable, "resize": changeable,
+	"cancel": changeable, "resize": changeable, "deadline": changeable,
 	"hold":    myJobs(func(j *wire.Job) bool { return !j.OnHold }),
 	"release": myJobs(func(j *wire.Job) bool { return j.OnHold }),
 	"requeue": onGPUs, "checkpoint": onGPUs,
@@ -37,13 +37,15 @@ var optionWords = map[string]map[string]completer{
 		"users": column(func(j *wire.Job) string { return j.User }), "partition": reports(false, partitionsOf),
 		"account": column(func(j *wire.Job) string { return j.Account }), "qos": column(func(j *wire.Job) string { return j.QOS }),
 		"jobs": anyJob, "states": stateWords, "format": fieldWords(""), "sort": fieldWords("-"),
+		"nodelist": reports(false, nodesOf(func(*wire.Node) bool { return true })),
 	},
-	"nodes":  {"trust": reports(false, nodesOf(unfit)), "drain": reports(false, nodesOf(usable)), "resume": reports(false, nodesOf(unusable))},
-	"report": {"by": fixed("account", "user", "model"), "since": fixed("1d", "7d", "30d")},
-	"resize": {"gpus": sizesOf},
-	"logs":   {"segment": runsOf},
-	"speed":  {"of-user": column(func(j *wire.Job) string { return j.User })},
-	"event":  {"job": anyJob, "kind": fixed("submit", "cancel", "end")},
+	"deadline": {"mode": fixed("hard", "soft"), "at": fixed("none", "now+")},
+	"nodes":    {"format": nodeFieldWords(""), "sort": nodeFieldWords("-"), "trust": reports(false, nodesOf(unfit)), "drain": reports(false, nodesOf(usable)), "resume": reports(false, nodesOf(unusable))},
+	"report":   {"by": fixed("account", "user", "model"), "since": fixed("1d", "7d", "30d")},
+	"resize":   {"gpus": sizesOf},
+	"logs":     {"segment": runsOf},
+	"speed":    {"of-user": column(func(j *wire.Job) string { return j.User })},
+	"event":    {"job": anyJob, "kind": fixed("submit", "cancel", "end")},
 	"run": {"checkpoint-every": fixed("auto", "off"), "checkpoint-signal": fixed("USR1", "USR2", "HUP"),
 		"retries": fixed("auto"), "unit": fixed("epoch", "step")},
 }
@@ -120,15 +122,38 @@ func stateWords(*cobra.Command, []string) (out []cobra.Completion) {
 
 // fieldWords are the fields that queue shows and sorts by, also with the sign that reverses
 // the order.
-func fieldWords(sign string) completer {
+func fieldWords(sign string) completer { return wordsOf(present.Jobs.Fields, sign) }
+
+// nodeFieldWords are those of nodes.
+func nodeFieldWords(sign string) completer { return wordsOf(present.Nodes.Fields, sign) }
+
+func wordsOf[T any](fields []present.Field[T], sign string) completer {
 	return func(*cobra.Command, []string) (out []cobra.Completion) {
-		for _, f := range present.Jobs.Fields {
+		for _, f := range fields {
 			if out = append(out, f.Name); sign != "" {
 				out = append(out, sign+f.Name)
 			}
 		}
 		return out
 	}
+}
+
+// ownSweeps offers the user's sweeps, the newest first, from the user's own folders.
+func ownSweeps(cmd *cobra.Command, args []string) (out []cobra.Completion) {
+	site, err := siteFor(cmd)
+	if err != nil || len(args) > 0 {
+		return nil
+	}
+	all, err := sweepsIn(site.Paths.Jobs)
+	if err != nil {
+		return nil
+	}
+	for _, v := range slices.Backward(all) {
+		if v.Number > 0 {
+			out = append(out, cobra.CompletionWithDesc(strconv.FormatInt(v.Number, 10), v.Name))
+		}
+	}
+	return out
 }
 
 // sizesOf offers the sizes that the one job of the command line accepts, up to 16 GPUs above

@@ -65,7 +65,7 @@ All but pause, resume, stop and extend need nothing but your own folders.`,
 	for _, v := range sweepVerbs {
 		call := &sweepCall{}
 		verb := &cobra.Command{
-			Use: v.use + " [SWEEP]", Short: v.short,
+			Use: v.use + " [SWEEP]", Short: v.short, ValidArgsFunction: completer(ownSweeps).only,
 			Args: func(cmd *cobra.Command, args []string) error {
 				if len(args) > 1 {
 					return fmt.Errorf("one sweep at a time: sluice sweep %s [SWEEP]", v.use)
