@@ -187,13 +187,13 @@ func TestLanes(t *testing.T) {
 	b.slurm([]int{101, 102}, nil)
 	b.starts()
 	lanes := []*exec.Cmd{b.lane(101, 0), b.lane(102, 0)}
-	v := b.until("the sweep to end", func(v *sweepView) bool { return v.book.Over == book.AllTried })
+	b.until("the sweep to end", func(v *sweepView) bool { return v.book.Over == book.AllTried })
 	for _, cmd := range lanes {
 		if err := cmd.Wait(); err != nil {
 			t.Errorf("a lane: %v", err)
 		}
 	}
-	v = b.view()
+	v := b.view()
 	for _, trial := range v.book.Trials {
 		switch trial.Point {
 		case "x=0.25":

@@ -121,14 +121,15 @@ func readSweepTOML(name, text string) (f sweepFile, err error) {
 			}
 			continue
 		}
-		value, list := values[key[0]], []string{}
+		value := values[key[0]]
 		if table, is := value.(map[string]any); is {
 			if len(key) != 2 || key[0] != "param" {
 				return f, fail("there is no such table; want [param]")
 			}
 			value = table[key[1]]
 		}
-		if list, err = tomlTexts(value); err != nil {
+		list, err := tomlTexts(value)
+		if err != nil {
 			return f, fail(err.Error())
 		}
 		for _, text := range list {
