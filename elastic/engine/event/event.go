@@ -11,8 +11,11 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// Event is one entry of the log. EVENTS.md lists all kinds.
+// Event is one entry of the log. EVENTS.md lists all kinds. An Event is a value: a sink may keep it,
+// but MUST NOT change the slice in Passed or what Run points to, which readers share.
 type Event struct {
+	// At is the time that the caller passed. In a cycle that is its beginning, so that all events of
+	// a cycle have the same At: their order is the order of the calls.
 	At   time.Time
 	Job  elastic.JobID // 0 when it concerns no single job
 	Kind string        // a name in Kinds
@@ -45,7 +48,9 @@ type RunFields struct {
 	Passed []string `json:"passed,omitempty"` // names of checkpoints that were skipped as invalid
 }
 
-// List returns the fields that are set, each name followed by its value.
+// List returns the fields that are set, each name followed by its value. The order is that of the
+// declaration, with the fields of RunFields in the place of RunFields. It is the form that a
+// structured logger takes. Run is a pointer because run 0 is a run: only nil is left out.
 func (f Fields) List() []any {
 	var list []any
 	v := reflect.ValueOf(f)
@@ -57,7 +62,8 @@ func (f Fields) List() []any {
 	return list
 }
 
-// FieldNames returns the names of all fields.
+// FieldNames returns the names of all fields. They are in the order of List. The test of EVENTS.md
+// uses them: a new field MUST get a meaning there.
 func FieldNames() []string {
 	var names []string
 	for _, field := range reflect.VisibleFields(reflect.TypeFor[Fields]()) {
@@ -81,13 +87,16 @@ const (
 	ProblemFolder     = "folder"     // of a job that is not managed: the folder of its token cannot be read, or is another user's
 )
 
-// Kind is a name of an event, for EVENTS.md.
+// Kind is a name of an event, for EVENTS.md. Fields is Markdown; it names the fields that may be set,
+// which are those of Fields or, of the daemon's own events, of its logger.
 type Kind struct {
 	Name, Fields, Means string
 }
 
 // Kinds are the named events of sluiced's log: first the engine's, then the daemon's. They are an
-// interface for readers of logs.
+// interface for readers of logs. An engine's event MUST be logged with its name as a literal, as in
+// Tell(now, id, "open", text): a test finds names in the source, and fails for one that is not here
+// or that no code logs.
 var Kinds = []Kind{
 	{"adopted", "`token`", "sluiced manages the job from now on, or again; `token` if it is new"},
 	{"taken", "`move`, `target`, `incarnation`, `step`, `checkpoint`", "sluiced has started and continues a move that is open in its journal, after this step"},
@@ -127,6 +136,8 @@ var Kinds = []Kind{
 
 // The values of Fields.Act.
 const (
+	// A new elastic.Action needs a value here, a case in OfAct and its word in the row "act" of
+	// Kinds.
 	actAsk      = "ask"
 	actWithdraw = "withdraw"
 	actRequeue  = "requeue"
@@ -141,7 +152,9 @@ const (
 	actPass     = "pass"
 )
 
-// OfAct returns the fields of an action.
+// OfAct returns the fields of an action. An action that it does not know has no fields. Of the
+// actions only a write has more than its name: the incarnation and the place that the next run is to
+// have, from which an auditor sees that no two runs share an incarnation (I1).
 func OfAct(a elastic.Action) Fields {
 	switch a := a.(type) {
 	case elastic.AskCheckpoint:
@@ -177,7 +190,8 @@ func OfMove(in elastic.Intent) Fields {
 	return Fields{Move: in.Kind, Target: placed(in.Target), Incarnation: in.To}
 }
 
-// OfStep returns the fields of a step.
+// OfStep returns the fields of a step. Step is the last step that is done, from 1 (R1, intended) to 7
+// (R7, confirmed). Checkpoint is set only by the step that verified one.
 func OfStep(next resize.Next) Fields {
 	f := Fields{Step: int(next.Intent.Step)}
 	if r, ok := next.Why.(reason.CheckpointVerified); ok {
@@ -186,7 +200,8 @@ func OfStep(next resize.Next) Fields {
 	return f
 }
 
-// OfClose returns the fields of the end of a move.
+// OfClose returns the fields of the end of a move. On is set only if the job runs after the move,
+// State only if the job has ended; so at most one of them is set.
 func OfClose(next resize.Next) Fields {
 	f := Fields{Outcome: next.Close}
 	switch r := next.Why.(type) {
@@ -206,7 +221,9 @@ func placed(p nodes.Placement) string {
 	return p.String()
 }
 
-// OfTaken returns the fields of a move that is resumed after a start of the daemon.
+// OfTaken returns the fields of a move that is resumed after a start of the daemon. The effect after
+// Step may have happened: the daemon before logged it, and perhaps died before the journal had the
+// step.
 func OfTaken(in elastic.Intent) Fields {
 	f := OfMove(in)
 	f.Step, f.Checkpoint = int(in.Step), in.Checkpoint

@@ -8,7 +8,9 @@ import (
 )
 
 // askShares reads Slurm's tree of shares if it counts and a query is due. If it cannot be read the last
-// one stands. It is called AFTER the limits were read, which say whether shares count.
+// one stands. It is called AFTER the limits were read, which say whether shares count. It reads
+// nothing if the site has a tree of its own (Shares.Own), which wins over Slurm's. A failed query
+// does not fail the observation.
 func (w *Watch) askShares(ctx context.Context, now time.Time) {
 	if !w.SharesWanted() || w.Shares.Own != nil {
 		return

@@ -11,7 +11,11 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/engine/track"
 )
 
-// Load reads the journal. It does nothing after it has succeeded once.
+// Load reads the journal. It does nothing after it has succeeded once. An error leaves Loaded false
+// and is returned to the caller, which MUST NOT observe before a later call has succeeded. All reads
+// that can fail come BEFORE the first job is remembered, so that a repeated call adds nothing twice.
+// An open move that this version does not know (Intent.Known) is such an error: a newer sluice opened
+// it, and nothing is started or moved until it is known how it goes on (I6).
 func (w *Watch) Load(ctx context.Context, now time.Time) error {
 	if w.Loaded {
 		return nil
@@ -54,6 +58,8 @@ func (w *Watch) Load(ctx context.Context, now time.Time) error {
 	}
 	for _, r := range records {
 		js := &track.Job{Rec: r}
+		// The journal has a move's incarnation BEFORE Slurm has it, so that the larger of both is
+		// right (I1).
 		if n := written[r.ID]; n > r.Tag.Incarnation { // the daemon crashed before it saved the record
 			js.Rec.Tag.Incarnation, js.Dirty = n, true
 		}
@@ -66,6 +72,7 @@ func (w *Watch) Load(ctx context.Context, now time.Time) error {
 		}
 	}
 	w.Open, w.Loaded = open, true
+	// BEFORE the first look: the daemon before may have sent these stops.
 	track.PerhapsAsked(w.Open, now)
 	w.PerhapsStopping(now)
 	for _, in := range open {
@@ -77,7 +84,8 @@ func (w *Watch) Load(ctx context.Context, now time.Time) error {
 // lengthsMemory is how far back recallLengths reads ended jobs.
 const lengthsMemory = 30 * 24 * time.Hour
 
-// recallLengths reads how much of their declared work users' ended jobs took.
+// recallLengths reads how much of their declared work users' ended jobs took. It MUST be the last
+// read of Load: Note adds to the histories, so that a job that is noted twice would count twice.
 func (w *Watch) recallLengths(ctx context.Context, now time.Time) error {
 	records, err := w.Observer.Journal.Jobs(ctx, now.Add(-lengthsMemory))
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/engine/track"
 )
 
-// Watch observes the cluster and updates the state.
+// Watch observes the cluster and updates the state. It belongs to one goroutine. The zero value with
+// a State, an Observer and an Executor is ready for Load.
 type Watch struct {
 	*track.State
 	Observer observe.Observer
@@ -18,7 +19,18 @@ type Watch struct {
 }
 
 // Observe queries Slurm for jobs and nodes and reads the files of jobs. The state is updated from
-// each part before the next is read, since what to read next depends on it.
+// each part before the next is read, since what to read next depends on it. On an error the returned
+// look is empty, and what was learned before the error stays in the state: it is true, only
+// incomplete.
+//
+// Why the parts come in this order:
+//
+//   - the end of an outage is noted BEFORE Lost.Note, which forgets nodes by the time that has passed;
+//   - jobs are matched BEFORE limits are read, since a job that waits for a limit makes them due;
+//   - missing jobs are looked up BEFORE accounting is asked about forgotten ones, which it may add to;
+//   - placements are known BEFORE progress is read, since a speed belongs to a placement;
+//   - runners are heard BEFORE progress is read: a line counts for the present run by the runner's
+//     count of restarts.
 func (w *Watch) Observe(ctx context.Context, now time.Time) (seen observe.Look, err error) {
 	if seen, err = w.lookAtCluster(ctx); err != nil {
 		return observe.Look{}, err
@@ -42,6 +54,8 @@ func (w *Watch) Observe(ctx context.Context, now time.Time) (seen observe.Look, 
 }
 
 // lookAtCluster queries the jobs, and the nodes unless those of the last observation can be reused.
+// Between the two queries users' requests are let in. The returned Nodes are those of the state,
+// which nobody changes.
 func (w *Watch) lookAtCluster(ctx context.Context) (observe.Look, error) {
 	jobs, err := w.Observer.Slurm.Jobs(ctx)
 	if err != nil {
@@ -60,7 +74,11 @@ func (w *Watch) lookAtCluster(ctx context.Context) (observe.Look, error) {
 	return observe.Look{Jobs: jobs, Nodes: nodes}, nil
 }
 
-// Fold updates the state from a complete observation.
+// Fold updates the state from a complete observation. seen MUST be what Observe returned without an
+// error for the same now. The last status of a job that ends is read here, AFTER Slurm showed the
+// end: a status read before it may lack the exit. The folder's requests are removed AFTER that. What
+// jobs answered, and what they were refused, is judged AFTER State.Fold, which says which jobs have
+// ended. Predictions come last, since they use the samples of this look.
 func (w *Watch) Fold(ctx context.Context, seen observe.Look, now time.Time) {
 	histories := w.Observer.Histories(ctx, track.TokensOf(w.Ordered(), w.WantsHistory))
 	ends := w.Ends(now)

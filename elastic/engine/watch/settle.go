@@ -15,7 +15,8 @@ import (
 // lookForMissing determines the state of live jobs that the query for all jobs did not return. A
 // job ends only if Slurm says explicitly that it does not know it: each job is queried by number,
 // or, if there are more than MaxLookups, all of them by settleMany. Results before an error are
-// kept.
+// kept. After another error than ErrSuspicious the ends that were found are saved at once, because
+// the cycle ends without its save. A suspicious answer has changed nothing.
 func (w *Watch) lookForMissing(ctx context.Context, now time.Time) error {
 	missing := w.Missing()
 	if len(missing) == 0 {
@@ -33,7 +34,10 @@ func (w *Watch) lookForMissing(ctx context.Context, now time.Time) error {
 	return err
 }
 
-// settleFew queries each job, and returns those that Slurm no longer knows.
+// settleFew queries each job, and returns those that Slurm no longer knows. It makes one query for
+// each, so that missing MUST have at most MaxLookups jobs. A number that Slurm has given to another
+// job counts as gone; the open move of the old one is closed in the journal BEFORE it is counted
+// (Renumbered), since a move knows its job by the number only.
 func (w *Watch) settleFew(ctx context.Context, missing []*track.Job, now time.Time) (gone []*track.Job, err error) {
 	for _, js := range missing {
 		detail, err := w.Observer.Slurm.Job(ctx, slurm.JobID(js.Rec.ID))
@@ -58,6 +62,12 @@ func (w *Watch) settleFew(ctx context.Context, missing []*track.Job, now time.Ti
 // answers agree, the jobs are gone. If one of them has a missing job, the answers contradict each
 // other, and none is used (ErrSuspicious). The number of queries does not depend on the number of
 // jobs, which is large after an outage longer than Slurm's MinJobAge.
+//
+//	missing from   second list   by number   result
+//	the first      also missing  not found   gone
+//	the first      also missing  found       ErrSuspicious, also if another one was found
+//	the first      there         -           ErrSuspicious
+//	the first      another job   -           gone, after Renumbered
 func (w *Watch) settleMany(ctx context.Context, missing []*track.Job, now time.Time) (gone []*track.Job, err error) {
 	again, err := w.Observer.Slurm.Jobs(ctx)
 	if err != nil {
@@ -92,7 +102,9 @@ func (w *Watch) settleMany(ctx context.Context, missing []*track.Job, now time.T
 	return gone, nil
 }
 
-// departed ends jobs that slurmctld no longer knows, as accounting says or as forgotten.
+// departed ends jobs that slurmctld no longer knows, as accounting says or as forgotten. A job that
+// accounting does not know, or that does not fit in the one query, ends as ForgottenState now;
+// lookUpForgotten may correct that later. Nothing waits for accounting (decision 11).
 func (w *Watch) departed(ctx context.Context, gone []*track.Job, now time.Time) {
 	if len(gone) == 0 {
 		return
@@ -108,7 +120,9 @@ func (w *Watch) departed(ctx context.Context, gone []*track.Job, now time.Time) 
 	w.AskedAbout(gone, asked, len(runs), late, now)
 }
 
-// lookUpForgotten queries accounting about jobs recorded as forgotten, if that is due.
+// lookUpForgotten queries accounting about jobs recorded as forgotten, if that is due. A recorded end
+// is taken back only for jobs of which accounting knows the run, and is set again at once, within the
+// same cycle and before any save.
 func (w *Watch) lookUpForgotten(ctx context.Context, now time.Time) {
 	left, asked := w.ForgottenDue(now)
 	if len(left) == 0 || w.Observer.Accountant == nil {
@@ -125,7 +139,9 @@ func (w *Watch) lookUpForgotten(ctx context.Context, now time.Time) {
 }
 
 // pastRuns queries accounting for the last runs of jobs. Jobs that it does not have are missing from
-// the result. late: it has not answered yet.
+// the result. late: it has not answered yet. jobs MUST NOT be empty. A job that this daemon has not
+// seen running gets its last run from the journal first: from it follows since when accounting is
+// asked. An error counts as an answer without runs, and is logged.
 func (w *Watch) pastRuns(ctx context.Context, jobs []*track.Job, now time.Time) (runs map[*track.Job]slurm.PastRun, late bool) {
 	if w.Observer.Accountant == nil {
 		return nil, false
@@ -141,7 +157,8 @@ func (w *Watch) pastRuns(ctx context.Context, jobs []*track.Job, now time.Time) 
 }
 
 // endedAs ends the jobs of these runs as accounting says, in the given order. The last progress lines
-// of at most MostFresh jobs are read, since all may be on one slow file system.
+// of at most MostFresh jobs are read, since all may be on one slow file system. Progress is read
+// BEFORE the end, as the last lines say how far the job came.
 func (w *Watch) endedAs(runs map[*track.Job]slurm.PastRun, order []*track.Job, now time.Time) {
 	var told []*track.Job
 	for _, js := range order {
@@ -157,7 +174,8 @@ func (w *Watch) endedAs(runs map[*track.Job]slurm.PastRun, order []*track.Job, n
 }
 
 // ReadProgress reads the new progress lines of jobs and applies them. It returns the jobs with new
-// lines.
+// lines. A job is left out while its file rests after it became shorter, and its lines wait for a
+// later cycle if its user's budget is spent (observe.LinesPerUser).
 func (w *Watch) ReadProgress(all []*track.Job, now time.Time) (changed []*track.Job) {
 	jobs, wanted := track.Readings(all, now)
 	return w.HeardLines(jobs, w.Observer.Progress(wanted), now)
