@@ -14,6 +14,8 @@ import (
 // Arrivals has the arrays whose first task says that more tasks follow.
 type Arrivals map[arrayOf]*elastic.Arrival
 
+// arrayOf identifies an array. The user is part of it because the id comes from a comment, in which a
+// user can write the id of another user's array (decision 38).
 type arrayOf struct {
 	uid uint32
 	id  elastic.JobID
@@ -28,9 +30,12 @@ type Task struct {
 	Lives     bool      // it has not ended and is managed
 }
 
+// of returns the array of a task. The first task has its own id as the array's.
 func (t Task) of() arrayOf { return arrayOf{t.UID, t.Array.Of(t.ID)} }
 
 // Arriving counts the tasks of incomplete arrays among all known jobs. It iterates over tasks twice.
+// tasks MUST yield the same jobs both times, also those that have ended: they count as submitted. The
+// result is nil if no array is open; nil is a valid Arrivals, in which every array is complete.
 func Arriving(tasks iter.Seq[Task]) Arrivals {
 	open := Arrivals{}
 	for t := range tasks {
@@ -49,7 +54,8 @@ func Arriving(tasks iter.Seq[Task]) Arrivals {
 	return open
 }
 
-// Complete returns the first task of each array whose tasks all exist.
+// Complete returns the first task of each array whose tasks all exist. They are in no particular
+// order. An array for which more tasks exist than it was to have is complete too.
 func (open Arrivals) Complete() (ids []elastic.JobID) {
 	for _, a := range open {
 		if a.Have >= a.Want {
@@ -60,6 +66,13 @@ func (open Arrivals) Complete() (ids []elastic.JobID) {
 }
 
 // awaits returns the block of a job that never ran and whose array is incomplete.
+//
+//	tasks that exist          last submitted            result
+//	all, or array unknown     -                         not blocked
+//	some                      less than a minute ago    Arriving, until that minute is over
+//	some                      earlier                   Incomplete, without an end: the submit was killed
+//
+// A later task ends either block at once. A job that ever ran is not blocked: its user saw it start.
 func (open Arrivals) awaits(id elastic.JobID, own Job, now time.Time) elastic.Blocked {
 	if !own.Array.Is() || own.Ran || own.Slurm.Restarts > 0 {
 		return elastic.Blocked{}

@@ -8,7 +8,9 @@ import (
 )
 
 // billOf returns how Slurm computes the billing of the partition's jobs: by its
-// TRESBillingWeights, or one per CPU if it has none.
+// TRESBillingWeights, or one per CPU if it has none. The weights are per CPU, per MB, per node and
+// per GPU. A weight for a type of GPU counts beside that for all GPUs; elastic.Bill says how the
+// items are combined.
 func billOf(p slurm.Partition, by slurm.BillingRule) elastic.Bill {
 	if len(p.Weights) == 0 {
 		return elastic.Bill{CPU: 1}

@@ -11,7 +11,9 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// capBook collects the limits that apply to sluice's jobs.
+// capBook collects the limits that apply to sluice's jobs. It lives for one snapshot. Every job of
+// sluice's MUST be passed to concern BEFORE the first running job is passed to count, which adds only
+// to caps that exist.
 type capBook struct {
 	*index
 	caps    map[string]*elastic.Cap // by rule.key; limits of groups and of single jobs
@@ -23,7 +25,9 @@ func newCapBook(x *index) *capBook {
 	return &capBook{index: x, caps: map[string]*elastic.Cap{}, unknown: map[elastic.JobID]bool{}}
 }
 
-// rule is one limit that holds for a job.
+// rule is one limit that holds for a job. Rules with the same key are one cap: their jobs, and the
+// usage of ordinary jobs, are counted together. So a key names the group (a QOS, a QOS and a user, an
+// account) and the resource, and name is what users are shown.
 type rule struct {
 	key, name         string
 	amount            slurm.Amount
@@ -36,7 +40,9 @@ type rule struct {
 
 // rules returns the limits that apply to a job: of its partitions' QOS, its own QOS, its
 // association and the parent accounts. A limit of a QOS overrides the same limit of an
-// association. The result is cached by kind of job until limits are read again.
+// association. The result is cached by kind of job until limits are read again. Jobs that agree in
+// limitedKind have the same rules, so that a site with 100,000 jobs computes those of a few kinds.
+// The returned slice is the cache's own and MUST NOT be changed.
 func (b *capBook) rules(sj slurm.Job) []rule {
 	kind := limitedKind{sj.User, sj.Account, sj.QOS, sj.Partition, sj.TimeLimit}
 	list, known := b.ruled[kind]
@@ -47,6 +53,11 @@ func (b *capBook) rules(sj slurm.Job) []rule {
 	return list
 }
 
+// list returns the rules of one kind of job, without the cache. The order is that of Slurm's
+// precedence: first the QOS (orders), then the association, then its accounts from the nearest to the
+// root. up follows each QOS only. The association and its accounts are one level, because group
+// limits of all accounts above a job hold together. The partition's own limits override nothing and
+// are overridden by nothing.
 func (b *capBook) list(sj slurm.Job) []rule {
 	l := ladder{set: map[string]bool{}}
 	for _, q := range b.orders(sj) {
@@ -71,6 +82,8 @@ func (b *capBook) list(sj slurm.Job) []rule {
 		l.add("MaxPerNode", of, key, a.Node, rule{each: true, node: true})
 		b.minutes(&l, sj, of, key, a.Minutes)
 	}
+	// The depth is bounded: an answer in which accounts are above each other in a circle must not
+	// hang the daemon.
 	for name, depth := sj.Account, 0; name != "" && depth < 64; depth++ {
 		a := b.accounts[name]
 		if a == nil {
@@ -85,13 +98,18 @@ func (b *capBook) list(sj slurm.Job) []rule {
 }
 
 // ladder collects rules by precedence: a limit overrides limits of the same kind on the same
-// resource that are added after the next call of up.
+// resource that are added after the next call of up. A rule that is overridden is kept as exempt: the
+// job's usage counts in the group, but the limit does not bind the job. For example, with
+// GrpTRES=gres/gpu=8 on the job's QOS and GrpTRES=gres/gpu=4 on its account, the job may use up to 8
+// GPUs, and they count among the 4 that bind jobs of the account with another QOS.
 type ladder struct {
 	out  []rule
 	set  map[string]bool // kind and resource
 	rung []string        // kind and resource set on the present level
 }
 
+// Each amount becomes one rule of the given form. kind is a key of tresWords or, for a limit on jobs
+// alone, the limit's name.
 func (l *ladder) add(kind, of, key string, amounts []slurm.Amount, form rule) {
 	for _, a := range amounts {
 		if form.node && a.Of == slurm.OfBilling {
@@ -102,7 +120,8 @@ func (l *ladder) add(kind, of, key string, amounts []slurm.Amount, form rule) {
 	}
 }
 
-// put adds a rule of that kind on the resource of.
+// put adds a rule of that kind on the resource of. A rule that is put as exempt sets its kind for
+// lower levels too: a budget that is not used up hides that of an account.
 func (l *ladder) put(kind, key, of string, r rule) {
 	r.key, r.exempt = kind+" "+key+" "+of, r.exempt || l.set[kind+" "+of]
 	l.out = append(l.out, r)
@@ -117,7 +136,9 @@ func (l *ladder) up() {
 	l.rung = nil
 }
 
-// orders returns the QOS whose limits apply to the job, by descending precedence.
+// orders returns the QOS whose limits apply to the job, by descending precedence. That is the
+// partition's QOS, then the job's own, or the reverse if its own has the flag OverPartQOS. A job of
+// several partitions has the QOS of all of them, since Slurm may start it in any.
 func (b *capBook) orders(sj slurm.Job) []*slurm.QOS {
 	own := b.qos[sj.QOS]
 	var out []*slurm.QOS
@@ -135,6 +156,9 @@ func (b *capBook) orders(sj slurm.Job) []*slurm.QOS {
 	return out
 }
 
+// association returns the user's association in the job's account: of this partition if there is one,
+// else the one for any partition; nil = the answer has none, and with enforced limits Slurm starts
+// nothing for it.
 func (b *capBook) association(sj slurm.Job) *slurm.Association {
 	if a := b.users[[3]string{sj.Account, sj.User, sj.Partition}]; a != nil {
 		return a
@@ -143,7 +167,8 @@ func (b *capBook) association(sj slurm.Job) *slurm.Association {
 }
 
 // partitionRules returns the limits that partitions themselves set. A partition that would not
-// start this job is represented by a limit of 0 jobs.
+// start this job is represented by a limit of 0 jobs. A limit of 0 jobs that holds for each job stops
+// no running job (decision 20); it only keeps a job from starting again.
 func (b *capBook) partitionRules(sj slurm.Job) []rule {
 	var out []rule
 	for _, name := range strings.Split(sj.Partition, ",") {
@@ -177,7 +202,8 @@ func (b *capBook) partitionRules(sj slurm.Job) []rule {
 }
 
 // closed returns why the partition would not start the job again; "" = it would. anyTime: the
-// job's QOS overrides MaxTime.
+// job's QOS overrides MaxTime. The reasons are tried in that order, and the first counts. AllowGroups
+// is not among them: sluice cannot read it, and finds out by being refused (see Within).
 func closed(p slurm.Partition, sj slurm.Job, anyTime bool) string {
 	allows := func(name string, allowed, denied []string) bool {
 		return (len(allowed) == 0 || slices.Contains(allowed, name)) && !slices.Contains(denied, name)
@@ -195,12 +221,15 @@ func closed(p slurm.Partition, sj slurm.Job, anyTime bool) string {
 	return ""
 }
 
-// tooLong reports whether the job's time limit exceeds the partition's MaxTime.
+// tooLong reports whether the job's time limit exceeds the partition's MaxTime. No time limit counts
+// as longer than any.
 func tooLong(p slurm.Partition, sj slurm.Job) bool {
 	return p.MaxTime > 0 && (sj.TimeLimit == 0 || sj.TimeLimit > p.MaxTime)
 }
 
-// concern adds one of sluice's jobs to the limits that apply to it.
+// concern adds one of sluice's jobs to the limits that apply to it. sj MUST be the job in the
+// partitions that it may use (OpenTo), not in the one that Slurm shows. A job without an association
+// while limits are enforced is noted as unknown, and is capped at what it has (see site).
 func (b *capBook) concern(sj slurm.Job) {
 	id := elastic.JobID(sj.ID)
 	if b.limits.Enforced && b.association(sj) == nil {
@@ -224,7 +253,9 @@ func (b *capBook) concern(sj slurm.Job) {
 }
 
 // count adds the usage of a running job to the limits that it shares with sluice's jobs, except to
-// limits that apply to the job itself.
+// limits that apply to the job itself. sj MUST hold nodes and MUST NOT be completing, as Slurm no
+// longer counts such a job. A minute limit counts what is left of the job's time limit, not what it
+// used.
 func (b *capBook) count(sj slurm.Job) {
 	for _, r := range b.rules(sj) {
 		c := b.caps[r.key]
@@ -238,7 +269,8 @@ func (b *capBook) count(sj slurm.Job) {
 	}
 }
 
-// amountOf returns a running job's usage of the cap's resource.
+// amountOf returns a running job's usage of the cap's resource. It is in the cap's unit: GPUs, CPUs,
+// nodes, MB or billing, and 1 for a limit on jobs.
 func amountOf(sj slurm.Job, c *elastic.Cap) int {
 	switch c.Of {
 	case elastic.GPUs:
@@ -258,6 +290,8 @@ func amountOf(sj slurm.Job, c *elastic.Cap) int {
 	return 1
 }
 
+// all returns the caps in the order in which their first job was met, so that equal input gives an
+// equal snapshot (I9).
 func (b *capBook) all() []elastic.Cap {
 	out := make([]elastic.Cap, 0, len(b.found))
 	for _, key := range b.found {

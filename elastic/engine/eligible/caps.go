@@ -9,14 +9,17 @@ import (
 )
 
 // Caps returns the limits for decisions: from recent refusals of single jobs, from the %N of job
-// arrays, and the site's. It also sets Refused of each job.
+// arrays, and the site's. It also sets Refused of each job. Refused MUST have set Idle in Own's
+// refusals BEFORE. The cost is O(jobs x rules of a job), with all of Slurm's jobs.
 func (l *Look) Caps(s *elastic.Snapshot) []elastic.Cap {
 	return slices.Concat(l.refused(s), elastic.ArrayCaps(s), l.site(s))
 }
 
 // site converts the site's limits to caps: each with the jobs of sluice to which it applies and
 // the usage of ordinary jobs of the same group. If limits have never been read, jobs keep
-// their size and start on their minimum, which Slurm accepted at submission.
+// their size and start on their minimum, which Slurm accepted at submission. Without a Limiter there
+// are no limits, and no caps. Own jobs are entered at the partitions that would start them; ordinary
+// jobs as Slurm shows them, and only while they hold nodes.
 func (l *Look) site(s *elastic.Snapshot) []elastic.Cap {
 	if !l.Limited {
 		return nil
@@ -38,7 +41,8 @@ func (l *Look) site(s *elastic.Snapshot) []elastic.Cap {
 	return append(b.all(), unread(s.Jobs, b.unknown)...)
 }
 
-// unread caps the named jobs (nil = all) at their size, or their minimum.
+// unread caps the named jobs (nil = all) at their size, or their minimum. Such a cap of each job
+// alone can never stop it, and permits no growth. An empty map names no job.
 func unread(jobs []elastic.Job, named map[elastic.JobID]bool) []elastic.Cap {
 	var out []elastic.Cap
 	for _, j := range jobs {
@@ -56,7 +60,8 @@ func unread(jobs []elastic.Job, named map[elastic.JobID]bool) []elastic.Cap {
 // PerNode reduces the CPUs of nodes to their partition's MaxCPUsPerNode, so that no placement
 // is chosen on a node where the partition's share is used up. For a node in several partitions
 // Slurm does not show which partition uses its CPUs: there the limit is applied per job only, and
-// Slurm may let the job wait.
+// Slurm may let the job wait. It changes the nodes of list in place, which MUST be the snapshot's
+// own.
 func PerNode(l slurm.Limits, list []nodes.Node) {
 	most := map[string]int{}
 	for _, p := range l.Partitions {
@@ -69,7 +74,8 @@ func PerNode(l slurm.Limits, list []nodes.Node) {
 	}
 }
 
-// Spread sets each job's MaxNodes from the caps on nodes, so that no placement uses more.
+// Spread sets each job's MaxNodes from the caps on nodes, so that no placement uses more. It only
+// lowers MaxNodes, in which 0 means any number; a limit of 0 nodes is left to the cap.
 func Spread(s *elastic.Snapshot) {
 	for i := range s.Jobs {
 		j := &s.Jobs[i]

@@ -8,7 +8,9 @@ import (
 )
 
 // depart sets which nodes running jobs should leave: drained nodes, and nodes on which a
-// maintenance reservation begins soon, unless the job is in that reservation.
+// maintenance reservation begins soon, unless the job is in that reservation. A node gives one
+// departure; maintenance counts before a drain, because it has a date. What a job then does is the
+// policy's (decision 33).
 func (l *Look) depart(s *elastic.Snapshot) {
 	drained := map[string]elastic.Departure{}
 	for _, n := range l.Nodes {
@@ -33,7 +35,9 @@ func (l *Look) depart(s *elastic.Snapshot) {
 }
 
 // maintained returns the maintenance for which the job should leave the node now. A job whose time
-// limit ends before it begins may stay.
+// limit ends before it begins may stay. It leaves from Lead before the beginning on, and still while
+// the maintenance lasts: a job that could not move before is asked again. A job without a time limit
+// never ends before.
 func (l *Look) maintained(own Job, node string, now time.Time) (elastic.Departure, bool) {
 	left := own.Slurm.TimeLeft
 	for _, r := range l.Site.Reservations {

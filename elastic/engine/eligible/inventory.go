@@ -12,6 +12,9 @@ import (
 
 // Ordinary sets what ordinary jobs hold (Tenants, Others) and wait for (Demands). contending are jobs
 // of sluice that wait among them. last is the previous snapshot, of the last cycle or of this one.
+// Demands end up by descending priority, of equal priority the ordinary jobs come first, in Slurm's
+// order. Completing jobs hold nothing here, as Slurm already counts their GPUs as free. last may be
+// the zero snapshot: then jobs on several nodes count only with what they hold in any split.
 func Ordinary(s *elastic.Snapshot, ordinary, contending []slurm.Job, all []slurm.Node, last *elastic.Snapshot) {
 	for _, sj := range ordinary {
 		if tenant, ok := tenantOf(sj, s.Now); ok {
@@ -54,7 +57,9 @@ func others(ordinary []slurm.Job, all []slurm.Node, last *elastic.Snapshot) map[
 }
 
 // countOthers adds, for each node of a job, the GPUs that it holds there in any split (certain), and
-// how many more it would hold in an even split (spread).
+// how many more it would hold in an even split (spread). With 9 GPUs on three nodes of 4, the other
+// two nodes hold at most 8, so that 1 is certain on each; an even split has 3 on each, so that 2 more
+// are added to spread.
 func countOthers(certain, spread, whole map[string]int, sj slurm.Job) {
 	if !sj.OnNodes() || sj.Whole() < 1 {
 		return
@@ -73,7 +78,8 @@ func countOthers(certain, spread, whole map[string]int, sj slurm.Job) {
 }
 
 // tenantOf returns an ordinary job with GPUs; false if it has none. Slurm already counts the GPUs
-// of a completing job as free.
+// of a completing job as free. The split is even and rounded up on each node, so that the sum may
+// exceed what the job holds. A job without a time limit has no end.
 func tenantOf(sj slurm.Job, now time.Time) (elastic.Tenant, bool) {
 	if !sj.OnNodes() || sj.Completing || sj.Whole() < 1 {
 		return elastic.Tenant{}, false
@@ -88,7 +94,9 @@ func tenantOf(sj slurm.Job, now time.Time) (elastic.Tenant, bool) {
 	return t, true
 }
 
-// Inventory converts Slurm's nodes for decisions.
+// Inventory converts Slurm's nodes for decisions. The order is Slurm's. Types is empty for a node
+// with one type of GPU, which is Type then. A node that cannot be used is kept, with the reason: jobs
+// may still run there.
 func Inventory(jobs []slurm.Job, all []slurm.Node) []nodes.Node {
 	spanning := spans(jobs)
 	out := make([]nodes.Node, 0, len(all))
@@ -108,7 +116,9 @@ func Inventory(jobs []slurm.Job, all []slurm.Node) []nodes.Node {
 }
 
 // Fit marks nodes that are excluded because of unfit GPUs as unusable: running jobs may stay,
-// nothing new is placed there.
+// nothing new is placed there. It changes inventory in place and returns it. A node that is unusable
+// already keeps its reason. The cost is O(findings x nodes), and findings are few
+// (HealthRules.PerUser).
 func Fit(inventory []nodes.Node, findings []elastic.Finding) []nodes.Node {
 	for _, f := range findings {
 		for i := range inventory {
@@ -121,7 +131,8 @@ func Fit(inventory []nodes.Node, findings []elastic.Finding) []nodes.Node {
 }
 
 // Returned marks nodes that were lost less than rest ago as unusable. lost is when each node was
-// last seen lost.
+// last seen lost. It changes inventory in place and returns it. rest is what a lost node needs to
+// settle (decision 18).
 func Returned(inventory []nodes.Node, lost map[string]time.Time, rest time.Duration, now time.Time) []nodes.Node {
 	for i := range inventory {
 		n := &inventory[i]
@@ -160,6 +171,8 @@ func spans(jobs []slurm.Job) map[string]int {
 // free.
 var waitsForGPUs = map[string]bool{"": true, "None": true, "Resources": true, "Priority": true}
 
+// demandOf returns an ordinary job that waits for GPUs; false if it waits for something else, as a
+// dependency, a limit or a begin time: free GPUs would not start it.
 func demandOf(sj slurm.Job) (elastic.Demand, bool) {
 	if sj.State != slurm.Pending || sj.Held || sj.Completing || sj.Whole() < 1 || !waitsForGPUs[sj.Reason] {
 		return elastic.Demand{}, false

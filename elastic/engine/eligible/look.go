@@ -8,7 +8,9 @@ import (
 )
 
 // Look is the input of this package: one observation of Slurm and the state that determines what
-// jobs may use. This package does not change it.
+// jobs may use. This package does not change it. A Look is for one snapshot: its slices and maps
+// belong to the caller, and are only read. It MUST be made again for the next one: an effect changes
+// the state between two.
 type Look struct {
 	Jobs    []slurm.Job           // all that Slurm showed
 	Nodes   []slurm.Node          // all that Slurm showed
@@ -38,7 +40,9 @@ type Job struct {
 }
 
 // Restrict applies, after Choose, what depends on the time and on earlier refusals: reservations,
-// edge pools, nodes to avoid, nodes to leave, and reasons why held jobs cannot start.
+// edge pools, nodes to avoid, nodes to leave, and reasons why held jobs cannot start. Reservations
+// come first, so that an edge pool gives a partition only for nodes that are left. Nodes to avoid
+// come AFTER both, as they choose among the nodes that remain. Reasons come last.
 func (l *Look) Restrict(s *elastic.Snapshot) {
 	l.reserve(s)
 	l.edges(s)

@@ -12,6 +12,15 @@ import (
 
 // Holders returns the running jobs that may hold what the job lacks according to Slurm's reason:
 // licenses of the same name, or a share of the same limit.
+//
+//	Slurm's reason begins with   holders
+//	Licenses                     jobs with a license of one of the same names
+//	Assoc, Max                   jobs of the same account or user
+//	QOS                          jobs of the same QOS or partition
+//	anything else                none: only the delay ends the wait
+//
+// It may name jobs that hold nothing of what is lacking. That costs one try that is too early, while
+// a holder that is left out would cost a wait of up to 2 h.
 func Holders(jobs []slurm.Job, sj slurm.Job, said string) []slurm.JobID {
 	var has func(slurm.Job) bool
 	switch {
@@ -37,7 +46,8 @@ func Holders(jobs []slurm.Job, sj slurm.Job, said string) []slurm.JobID {
 }
 
 // given reports whether one of the holders no longer runs. A holder with an open move does not
-// count: it will take back what it had.
+// count: it will take back what it had. A holder that is missing from Slurm's answer is over. One
+// that is completing still has its license.
 func (l *Look) given(own Job, listed func(slurm.JobID) *slurm.Job) bool {
 	return slices.ContainsFunc(own.Holders, func(id slurm.JobID) bool {
 		o := listed(id)
@@ -48,7 +58,9 @@ func (l *Look) given(own Job, listed func(slurm.JobID) *slurm.Job) bool {
 
 // obstructed returns the block of a job that Slurm did not start when it was last released. It ends
 // after a delay, and as soon as one of the holders has ended. While a holder has an open move
-// the job stays blocked, since it could take what the holder needs to restart.
+// the job stays blocked, since it could take what the holder needs to restart. The delay doubles with
+// each time (elastic.Refused.ObstacleAgain, decision 36). The times of it are lost when the daemon
+// restarts, and the job is tried once.
 func (l *Look) obstructed(own Job, listed func(slurm.JobID) *slurm.Job, now time.Time) elastic.Blocked {
 	r := own.Refused.Obstacle
 	moving := slices.ContainsFunc(own.Holders, func(id slurm.JobID) bool { return l.moves(elastic.JobID(id)) })

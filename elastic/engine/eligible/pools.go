@@ -13,7 +13,8 @@ import (
 // snapshot each of its nodes is therefore a virtual partition, such as "lab@lab3".
 
 // edges replaces edge pools in jobs' partitions by one virtual partition per node, after the
-// other partitions.
+// other partitions. It MUST come AFTER Choose and reserve, and keeps the nodes that they left. An
+// Edges of nil means that the site has no edge pools.
 func (l *Look) edges(s *elastic.Snapshot) {
 	if len(l.Edge) == 0 {
 		return
@@ -31,7 +32,8 @@ func (l *Look) edges(s *elastic.Snapshot) {
 	}
 }
 
-// single makes a virtual partition of every node of the edge pools in a list.
+// single makes a virtual partition of every node of the edge pools in a list. A node without GPUs
+// gives none. If there is no node with GPUs at all, the list stays as it is.
 func (l *Look) single(s *elastic.Snapshot, list string) string {
 	var main, edge []string
 	for p := range strings.SplitSeq(list, ",") {
@@ -63,6 +65,12 @@ func (l *Look) single(s *elastic.Snapshot, list string) string {
 // shows another set. told is the single partition that sluice wrote for a run; if Slurm shows
 // that one, known is kept too. The set comes from Slurm and not from the comment, in which a
 // user could name a partition that is closed to that user.
+//
+//	known      told   Slurm shows         result
+//	gpu,lab    -      lab, running        gpu,lab: it runs in one of them
+//	gpu,lab    -      lab,gpu, pending    gpu,lab: the same set
+//	gpu,lab    -      lab, pending        lab: its user changed it
+//	gpu,lab    lab    lab, pending        gpu,lab: sluice wrote the one
 func PartitionsOf(known, told string, sj slurm.Job) string {
 	if told != "" && sj.Partition == told && slices.Contains(strings.Split(known, ","), told) {
 		return known
@@ -79,7 +87,9 @@ func PartitionsOf(known, told string, sj slurm.Job) string {
 }
 
 // OpenTo returns the job with its partitions reduced to those that would start it again and the one
-// in which it runs. If none would, it keeps all of them.
+// in which it runs. If none would, it keeps all of them. sj is a copy, and only its Partition differs
+// in the result. If limits are not known, or the job has one partition, nothing is left out: a closed
+// partition then becomes a cap with its reason (partitionRules).
 func (s Site) OpenTo(sj slurm.Job, partitions string) slurm.Job {
 	in := sj.Partition
 	sj.Partition = partitions
@@ -107,7 +117,11 @@ func (s Site) OpenTo(sj slurm.Job, partitions string) slurm.Job {
 // first among equals. Slurm may refuse the job there for a reason that sluice cannot read
 // (AllowGroups): after each failed try the next partition is used, and after the last one all
 // together; fell is the number of failed tries. one is what to write; "" = nothing. told is the
-// partition if only one is written; the record then keeps the full list.
+// partition if only one is written; the record then keeps the full list. all is the full list from
+// the record. names are nil if Slurm is to choose the nodes; then the full list is written. For
+// example, with two partitions that have all of the nodes, fell = 0 gives the first, 1 the second, 2
+// both together, and 3 the first again. The record MUST be saved with the full list BEFORE one is
+// written, since Slurm then shows only that one.
 func (s Site) Within(sj *slurm.Job, all string, names []string, fell int, inventory []slurm.Node) (one, told string) {
 	if !strings.Contains(all, ",") {
 		return "", ""

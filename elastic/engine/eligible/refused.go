@@ -12,13 +12,17 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// Refused returns the known refusals with Idle set: whether enough GPUs are idle now.
+// Refused returns the known refusals with Idle set: whether enough GPUs are idle now. s MUST have the
+// nodes of this look, and the job its partitions in Slurm. A refusal while GPUs are idle is retried
+// sooner: no other job has to be stopped for the try (decision 31).
 func Refused(known elastic.Refused, j *elastic.Job, s *elastic.Snapshot) elastic.Refused {
 	known.Idle = known.Start.Times+known.Obstacle.Times > 0 && idle(s, j)
 	return known
 }
 
-// refused sets each job's recent refusals, and returns the caps that follow from them.
+// refused sets each job's recent refusals, and returns the caps that follow from them. A refused job
+// is capped at 0 jobs until its next try is due, and then for some time at its smallest size
+// (elastic.Job.RefusedCap).
 func (l *Look) refused(s *elastic.Snapshot) []elastic.Cap {
 	var out []elastic.Cap
 	for i := range s.Jobs {
@@ -33,7 +37,9 @@ func (l *Look) refused(s *elastic.Snapshot) []elastic.Cap {
 	return out
 }
 
-// idle reports whether at least the job's minimum of GPUs is idle in its partitions.
+// idle reports whether at least the job's minimum of GPUs is idle in its partitions. A pinned size
+// counts as the minimum. Free GPUs of another type than the only one that the job accepts do not
+// count.
 func idle(s *elastic.Snapshot, j *elastic.Job) bool {
 	free := 0
 	for _, n := range s.Nodes {
@@ -56,6 +62,8 @@ func (l *Look) shun(s *elastic.Snapshot) {
 	}
 }
 
+// shun restricts one job. A partition of which no other node is usable is left out; if that leaves
+// none, all stay: to try a refused node again is better than to wait for a node that may never come.
 func (c *chooser) shun(j *elastic.Job) {
 	shunned := map[string]bool{}
 	for _, node := range j.Refused.Shuns(c.s.Now) {
@@ -83,25 +91,30 @@ func (c *chooser) offers(p string, shunned map[string]bool) bool {
 }
 
 // Asked is what a job's user requested from Slurm, without what sluice itself writes. A change of
-// it makes earlier refusals obsolete.
+// it makes earlier refusals obsolete. It is comparable, and MUST stay so: Reconsider compares two
+// with ==. The zero value is that of a job that was never refused.
 type Asked struct {
 	wish
 	partition, account, qos, licenses string
 	limit                             time.Duration
 }
 
-// AskedOf returns the request of a job that was submitted for those partitions.
+// AskedOf returns the request of a job that was submitted for those partitions. partitions are those
+// of the record, because Slurm shows only one of them while the job runs.
 func AskedOf(sj *slurm.Job, partitions string) Asked {
 	return Asked{wish{constraint: sj.Constraint, excluded: strings.Join(sj.ExcNodes, ",")}, partitions, sj.Account, sj.QOS, sj.Licenses, sj.TimeLimit}
 }
 
-// Ground is the configuration that determines which requests Slurm accepts, independent of load.
+// Ground is the configuration that determines which requests Slurm accepts, independent of load. What
+// changes with the load (state, use, reason) is left out: otherwise every job that starts would end
+// all delays.
 type Ground struct {
 	nodes      []slurm.Node // as configured
 	partitions []slurm.Partition
 }
 
-// GroundOf returns the nodes as configured, and the partitions.
+// GroundOf returns the nodes as configured, and the partitions. It keeps the partitions as they are:
+// they MUST NOT be changed afterwards, as a Site never is.
 func GroundOf(all []slurm.Node, partitions []slurm.Partition) *Ground {
 	g := &Ground{partitions: partitions}
 	for _, n := range all {
@@ -110,6 +123,7 @@ func GroundOf(all []slurm.Node, partitions []slurm.Partition) *Ground {
 	return g
 }
 
+// configured returns the types without what is in use. The argument is not changed.
 func configured(types []slurm.OfType) []slurm.OfType {
 	out := slices.Clone(types)
 	for i := range out {

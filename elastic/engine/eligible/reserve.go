@@ -16,7 +16,8 @@ import (
 // nodes. A job that may not use all nodes of its partition therefore gets a virtual
 // partition, named after the partition and the reservations, such as "gpu@maint".
 
-// reserve restricts jobs to the nodes that reservations leave them.
+// reserve restricts jobs to the nodes that reservations leave them. It is skipped if there are no
+// reservations, and for a job that none concerns, so that its partition stays the one of other jobs.
 func (l *Look) reserve(s *elastic.Snapshot) {
 	limits := l.Site.Limits
 	if len(limits.Reservations) == 0 {
@@ -36,7 +37,9 @@ func (l *Look) reserve(s *elastic.Snapshot) {
 	}
 }
 
-// kept is what reservations leave a job.
+// kept is what reservations leave a job. name is also the part of the virtual partition: jobs with
+// the same name and partition share it. Own reservations are named as they are, others with a "-":
+// "mine-maint" is a job of mine that maint excludes.
 type kept struct {
 	name    string // of the reservations that concern it
 	why     reason.Reason
@@ -45,6 +48,9 @@ type kept struct {
 	waiting bool            // its own reservation has not begun
 }
 
+// keptFrom returns what the reservations leave a job with that time limit; 0 = none, which reaches
+// into every reservation that is not over. A job's own reservation does not exclude it, also if it is
+// over.
 func keptFrom(l slurm.Limits, id slurm.JobID, limit time.Duration, now time.Time) kept {
 	k := kept{nodes: map[string]bool{}}
 	var names []string
@@ -90,7 +96,10 @@ func (k kept) concerns(s *elastic.Snapshot, partitions string) bool {
 	return false
 }
 
-// partition makes virtual partitions of the nodes that are left, and returns their names.
+// partition makes virtual partitions of the nodes that are left, and returns their names. A partition
+// of which no node is left has a name and no node: the job waits with the reason. A node that becomes
+// usable does so for the whole snapshot: jobs outside of the reservation are kept from it by
+// keptFrom, as it has begun.
 func (k kept) partition(s *elastic.Snapshot, partitions string) string {
 	names := strings.Split(partitions, ",")
 	for i, p := range names {

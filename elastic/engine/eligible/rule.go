@@ -10,6 +10,8 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
+// capOf returns the cap of a rule, without jobs and usage yet. A resource that has no case is a GPU,
+// of the type after the colon: "gres/gpu:a100".
 func capOf(r rule) *elastic.Cap {
 	c := &elastic.Cap{Name: r.name, Most: r.amount.N, Each: r.each, Node: r.node, Least: r.least, Minutes: r.minutes, Partition: r.partition, MaxTime: r.maxTime, Jobs: map[elastic.JobID]bool{}}
 	switch {
@@ -30,7 +32,9 @@ func capOf(r rule) *elastic.Cap {
 	return c
 }
 
-// limitName returns a limit in sacctmgr's syntax: "GrpTRES=gres/gpu=2".
+// limitName returns a limit in sacctmgr's syntax: "GrpTRES=gres/gpu=2". Amounts are counts, or MB of
+// memory, or minutes of a count in a limit on minutes. A kind without a word of its own in tresWords
+// is a limit on jobs, as "MaxJobs=4".
 func limitName(kind string, a slurm.Amount) string {
 	switch a.Of {
 	case slurm.OfWall:
@@ -53,7 +57,8 @@ var tresWords = map[string]string{
 }
 
 // minutes adds the limits on resource-minutes. A resized job is started again with its whole time
-// limit, so that it needs as many minutes as a new job of that size.
+// limit, so that it needs as many minutes as a new job of that size. MaxWall does not depend on the
+// size: a time limit beyond it lets Slurm start the job at no size.
 func (b *capBook) minutes(l *ladder, sj slurm.Job, of, key string, m slurm.Minutes) {
 	l.add("GrpRun", of, key, m.Group, rule{minutes: true})
 	l.add("MaxMins", of, key, m.Job, rule{each: true, minutes: true})
@@ -73,6 +78,11 @@ func (b *capBook) minutes(l *ladder, sj slurm.Job, of, key string, m slurm.Minut
 
 // budget adds the remaining resource-minutes of a budget (GrpTRESMins). While any are left, Slurm
 // starts a job of any size; with "safe" only a job whose time limit fits in the rest.
+//
+//	left of it   flag "safe"   what follows
+//	nothing      -             0 jobs: no job starts
+//	some         no            nothing, also if a job will use more
+//	some         yes           minutes of jobs together at most what is left; not for GrpWall
 func (b *capBook) budget(l *ladder, of, key string, a slurm.Amount, used int) {
 	name, left := limitName("GrpMins", a)+" of "+of, max(0, a.N-used)
 	switch {

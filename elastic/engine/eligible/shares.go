@@ -10,7 +10,10 @@ import (
 // TreeOf returns the tree of shares that Slurm shows, whatever it shows. If an account or a user is
 // listed several times the first line counts; of a user's lines for single partitions, the line for
 // any partition, else the one with most shares. An account whose parent is missing, or that is above
-// itself, is directly below the root. Shares are limited to those that Slurm accepts.
+// itself, is directly below the root. Shares are limited to those that Slurm accepts. The error is
+// that of share.New. list is not changed, and the order of its lines matters only where names are
+// listed twice. The cost is O(accounts²) for a tree that is one long chain, and O(list) for a flat
+// one.
 func TreeOf(list []slurm.Share) (*share.Tree, error) {
 	accounts := map[string]string{} // each with its parent
 	var out []share.Association
@@ -73,7 +76,9 @@ func sharesOf(s slurm.Share) float64 {
 // Reclaim divides the GPUs of the snapshot by shares, and adds what follows from that to its caps. It
 // MUST be called AFTER Restrict, which says which jobs can start and where. credit is what users had
 // less than they deserved; rigid says of which partitions running jobs are never resized, qos what
-// the site says of QOS, and site what GPUs are worth.
+// the site says of QOS, and site what GPUs are worth. rigid and qos may be nil. The caps are appended
+// to a copy, so that an earlier snapshot that shares Caps keeps its own. After an error they are as
+// before, and the GPUs are not divided.
 func Reclaim(s *elastic.Snapshot, site Site, tree *share.Tree, credit *share.Ledger, rigid func(partitions string) bool, qos map[string]share.QOS) (claim.Claims, error) {
 	c, err := claim.Of(tree, s, credit, rigid, qos)
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 
 // Users are not shown the virtual partitions that this package makes.
 
-// DemandsAsInSlurm returns the demands with Slurm's partitions.
+// DemandsAsInSlurm returns the demands with Slurm's partitions. The argument is not changed; the
+// result is the caller's.
 func DemandsAsInSlurm(demands []elastic.Demand) []elastic.Demand {
 	out := slices.Clone(demands)
 	for i := range out {
@@ -19,7 +20,8 @@ func DemandsAsInSlurm(demands []elastic.Demand) []elastic.Demand {
 	return out
 }
 
-// NodesAsInSlurm returns the inventory without virtual partitions.
+// NodesAsInSlurm returns the inventory without virtual partitions. The argument is not changed; a
+// list without virtual partitions is shared with it.
 func NodesAsInSlurm(inventory []nodes.Node) []nodes.Node {
 	out := slices.Clone(inventory)
 	for i := range out {

@@ -9,14 +9,16 @@ import (
 )
 
 // Site is the site's limits. The zero value means that they have not been read yet. A Site is not
-// changed; Read makes a new one.
+// changed; Read makes a new one. Copies share one index with its cache. They belong to one goroutine.
 type Site struct {
 	slurm.Limits
 	Known  bool // the limits were read at least once
 	sorted *index
 }
 
-// Read indexes limits that were read. edge has the partitions that are edge pools.
+// Read indexes limits that were read. edge has the partitions that are edge pools. Read MUST be
+// called again if edge changes. l and edge MUST NOT be changed afterwards: the index has pointers
+// into l.
 func Read(l slurm.Limits, edge map[string]bool) Site {
 	return Site{Limits: l, Known: true, sorted: indexed(l, edge)}
 }
@@ -35,12 +37,15 @@ type index struct {
 	ruled      map[limitedKind][]rule
 }
 
-// limitedKind is everything of a job on which its limits depend.
+// limitedKind is everything of a job on which its limits depend. If a rule comes to depend on more of
+// a job, that MUST be added here: else jobs get each other's limits from the cache.
 type limitedKind struct {
 	user, account, qos, partition string
 	time                          time.Duration
 }
 
+// indexed makes the index. An account has no user in its association; of a user's associations each
+// partition has its own, and "" stands for any.
 func indexed(l slurm.Limits, edge map[string]bool) *index {
 	x := &index{
 		limits: l, edge: edge, members: map[[2]string]bool{}, qos: map[string]*slurm.QOS{}, partitions: map[string]*slurm.Partition{}, bills: map[string]elastic.Bill{},
@@ -78,7 +83,9 @@ func (s Site) Partition(name string) (p slurm.Partition, known bool) {
 var blames = []string{"Assoc", "QOS", "Max", "Partition", "Reserv", "ReqNodeNotAvail"}
 
 // Outdated reports whether a job indicates that the limits have changed: Slurm lets it wait for a
-// limit, or its account or user has no association.
+// limit, or its account or user has no association. The caller reads the limits again sooner then
+// (track.State.LimitsOld). A held job shows its hold as the reason, and says nothing of limits. A
+// Site that was never read has no association to miss, but Slurm's reasons count.
 func (s Site) Outdated(sj slurm.Job) bool {
 	switch {
 	case sj.State != slurm.Pending:

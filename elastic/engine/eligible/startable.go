@@ -14,7 +14,10 @@ import (
 // Slurm shows BeginTime as the reason of a waiting job, or JobHeldUser, whatever else keeps it from
 // starting. Its dependencies are therefore checked here.
 
-// Bar sets Blocked of each waiting job: why it cannot start even if GPUs are free.
+// Bar sets Blocked of each waiting job: why it cannot start even if GPUs are free. Of several reasons
+// the first in this order is shown. Jobs in other phases are not blocked. A block is not a decision:
+// a policy that does not know blocks would still start the job, so the stage startable removes
+// blocked jobs before every policy.
 func (l *Look) Bar(s *elastic.Snapshot) {
 	listed, first, ahead := byNumber(l.Jobs), byName(l.Jobs), l.clockBefore()
 	for i := range s.Jobs {
@@ -37,7 +40,8 @@ func (l *Look) Bar(s *elastic.Snapshot) {
 }
 
 // clockBefore returns the latest time that the clock is known to have shown, to this daemon or in
-// a job's submit, start or end time.
+// a job's submit, start or end time. An administrator may set the clock back. Without this a job
+// whose begin time had been reached would wait for it a second time.
 func (l *Look) clockBefore() time.Time {
 	at := l.Ahead
 	for i := range l.Jobs {
@@ -54,7 +58,8 @@ func (l *Look) clockBefore() time.Time {
 }
 
 // uncleared returns the block of a job that Slurm still counts on nodes of its last run although it was to
-// be cleared of it. While it is being cleared, or is about to be, it keeps its place among the others.
+// be cleared of it. While it is being cleared, or is about to be, it keeps its place among the
+// others. It MUST be called AFTER JobOf has set Uncleared (decision 24).
 func uncleared(j *elastic.Job, on []string, moves bool) elastic.Blocked {
 	if !j.Uncleared || moves {
 		return elastic.Blocked{}
@@ -127,6 +132,15 @@ func blockedBy(sj *slurm.Job, begin time.Time, listed func(slurm.JobID) *slurm.J
 
 // dependency returns which terms are not satisfied. Slurm updates the dependencies of held jobs
 // only once a minute, so that terms are evaluated here from the jobs they name.
+//
+//	terms joined by   failed   not yet   result
+//	comma (all)       some     -         NeverDepends, on the failed ones
+//	comma             none     some      Depends, on those
+//	?  (any)          -        -         not blocked as soon as one is satisfied
+//	?                 all      none      NeverDepends
+//	?                 some     some      Depends, on those that may still come
+//
+// Until is when the last of the known times has passed; zero if none is known.
 func dependency(d slurm.Dependency, listed func(slurm.JobID) *slurm.Job, first func() bool, now time.Time) elastic.Blocked {
 	var waits, fails []string
 	var until time.Time
@@ -160,6 +174,16 @@ func dependency(d slurm.Dependency, listed func(slurm.JobID) *slurm.Job, first f
 
 // term evaluates one condition. on is the job that it names; nil = not in Slurm's list. at is when
 // the condition will be satisfied, if that is known.
+//
+//	kind          satisfied by the job that is named                 failed
+//	afterany      it has ended and is cleaned up                     never
+//	afterok       the same, in state COMPLETED                       it ended in another state
+//	afternotok    the same, in another state than COMPLETED          it ended in COMPLETED
+//	after         it has begun, and the delay has passed since       never
+//	others        never here: Slurm drops the term when it is done   if Slurm says so
+//
+// A job that Slurm no longer lists, an array and a heterogeneous job are not judged: the term holds
+// until Slurm drops it.
 func term(t slurm.DependencyTerm, on *slurm.Job, now time.Time) (done, failed bool, at time.Time) {
 	if t.Failed || on == nil || on.Array || on.Het {
 		return false, t.Failed, at
@@ -189,12 +213,14 @@ const HeldByAdmin = "JobHeldAdmin"
 // Barred reports whether a job with that reason is held by Slurm because of its dependency. It stays
 // true while the job is held: Slurm does not release the job when the dependency is removed, and
 // the owner may not. Sluice may notice before Slurm that a dependency cannot be satisfied; was
-// is the result of the last cycle, and known the job's block then.
+// is the result of the last cycle, and known the job's block then. The caller MUST keep the result in
+// the job's record: after a restart of the daemon nothing in Slurm says whose hold it is.
 func Barred(sj slurm.Job, was bool, known elastic.Block) bool {
 	return sj.Held && sj.Reason == HeldByAdmin && (was || neverDepends(sj) || known == elastic.NeverDepends)
 }
 
-// neverDepends reports whether Slurm marks the job's dependency as impossible to satisfy.
+// neverDepends reports whether Slurm marks the job's dependency as impossible to satisfy. Of terms of
+// which one is enough, all must have failed.
 func neverDepends(sj slurm.Job) bool {
 	failed, d := 0, slurm.ParseDependency(sj.Dependency)
 	for _, t := range d.Terms {

@@ -17,7 +17,9 @@ import (
 // "gpu@gpu[1-2]". A constraint with alternatives gives one for each alternative, since all nodes
 // of a job must be in one partition and satisfy the same alternative.
 
-// Choose restricts jobs, and the demands of ordinary jobs, to the nodes that they accept.
+// Choose restricts jobs, and the demands of ordinary jobs, to the nodes that they accept. Nodes get
+// the virtual partitions in which they are. A job whose wish leaves all nodes of its partitions keeps
+// its partitions, and has no reason in Kept.
 func (l *Look) Choose(s *elastic.Snapshot) {
 	c := newChooser(s, l.Nodes)
 	for i := range s.Jobs {
@@ -46,7 +48,9 @@ func Unreadable(constraint string) reason.Reason {
 	return nil
 }
 
-// chooseOrdinary restricts the demands of ordinary jobs.
+// chooseOrdinary restricts the demands of ordinary jobs. Otherwise GPUs that an ordinary job cannot
+// use would be kept for it (decision 8). A constraint that cannot be parsed restricts nothing: too
+// much is kept rather than too little.
 func (l *Look) chooseOrdinary(s *elastic.Snapshot, c *chooser) {
 	ordinary := map[elastic.JobID]wish{}
 	for i := range l.Jobs {
@@ -66,7 +70,8 @@ func (l *Look) chooseOrdinary(s *elastic.Snapshot, c *chooser) {
 	}
 }
 
-// wish is what a job requires of its nodes.
+// wish is what a job requires of its nodes. It is comparable and a key of the chooser's cache; the
+// zero value accepts every node.
 type wish struct {
 	constraint string
 	excluded   string // nodes, separated by commas
@@ -75,6 +80,8 @@ type wish struct {
 
 func (w wish) none() bool { return w == wish{} }
 
+// wishOf returns a job's wish without types. Nodes that a job excludes come from the list of jobs,
+// or, if it shows none, from the site's limits.
 func (s Site) wishOf(sj *slurm.Job) wish {
 	excluded := sj.ExcNodes
 	if len(excluded) == 0 {
@@ -90,7 +97,8 @@ type choice struct {
 	bad        error         // the constraint cannot be parsed; no node is accepted
 }
 
-// chooser makes the virtual partitions of a snapshot, each once for all jobs with the same wish.
+// chooser makes the virtual partitions of a snapshot, each once for all jobs with the same wish. It
+// changes the nodes of s, and is made anew for each stage.
 type chooser struct {
 	s         *elastic.Snapshot
 	inventory []slurm.Node
@@ -121,6 +129,8 @@ func (c *chooser) features(name string) []string {
 	return nil
 }
 
+// chosen returns what a wish leaves of a list of partitions, made at most once for the same pair.
+// Sluice's and ordinary jobs share the results.
 func (c *chooser) chosen(w wish, partitions string) choice {
 	key := [2]string{w.constraint + "\n" + w.excluded + "\n" + w.types, partitions}
 	got, known := c.made[key]
@@ -136,6 +146,17 @@ func (c *chooser) chosen(w wish, partitions string) choice {
 
 // make makes virtual partitions of the nodes that a wish accepts. A partition whose nodes are all
 // accepted is kept. If no node is accepted the result is a virtual partition without nodes.
+//
+// For example, nodes a1 and a2 have feature x, b1 has y, and all are in gpu:
+//
+//	constraint   partitions
+//	x            gpu@a[1-2]
+//	x|y          gpu@a[1-2],gpu@b1, so that no run mixes them
+//	z            gpu@, which has no node: no node has z
+//	x|y|z        as x|y
+//
+// The order is that of the alternatives, then of the partitions. The cost is O(alternatives x
+// partitions x nodes).
 func (c *chooser) make(w wish, partitions string) choice {
 	alternatives, err := w.alternatives()
 	alternatives = w.typed(alternatives, c.look())
@@ -158,7 +179,9 @@ func (c *chooser) make(w wish, partitions string) choice {
 	return got
 }
 
-// narrow returns a partition of the nodes of p that are accepted, and their names.
+// narrow returns a partition of the nodes of p that are accepted, and their names. If all nodes are
+// accepted, or none, it returns p itself; the caller leaves out a partition for which in is empty.
+// Equal sets of nodes get equal names, so that jobs with different wishes may share a partition.
 func (c *chooser) narrow(p string, accepts func(name string, features []string) bool) (partition string, in []string) {
 	all := 0
 	var at []int
@@ -184,7 +207,8 @@ func (c *chooser) narrow(p string, accepts func(name string, features []string) 
 }
 
 // alternatives returns the sets of acceptable nodes, as predicates: all nodes of a job must be in
-// one set. It returns none if the constraint cannot be parsed.
+// one set. It returns none if the constraint cannot be parsed. A predicate takes the name and the
+// features of a node. Excluded nodes are in no set.
 func (w wish) alternatives() (sets []func(string, []string) bool, err error) {
 	excluded := map[string]bool{}
 	for _, n := range strings.Split(w.excluded, ",") {

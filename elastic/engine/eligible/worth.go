@@ -18,7 +18,8 @@ const (
 
 // Worth returns what one GPU of a type counts in a partition: its TRESBillingWeights for gres/gpu and
 // for gres/gpu:TYPE together, of which with MAX_TRES only the larger counts, as in Slurm; 1 if the
-// partition sets neither.
+// partition sets neither. kind is "" if the type is not known; then only the weight for all GPUs
+// counts. The result is 0 or within the bounds above: 0 is a GPU that is free of charge.
 func Worth(p slurm.Partition, kind string, by slurm.BillingRule) float64 {
 	worth, set := 0., false
 	for _, w := range p.Weights {
@@ -49,6 +50,13 @@ func (s Site) weighsGPUs() bool {
 
 // weigh sets what each claim has by the worth of its GPUs (claim.Claim, Worth), in GPUs of mean worth:
 // the claims together have as many as they have GPUs. It changes nothing where all GPUs count alike.
+//
+// The scale is such that the claims' Worth adds up to the GPUs they have. For example, with two users
+// of 4 GPUs each, of weights 1 and 3:
+//
+//	sums 4 and 12, of 16; GPUs 8; the claims count 2 and 6
+//
+// Scavengers are weighed by the same scale, but are not in the sums.
 func (s Site) weigh(c *claim.Claims, snap *elastic.Snapshot) {
 	if !s.weighsGPUs() {
 		return
@@ -88,7 +96,8 @@ type scale struct {
 	bound map[elastic.JobID]nodes.Placement // the targets of open moves
 }
 
-// job returns what the GPUs are worth that a job has, or is bound to get.
+// job returns what the GPUs are worth that a job has, or is bound to get. A node that is not in the
+// snapshot counts by the weight for all GPUs in the first partition that the job names.
 func (s scale) job(j *elastic.Job) (worth float64) {
 	place := j.Place
 	if target, moves := s.bound[j.ID]; moves {
@@ -113,7 +122,8 @@ func (s scale) partition(j *elastic.Job, n *nodes.Node) slurm.Partition {
 	return p
 }
 
-// kindOn returns the type of a job's GPUs on a node; "" = it is not known.
+// kindOn returns the type of a job's GPUs on a node; "" = it is not known. On a node with several
+// types it is known only if the job requests a single one (decision 40).
 func kindOn(j *elastic.Job, n *nodes.Node) string {
 	switch own := j.Spec.Type(); {
 	case len(n.Types) == 0:
