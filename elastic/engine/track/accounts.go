@@ -23,7 +23,8 @@ const (
 	AccountsBack = time.Minute
 )
 
-// accounts is when accounting is asked again about the jobs on record as forgotten.
+// accounts is when accounting is asked again about the jobs on record as forgotten. It is not in the
+// journal: Load schedules a query if the journal has a forgotten job.
 type accounts struct {
 	next time.Time     // zero = there are none
 	rest time.Duration // between the last two questions
@@ -45,11 +46,15 @@ func (st *State) AskAgain(at time.Time) {
 	}
 }
 
-// Askable returns the jobs that fit in one query to accounting.
+// Askable returns the jobs that fit in one query to accounting. The slice shares memory with jobs.
 func Askable(jobs []*Job) []*Job { return jobs[:min(len(jobs), accountsMost)] }
 
 // AskedAbout schedules the next query: accounting knew told of the gone jobs. late: it has not
 // answered yet.
+//
+//	all are known                            nothing is asked again
+//	no answer yet, or more than one query    in the next cycle
+//	some are not known                       after accountsFirst, and from then on as LookedUp says
 func (st *State) AskedAbout(gone, asked []*Job, told int, late bool, now time.Time) {
 	switch {
 	case told == len(gone):
@@ -63,7 +68,8 @@ func (st *State) AskedAbout(gone, asked []*Job, told int, late bool, now time.Ti
 }
 
 // ForgottenDue returns the forgotten jobs if a query is due, and those to ask about now: the
-// ones asked about longest ago come first.
+// ones asked about longest ago come first. It takes the due time: the caller MUST call LookedUp, or
+// AskAgain if there was no answer, or accounting is not asked again.
 func (st *State) ForgottenDue(now time.Time) (left, asked []*Job) {
 	if next := st.accounts.next; next.IsZero() || now.Before(next) {
 		return nil, nil
@@ -78,7 +84,10 @@ func (st *State) ForgottenDue(now time.Time) (left, asked []*Job) {
 	return left, Askable(left)
 }
 
-// LookedUp schedules the next query: accounting knew told of the forgotten jobs.
+// LookedUp schedules the next query: accounting knew told of the forgotten jobs. While some were
+// never asked about, the next query follows at once; then the time between two queries doubles, from
+// accountsFirst to accountsRest. A job that accounting never knows is asked about until ForgetOld
+// removes it.
 func (st *State) LookedUp(left, asked []*Job, told int, now time.Time) {
 	if len(left) > len(asked) && left[len(asked)].Over.looked.IsZero() {
 		st.AskAgain(now)
@@ -102,7 +111,9 @@ func (st *State) AccountsAnswered(err error, now time.Time) {
 }
 
 // LastRuns returns the last run of each job in accounting's answer. known are the last times at
-// which the jobs are known to have been in Slurm.
+// which the jobs are known to have been in Slurm. known has one time for each of jobs (KnownAt). Jobs
+// without a run are missing from the result. A run counts only if it is of the same user and not
+// before that time, since numbers are given again.
 func LastRuns(jobs []*Job, known []time.Time, all []slurm.PastRun, now time.Time) map[*Job]slurm.PastRun {
 	of := make(map[slurm.JobID][]slurm.PastRun, len(jobs))
 	for _, r := range all {
@@ -159,7 +170,9 @@ func (js *Job) lastKnown() time.Time {
 	return last
 }
 
-// ShowPast sets Shown.Slurm from accounting's record, since squeue no longer lists the job.
+// ShowPast sets Shown.Slurm from accounting's record, since squeue no longer lists the job. It MUST
+// be called BEFORE Ended, which derives the end from Shown. The count of restarts is a lower bound:
+// accounting has none.
 func (js *Job) ShowPast(r slurm.PastRun) {
 	ran := !r.Start.IsZero() && len(r.Nodes) > 0
 	restarts := max(js.Rec.Restarts, 0)

@@ -68,6 +68,9 @@ func (js *Job) proof() string {
 	return ""
 }
 
+// noteAnswer records an answer at that time for all keys of the job; a zero time deletes them. An
+// answer is written again only when it is a day older, so that a job that saves every minute does not
+// write the table every minute.
 func (us *Users) noteAnswer(js *Job, at time.Time) {
 	for _, k := range answersOf(js.Rec) {
 		known := us.Answers[k]

@@ -7,7 +7,8 @@ import "time"
 // that no error shows it.
 const stalled = 2 * time.Second
 
-// NoteAway notes at the start of a cycle whether it is more than stalled after due.
+// NoteAway notes at the start of a cycle whether it is more than stalled after due. due is the time
+// for which the last cycle asked; zero before the first.
 func (mo *Moments) NoteAway(due, now time.Time) {
 	if !due.IsZero() && now.After(due.Add(stalled)) {
 		mo.away, mo.outage = now, true
@@ -18,7 +19,9 @@ func (mo *Moments) NoteAway(due, now time.Time) {
 func (mo *Moments) NoteBlind() { mo.outage = true }
 
 // EndOutage applies the end of an outage to what slurmctld still owes to lost nodes and jobs: it could send
-// no kill request meanwhile. It MUST run BEFORE Lost.Note, which forgets nodes.
+// no kill request meanwhile. It MUST run BEFORE Lost.Note, which forgets nodes. A rest ends settling
+// after the failure, so that its rest + owed - settling is the end of what slurmctld owes: if it was
+// not over before the outage, the job waits once more.
 func EndOutage(st *State, now time.Time) {
 	if !st.outage {
 		return

@@ -50,6 +50,16 @@ type sight struct {
 // look notes the begin time that Slurm shows, and reports whether the job's user set it. While a move is
 // open, and for late after a change of sluice's own or after the daemon's start, every new begin time
 // counts as sluice's. of is the job as Slurm showed it before.
+//
+// A new begin time is not the user's if one of these holds:
+//
+//   - the job is seen for the first time since the daemon started, or the daemon started less than
+//     late ago;
+//   - a move is open, or sluice changed the job since the last look or within late;
+//   - the job was requeued, and the time is at most requeueDelay after that;
+//   - a sluiced could have set it (deferredBySluice).
+//
+// A user's own time that meets one of them is not recognised, and the job may start before it.
 func (b *begins) look(of, sj slurm.Job, at sight) (byUser bool) {
 	if sj.State != slurm.Pending || sj.Completing || sj.Eligible.IsZero() {
 		return false
@@ -67,7 +77,8 @@ func (b *begins) look(of, sj slurm.Job, at sight) (byUser bool) {
 }
 
 // deferredBySluice reports whether a sluiced, perhaps another one, may have set the begin time since the
-// last look.
+// last look. It deferred by resize.Between or by abandon from some time since the last look, to which
+// late answers and the difference of the clocks are added.
 func deferredBySluice(at time.Time, abandon time.Duration, last, now time.Time) bool {
 	for _, ahead := range []time.Duration{resize.Between, cmp.Or(abandon, DefaultAbandon)} {
 		if !at.Before(last.Add(ahead-late-beginSlack)) && !at.After(now.Add(ahead+beginSlack)) {

@@ -12,7 +12,10 @@ import (
 )
 
 // Chores returns the actions that are due for a job without an open move. If one fails, the ones
-// after it MUST NOT be carried out.
+// after it MUST NOT be carried out. The first case that applies counts; what else is due follows in
+// later cycles. Some cases note that the action was given out, so that Chores MUST be called once a
+// cycle for each job, and its actions carried out. What a user ordered is carried out BEFORE it is
+// written into the comment, so that a crash in between repeats it.
 func (st *State) Chores(js *Job, now time.Time) []elastic.Action {
 	phase, id, later := PhaseOf(js.Shown.Slurm, now), js.Rec.ID, deferral(&js.Rec, st.Rules.Limits.Abandon, now)
 	switch {
@@ -58,6 +61,7 @@ const beginTime = "BeginTime"
 // beginsLate is for how long after its begin time a job may show that reason.
 const beginsLate = 5 * time.Minute
 
+// annotation returns the action that writes the record's tag into the comment. It is safe to repeat.
 func annotation(rec *journal.JobRecord) elastic.Action {
 	return elastic.Annotate{Job: rec.ID, Directive: rec.Tag.Directive}
 }
@@ -75,7 +79,9 @@ func anyGone(all []slurm.Node, names []string) bool {
 // pausing are the runner states that exist only while there is a request.
 var pausing = map[checkpoint.RunnerState]bool{checkpoint.Saving: true, checkpoint.Waiting: true}
 
-// UnsavedJobs returns the records and runs that the journal lacks.
+// UnsavedJobs returns the records and runs that the journal lacks. The order is that of service. A
+// row for the present run is returned again with every progress line: the journal replaces it by
+// token and restarts.
 func (ro *Roster) UnsavedJobs() (records []journal.JobRecord, segments []journal.Segment) {
 	for _, js := range ro.Ordered() {
 		if js.Dirty {
@@ -89,7 +95,9 @@ func (ro *Roster) UnsavedJobs() (records []journal.JobRecord, segments []journal
 	return records, segments
 }
 
-// SavedJobs marks them as saved.
+// SavedJobs marks them as saved. It marks all jobs: a change between UnsavedJobs and SavedJobs would
+// never be written. After an error of the journal it MUST NOT be called; the next save then has the
+// same again.
 func (ro *Roster) SavedJobs() {
 	for _, js := range ro.Jobs {
 		js.Dirty, js.Runs.segNew, js.Runs.past = false, false, nil
@@ -97,7 +105,9 @@ func (ro *Roster) SavedJobs() {
 }
 
 // ForgetOld removes jobs that ended more than EndedMemory ago from memory, and the samples of models
-// without live jobs. The journal and the store keep both.
+// without live jobs. The journal and the store keep both. It MUST be called AFTER the report was
+// published, which shows jobs for as long as they are here. The age counts from when the end was
+// noticed if that is later: after a long outage users still see what happened.
 func (st *State) ForgetOld(now time.Time) {
 	st.unlearn()
 	for token, js := range st.Jobs {

@@ -23,7 +23,8 @@ func (st *State) Mine(sj slurm.Job) bool {
 	return js != nil && js.Rec.UID == sj.UID && js.Rec.Ended.IsZero()
 }
 
-// leave logs once why a tagged job is not managed. A user may have a thousand such jobs.
+// leave logs once why a tagged job is not managed. A user may have a thousand such jobs. It is logged
+// again if the reason changes, or if the job was not seen in the cycle before.
 func (st *State) leave(sj slurm.Job, now time.Time, why string, fields ...event.Fields) {
 	if st.unmanaged.before[sj.ID] != why {
 		st.Tell(now, elastic.JobID(sj.ID), "problem", why, fields...)
@@ -59,6 +60,11 @@ func brokenDisk(err error) bool {
 // more restart is therefore another job: slurmctld lost the first one and reused its number. So is
 // one with a later submit time if the job on record has ended and Slurm forgot it: in an older copy
 // of the store the restarts of the later job are not known.
+//
+//	as on record   number and user agree; submitted no later, or with more restarts
+//	another job    submitted later without one more restart; or another user's
+//
+// What Slurm showed last in this run of the daemon counts before the record.
 func (js *Job) is(sj slurm.Job) bool {
 	if js.Rec.ID != elastic.JobID(sj.ID) || js.Rec.UID != sj.UID {
 		return false
@@ -84,7 +90,8 @@ func (st *State) rewritten(js *Job, sj slurm.Job, now time.Time) {
 	js.Tells.Problem["comment"] = "the id in the job's comment was changed; the last valid comment is used"
 }
 
-// Another reports whether sj is not the recorded job but a later one with the same number.
+// Another reports whether sj is not the recorded job but a later one with the same number. A job
+// whose comment has the recorded token is the same job, whatever its submit time.
 func Another(js *Job, sj slurm.Job) bool {
 	if js.Rec.UID != sj.UID {
 		return true

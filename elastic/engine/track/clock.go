@@ -8,7 +8,11 @@ import (
 // Rewind lowers every remembered time that lies after now, because the clock was set back by
 // an administrator or by NTP. Otherwise nodes would count as lost, and jobs and moves would
 // wait, for as long as the clock had been ahead, which may be years. Waits that end in the
-// future are lowered to their longest duration from now.
+// future are lowered to their longest duration from now. It MUST be called at the start of each
+// cycle, BEFORE a remembered time is compared with now; if the clock was not set back it changes
+// nothing. A new time in Job, Moments or a move MUST be lowered here: a test sets all of them and
+// looks for those that stay ahead. The latest time ever seen is kept in ahead, so that a begin time
+// that was reached counts as reached.
 func (st *State) Rewind(now time.Time) {
 	for node, at := range st.Lost {
 		if at.After(now) {

@@ -8,7 +8,13 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/resize"
 )
 
-// Closed applies the end of a move to the state. The journal MUST have recorded it BEFORE.
+// Closed applies the end of a move to the state. The journal MUST have recorded it BEFORE. It changes
+// no Open; the caller removes the move (Moves.Settled). What follows:
+//
+//	done            the last problem is forgotten; after a resize the refusals too
+//	fellback        counts as a failed start (noteFallen), unless Slurm's refusal was noted already
+//	abandoned       at step Asked, with a folder that answers: one more request without an answer
+//	all             cooldown begins (Moved), except after a start or a save
 func (st *State) Closed(next resize.Next, now time.Time) {
 	in := next.Intent
 	js := st.ByID[in.Job]
@@ -50,7 +56,8 @@ func (m *mail) answered(request string) bool {
 
 // priceOf records the resize cost of a closed move, as far as the daemon measured it: save, drain
 // and start. The load part comes later, from the program's first progress line. A park has
-// only the first two parts and is not charged to a run.
+// only the first two parts and is not charged to a run. A move without all three times, as a start,
+// measures nothing.
 func (js *Job) priceOf(in elastic.Intent) {
 	if in.AskedAt.IsZero() || in.SavedAt.IsZero() || in.PendingAt.IsZero() || js.Runs.Seg == nil {
 		return

@@ -8,7 +8,9 @@ import (
 )
 
 // course records how many GPU-seconds a job had used, by the daemon's clock, when it reached
-// its declared total. The total may be changed while the job runs.
+// its declared total. The total may be changed while the job runs. first counts for what a user's
+// jobs take of their declared work: it belongs to the smallest total ever declared, so that raising
+// the total at the end hides nothing (decision 27). reached counts for the job itself.
 type course struct {
 	total   float64 // the smallest total declared since the job first ran, in units of work
 	first   float64 // GPU-seconds used when total was reached; 0 = not yet
@@ -41,7 +43,8 @@ func (js *Job) foldCourse(now time.Time) {
 }
 
 // passed returns the GPU-seconds used when the present run reached end, by linear interpolation
-// over the run's work.
+// over the run's work. Work is assumed even over the run's GPU-seconds. It is at least 1, since 0
+// means that the total was not reached.
 func (r *runs) passed(end float64, now time.Time) float64 {
 	had := r.attained(now)
 	if seg := r.Seg; seg != nil && seg.DoneFrom < end {

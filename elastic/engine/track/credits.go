@@ -55,7 +55,9 @@ type change struct {
 }
 
 // UnsavedCredits returns what the journal is to have of the books, if they are due to be compared with
-// it. Accounts that are not in the tree have none there: users could invent them.
+// it. Accounts that are not in the tree have none there: users could invent them. A credit of 0 means
+// that its row is to be deleted. It is not due while there is no tree, while the journal's credits
+// are not in the books yet, and for creditsPeriod after the last comparison.
 func (sh *Shares) UnsavedCredits() (unsaved []journal.Credit, due bool) {
 	tree, since := sh.InForce(), sh.upTo.Sub(sh.kept.at)
 	if tree == nil || sh.credit == nil || len(sh.kept.recall) > 0 || !sh.kept.at.IsZero() && since >= 0 && since < creditsPeriod {
@@ -89,7 +91,8 @@ func (sh *Shares) UnsavedCredits() (unsaved []journal.Credit, due bool) {
 }
 
 // SavedCredits records that the journal has these now. It MUST be called AFTER each comparison, also
-// one without a difference.
+// one without a difference. saved MUST be what UnsavedCredits returned, and MUST be in the journal
+// BEFORE.
 func (sh *Shares) SavedCredits(saved []journal.Credit) {
 	sh.kept.at = sh.upTo
 	if sh.kept.rows == nil {

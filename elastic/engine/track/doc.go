@@ -30,6 +30,18 @@
 // Package execute opens and closes moves. It calls Opened and Closed AFTER the journal has
 // recorded the move or its end.
 //
+// After a decision follow, in this order:
+//
+//	Decided                        the plan's reasons; which jobs were admitted
+//	Opened, Closed                 AFTER the journal has the move, or its end (I5)
+//	Chores, Renewals               actions of jobs without an open move, once a cycle
+//	UnsavedX -> SavedX             speeds, jobs, credits; nothing may change the state in between
+//	ForgetOld                      last, AFTER the report was published
+//
+// What is passed in belongs to the State afterwards: callers MUST NOT change slices and maps of an
+// observation. What is returned belongs to the caller, except Ordered, whose slice is shared, and
+// pointers to a Job, which stay valid until ForgetOld removes it.
+//
 // # Where things are
 //
 // A State consists of groups by concern: Roster (jobs), Speeds and Users (what was learned), Cluster

@@ -29,7 +29,8 @@ func (s *shown) OverBy(word checkpoint.Runner) bool {
 }
 
 // Ending reports whether a runner said less than exitLook ago that its run is over, and Slurm
-// does not show that yet.
+// does not show that yet. It notes when the report was first seen, so that one run has this effect
+// for exitLook in all.
 func (st *State) Ending(now time.Time) bool {
 	if !st.Rules.Listen {
 		return false

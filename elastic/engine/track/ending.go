@@ -18,7 +18,9 @@ var endings = map[slurm.State]journal.How{
 
 // Ending returns how the job ended, from its state, Slurm's last information and its runner's
 // last status. The ending is stored when the job ends, since Slurm purges the job and its folder
-// may be deleted.
+// may be deleted. Before the end it is the zero value. For the state FAILED what the runner reported
+// counts before what Slurm says; without a report, Slurm's reason tells a run that never began
+// (NoOutput, NotLaunched, Silent) from one that failed.
 func (js *Job) Ending() journal.Ending {
 	if js.Rec.Ended.IsZero() {
 		return journal.Ending{}
@@ -62,7 +64,9 @@ func (js *Job) saidNothing(sj slurm.Job) bool {
 	return js.Over.exit == nil && js.Over.Words == nil && !(js.Mail.runner.ok && js.Mail.runner.word.Restarts == sj.Restarts)
 }
 
-// hadRun adds the history row of a run that began and ended between two observations.
+// hadRun adds the history row of a run that began and ended between two observations. Without it a
+// job that ran for less than a period would end with no run and no GPU-seconds. It MUST be called
+// BEFORE the end of the last run is set.
 func (open Moves) hadRun(js *Job, now time.Time) {
 	sj := js.Shown.Slurm
 	if !sj.State.Ended() || sj.Start.IsZero() || len(sj.Nodes) == 0 || js.Runs.Seg != nil && js.Runs.Seg.Restarts >= sj.Restarts {
@@ -101,6 +105,7 @@ func (open Moves) placeOfEnded(js *Job) nodes.Placement {
 	return place
 }
 
+// sameNodes reports whether the placement has exactly the nodes that Slurm shows.
 func sameNodes(place nodes.Placement, sj slurm.Job) bool {
 	for _, node := range sj.Nodes {
 		if place.On(node) == 0 {

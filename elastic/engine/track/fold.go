@@ -39,7 +39,9 @@ func (ro *Roster) Ordered() []*Job {
 	return out
 }
 
-// WantsHistory reports whether Fold needs the history of a job.
+// WantsHistory reports whether Fold needs the history of a job. That is once for a job that ran
+// before this daemon started, at each new run, and at the end of a job that this daemon never saw
+// running.
 func (st *State) WantsHistory(js *Job) bool {
 	return js.Shown.Seen && js.Rec.Ended.IsZero() &&
 		(!js.Runs.counted && !js.Rec.FirstRun.IsZero() || js.begins() || js.Shown.Slurm.State.Ended() && js.LacksRun())
@@ -62,7 +64,9 @@ func (st *State) hasEnded(js *Job, now time.Time) bool {
 }
 
 // Fold updates every record from the observation. By token, histories are the past runs of the
-// jobs for which WantsHistory is true, and words the last status of the runners of Ends.
+// jobs for which WantsHistory is true, and words the last status of the runners of Ends. Jobs that
+// Slurm did not show in this look keep what they have. Earlier runs are summed BEFORE the course is
+// judged, which needs them. A history that could not be read delays both.
 func (st *State) Fold(histories map[string]observe.History, words map[string]observe.Word, now time.Time) {
 	for _, js := range st.Ordered() {
 		if !js.Shown.Seen || !js.Rec.Ended.IsZero() {
@@ -96,7 +100,8 @@ func (js *Job) foldBarred() {
 	}
 }
 
-// reviving reports whether an open move requeues a job that Slurm shows as ended.
+// reviving reports whether an open move requeues a job that Slurm shows as ended. Such a job has not
+// ended. Only a move from step Verified on can be the cause: before it nothing was stopped.
 func (open Moves) reviving(js *Job) bool {
 	for _, in := range open {
 		if in.Job == js.Rec.ID && in.Step >= elastic.Verified {
@@ -118,6 +123,15 @@ func (open Moves) foldRunning(js *Job, history observe.History, now time.Time) {
 
 // foldProgress applies one line of a job's progress file. A line is the job's own report and
 // affects that job alone. Its speed is kept only if sampled is true.
+//
+//	event        what follows
+//	hello        the program speaks
+//	pace         a sample of seconds a step, if sampled
+//	resumed      where the run began; Done
+//	progress     Done; a sample of seconds a unit, if sampled
+//
+// The first line of a run also ends the load part of its resize. Of a program that saves on its own
+// only a progress line does.
 func (st *State) foldProgress(js *Job, line checkpoint.Progress, now time.Time, sampled bool) {
 	// For a program that saves on its own, the runner writes "hello" once it has adopted
 	// the first checkpoint, and "progress" from the program's log.
@@ -209,7 +223,8 @@ func (st *State) LivingKeys() iter.Seq[learn.Keys] {
 	}
 }
 
-// keyOf joins the learner and a unit.
+// keyOf joins the learner and a unit. Examples: "model:bert/epoch" (ShareSpeeds),
+// "user:1000/model:bert/step", "job:TOKEN/pace".
 func (ru *Rules) keyOf(rec journal.JobRecord, unit string) string {
 	if rec.Tag.Spec.Model != "" {
 		return ru.learner(rec) + "/" + unit
@@ -251,7 +266,8 @@ func (js *Job) foldLoad(line checkpoint.Progress) {
 }
 
 // blend merges a new measurement into a known one: the first measurement replaces the site's
-// default, each later one has weight 1/2.
+// default, each later one has weight 1/2. So a price follows a change within a few moves, and one odd
+// move counts little after some more. times is how often the price was measured before.
 func blend(known, measured time.Duration, times int) time.Duration {
 	if times == 0 || known == 0 {
 		return measured

@@ -15,7 +15,9 @@ import (
 // speechless is the age of a runner's heartbeat from which its report about GPUs is ignored.
 const speechless = 5 * time.Minute
 
-// HearGPUs applies the runners' reports about their GPUs.
+// HearGPUs applies the runners' reports about their GPUs. It MUST be called once a cycle, AFTER Fold,
+// so that the report of a run that has just failed still counts: a bad GPU may be why. What a report
+// can cause is bounded by Rules.Health (decision 16).
 func (st *State) HearGPUs(now time.Time) {
 	before := st.Health.Findings(st.Rules.Health)
 	var seen []elastic.Sighting
@@ -51,6 +53,8 @@ func (js *Job) devices(now time.Time) []checkpoint.Devices {
 	})
 }
 
+// sightings returns the report on each GPU, fit or unfit: a fit one ends complaints (elastic.Health,
+// Hear).
 func (js *Job) sightings(devices []checkpoint.Devices) []elastic.Sighting {
 	var out []elastic.Sighting
 	for _, d := range devices {
@@ -144,7 +148,9 @@ const (
 	grain = 0.1
 )
 
-// notice updates the measured utilisation of the job's GPUs.
+// notice updates the measured utilisation of the job's GPUs. A measurement counts only for a run that
+// has settled. A smaller size that shows busy GPUs says nothing of the larger one at which they were
+// idle, so that the doubt stays.
 func (js *Job) notice(devices []checkpoint.Devices, now time.Time) {
 	g := &js.Learnt.Gauged
 	g.mig = checkpoint.Sliced(devices)

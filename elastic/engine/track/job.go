@@ -12,7 +12,9 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// Job is the engine's state of one job between cycles, by concern.
+// Job is the engine's state of one job between cycles, by concern. A Job is made by adopt or from the
+// journal, and belongs to its State. Only Rec is durable: all else is at its zero value after a
+// restart of the daemon, which MUST harm no job.
 type Job struct {
 	Rec        journal.JobRecord
 	Dirty      bool // Rec differs from the journal
@@ -74,7 +76,8 @@ type placing struct {
 	took           time.Duration   // how long its last such save took; 0 = unknown
 }
 
-// rescue counts how often sluice requeued a job after a failure.
+// rescue counts how often sluice requeued a job after a failure. None of it is durable. A daemon that
+// restarts may requeue a job once more than the bounds say.
 type rescue struct {
 	revived int // the last failed run after which it was requeued, counted from 1
 	cleared cleared
@@ -87,7 +90,8 @@ type rescue struct {
 	restarts int
 }
 
-// runs are a job's runs and the GPU-seconds they used.
+// runs are a job's runs and the GPU-seconds they used. GPU-seconds are by Slurm's times and the
+// daemon's clock, not by reports of the job. had counts only once counted is true.
 type runs struct {
 	Seg     *journal.Segment  // the present run, or the last; nil before the first
 	past    []journal.Segment // earlier runs not yet in the journal

@@ -12,7 +12,8 @@ import (
 // histories has, by user, how much of their declared work ended jobs took.
 type histories map[uint32]length.History
 
-// Note adds an ended job to its user's history.
+// Note adds an ended job to its user's history. It MUST be called once for each ended job. One
+// without figures in its Ending changes nothing.
 func (h histories) Note(r journal.JobRecord) {
 	ended := length.Ended{Script: r.Tag.Spec.Script, At: r.Ended, Declared: r.Ending.Declared, Had: r.Ending.Had}
 	if with := h[r.UID].With(ended); len(with) > 0 {
@@ -22,6 +23,10 @@ func (h histories) Note(r journal.JobRecord) {
 
 // noteLength records how many GPU-seconds an ended job used, and how many at its declared total.
 // A job that was stopped before its total is not counted.
+//
+//	reached its declared total     what it took up to there, and in all
+//	completed before it            the same for both: the declaration did no harm
+//	failed or cancelled before it  nothing
 func (js *Job) noteLength(now time.Time) {
 	had, spec := js.Runs.attained(now), js.Rec.Tag.Spec
 	switch {

@@ -17,7 +17,9 @@ const (
 	limitsAgain  = 15 * time.Second
 )
 
-// LimitsOld returns the maximum age of the limits for a cycle that saw these jobs.
+// LimitsOld returns the maximum age of the limits for a cycle that saw these jobs. It MUST be called
+// AFTER Match, as it looks at sluice's jobs only: a foreign job that waits for a limit makes no
+// query.
 func (st *State) LimitsOld(jobs []slurm.Job) time.Duration {
 	most := st.Rules.LimitsPeriod()
 	if len(st.Open) > 0 || st.limited(jobs) {
@@ -31,7 +33,8 @@ func (ru *Rules) LimitsPeriod() time.Duration {
 	return min(limitsPeriod, limitsCycles*ru.Period)
 }
 
-// TookLimits stores the site's limits and reports whether they changed.
+// TookLimits stores the site's limits and reports whether they changed. The Site is replaced also if
+// nothing changed, and with it the cache of rules.
 func (st *State) TookLimits(fresh slurm.Limits) bool {
 	changed := !st.Site.Known || !reflect.DeepEqual(st.Site.Limits, fresh)
 	st.Site = eligible.Read(fresh, st.Rules.Edge)

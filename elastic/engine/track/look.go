@@ -12,7 +12,8 @@ import (
 // SawJobs stores the jobs, and reports whether the nodes of the last observation can be reused:
 // if no job changed and no move is open, every second cycle does not query the nodes. Each
 // query also makes slurmctld load all partitions, so that this saves a quarter of an idle
-// daemon's load. A move is never opened on reused nodes (see engine.freshly).
+// daemon's load. A move is never opened on reused nodes (see engine.freshly). jobs MUST NOT be
+// changed afterwards.
 func (st *State) SawJobs(jobs []slurm.Job) (serves bool) {
 	same := slices.EqualFunc(jobs, st.Seen.Jobs, alike)
 	st.Seen.Jobs, st.Seen.neighbours = jobs, nil
@@ -51,7 +52,10 @@ func (st *State) Claims(jobs []slurm.Job) (out []observe.Box) {
 	return out
 }
 
-// Match matches Slurm's jobs to their records and adopts new ones.
+// Match matches Slurm's jobs to their records and adopts new ones. It MUST be called once for each
+// answer, with all jobs: a known job that is not in it counts as missing (Missing). Tasks of Slurm's
+// own arrays are not managed, since none can be resized by itself (decision 38), nor are
+// heterogeneous jobs.
 func (st *State) Match(jobs []slurm.Job, owners map[observe.Box]error, now time.Time) {
 	for _, js := range st.Jobs {
 		js.Shown.Seen = false

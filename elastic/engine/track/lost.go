@@ -25,7 +25,8 @@ type lostNodes map[string]time.Time
 // lost are the node states in which Slurm ends the jobs on a node.
 var lost = []string{"DOWN", "NOT_RESPONDING"}
 
-// Note records the nodes that are lost now, and removes those last lost before owed.
+// Note records the nodes that are lost now, and removes those last lost before owed. A node that is
+// not in seen keeps its time until it is seen again.
 func (l lostNodes) Note(seen []slurm.Node, now time.Time) {
 	for _, n := range seen {
 		for _, state := range lost {

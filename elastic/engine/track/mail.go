@@ -36,7 +36,8 @@ func BoxesOf(jobs []*Job) []observe.Box {
 // Box returns the job's folder.
 func (js *Job) Box() observe.Box { return observe.Box{Token: js.Rec.Token, UID: js.Rec.UID} }
 
-// HeardRunners applies the runners' status. words has one for each of jobs, in that order.
+// HeardRunners applies the runners' status. words has one for each of jobs, in that order. It MUST be
+// called BEFORE HeardLines, which judges by Restarts to which run a line belongs.
 func (st *State) HeardRunners(jobs []*Job, words []observe.Word, now time.Time) {
 	for i, js := range jobs {
 		js.heardRunner(words[i], now)
@@ -46,6 +47,8 @@ func (st *State) HeardRunners(jobs []*Job, words []observe.Word, now time.Time) 
 	}
 }
 
+// heardRunner applies one status. A folder that hangs keeps the last one for unreadAfter; one that
+// cannot be read otherwise has none.
 func (js *Job) heardRunner(w observe.Word, now time.Time) {
 	if !js.Mail.AnswersBy(w.Err) {
 		js.lateWord(now)

@@ -12,7 +12,8 @@ import (
 // splits of runs over several nodes.
 const MaxLookups = 16
 
-// Missing returns the live jobs that the query for all jobs did not return.
+// Missing returns the live jobs that the query for all jobs did not return. It MUST be called AFTER
+// Match and before anything acts: a job is not over because one answer lacks it.
 func (ro *Roster) Missing() (out []*Job) {
 	for _, js := range ro.Ordered() {
 		if !js.Shown.Seen && js.Rec.Ended.IsZero() {
@@ -39,7 +40,9 @@ func (open Moves) Spread(missing []*Job) []*Job {
 	return picked
 }
 
-// ShownLate updates a job that the query for all jobs lacked and a query by number returned.
+// ShownLate updates a job that the query for all jobs lacked and a query by number returned. Its
+// comment is not matched again until the next cycle, except that its incarnation raises the record's
+// (I1).
 func (st *State) ShownLate(js *Job, sj slurm.Job, now time.Time) {
 	if !elastic.Tagged(sj.Comment) {
 		// Its user removed the tag meanwhile: sluice releases its hold.

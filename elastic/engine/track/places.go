@@ -11,7 +11,8 @@ import (
 
 // Placeless returns at most MaxLookups jobs that run at an unknown placement, those queried longest
 // ago first. The split of a run on one node is known without a query; one on several nodes is
-// queried once.
+// queried once. The caller MUST query the returned jobs and pass the answers to HeardSplits. Slurm's
+// list of jobs has nodes and a number of GPUs, and no split.
 func (ro *Roster) Placeless(now time.Time) (out []*Job) {
 	for _, js := range ro.Ordered() {
 		sj := js.Shown.Slurm
@@ -52,7 +53,8 @@ func HeardSplits(jobs []*Job, details map[slurm.JobID]slurm.Detail) {
 	}
 }
 
-// runsOn records the placement of the present run.
+// runsOn records the placement of the present run. Place and Restarts belong together; they
+// are set only here and in hadRun.
 func (js *Job) runsOn(place nodes.Placement) {
 	js.Rec.Place = place
 	js.Rec.Restarts, js.Shown.placed, js.Dirty = js.Shown.Slurm.Restarts, js.Shown.Slurm.Start, true

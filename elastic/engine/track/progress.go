@@ -32,7 +32,8 @@ type shortened struct {
 }
 
 // Readings returns the reads of progress files that are due, and their jobs, in the same order: the
-// file read longest ago comes first.
+// file read longest ago comes first. all is not changed. A user with more lines than a cycle reads
+// has its files read in turn.
 func Readings(all []*Job, now time.Time) (jobs []*Job, out []observe.Reading) {
 	all = slices.Clone(all)
 	slices.SortStableFunc(all, func(a, b *Job) int { return a.Mail.Heard.Compare(b.Mail.Heard) })
@@ -60,7 +61,8 @@ func (st *State) HeardLines(jobs []*Job, read []observe.Lines, now time.Time) (c
 	return changed
 }
 
-// heardLinesOf applies one read of a job's progress file.
+// heardLinesOf applies one read of a job's progress file. The offset and Done are in one record,
+// so that a crash loses no line.
 func (st *State) heardLinesOf(js *Job, r observe.Lines, now time.Time) {
 	if !js.Mail.AnswersBy(r.Err) {
 		return
@@ -95,7 +97,8 @@ func (st *State) heardLinesOf(js *Job, r observe.Lines, now time.Time) {
 }
 
 // thinned selects the lines whose speeds are kept: at most samplesPerRead of each event, evenly
-// spaced, the last one included.
+// spaced, the last one included. For example, of 20 lines of one event every third is kept, counted
+// from the last: 7.
 func thinned(lines []checkpoint.Progress) []bool {
 	left := map[string]int{}
 	for _, line := range lines {

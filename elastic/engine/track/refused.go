@@ -16,7 +16,9 @@ import (
 // which is harmless.
 
 // NoteRefused records that Slurm refused the target of a move, and why. blameless: the target's
-// nodes are not the cause, so other nodes need not be tried first.
+// nodes are not the cause, so other nodes need not be tried first. A resize that has not fallen back
+// is noted with the place from which it was to move (Resize), any other move as a refused start
+// (Start). A job that is not known is ignored.
 func (st *State) NoteRefused(in elastic.Intent, why reason.Reason, blameless bool, now time.Time) {
 	js := st.ByID[in.Job]
 	if js == nil {
@@ -62,7 +64,8 @@ func (st *State) noteFallen(js *Job, in elastic.Intent, why reason.Reason, now t
 const dependPeriod = 10 * time.Second
 
 // NextTry returns when the first job is due: it waits after a refusal or a failure, for its begin
-// time or for other jobs, or it runs and must save before its time limit. It is never after latest.
+// time or for other jobs, or it runs and must save before its time limit. It is never after latest. A
+// cycle before that time would find nothing new to do for these reasons. The cost is O(jobs).
 func (st *State) NextTry(now, latest time.Time) time.Time {
 	for _, js := range st.Jobs {
 		if at := js.Placing.Refused.StartAgain(); at.After(now) && at.Before(latest) && js.Rec.Ended.IsZero() {
@@ -85,7 +88,9 @@ func (st *State) NextTry(now, latest time.Time) time.Time {
 }
 
 // Reconsider drops refusals that no longer apply: of a job that runs, was released or was changed
-// by its user, and of all jobs when the configuration of nodes or partitions changed.
+// by its user, and of all jobs when the configuration of nodes or partitions changed. It MUST be
+// called AFTER Fold. The configuration is remembered from the first refusal on, and compared in each
+// cycle while there is one.
 func (st *State) Reconsider(seen observe.Look, now time.Time) {
 	var refused []*Job
 	for _, js := range st.Jobs {

@@ -22,7 +22,10 @@ func deferral(rec *journal.JobRecord, abandon time.Duration, now time.Time) elas
 // Renewals returns the begin times that are due to be renewed, the soonest first. Each job's is
 // renewed when less than a half, at the latest a quarter, of abandon is left, which differs
 // from job to job, so that jobs that were submitted at once are not renewed at once. A cycle renews
-// an eighth of the jobs that wait at most, and a few more.
+// an eighth of the jobs that wait at most, and a few more. If sluiced is gone for that long, Slurm
+// starts the jobs by itself (I6); a begin time that is not renewed in time has the same effect, so
+// that those that end first are renewed first. With the default, a job is renewed 30 to 60 minutes
+// ahead.
 func Renewals(jobs []*Job, open Moves, abandon time.Duration, now time.Time) (out []elastic.Action) {
 	var due []*Job
 	waiting := 0

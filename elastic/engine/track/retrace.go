@@ -8,7 +8,8 @@ import (
 // retrace sets the start of a run's history row to the progress at which its checkpoint was saved,
 // if the run before had reported more: the work in between is done twice. That progress is known
 // for requested checkpoints only; for others see resumedAt. unit is the job's unit of work; while
-// it is not known, nothing is set, since steps taken for epochs are never corrected.
+// it is not known, nothing is set, since steps taken for epochs are never corrected. It never raises
+// the start: a run may begin with less than the last report, not with more.
 func (js *Job) retrace(unit elastic.Unit) {
 	answer, word, seg := js.Mail.Kept, js.Mail.runner.word, js.Runs.Seg
 	if !js.Mail.runner.ok || answer == nil || seg == nil || seg.Restarts != word.Restarts || word.Resumed == "" || word.Resumed != answer.Checkpoint {

@@ -15,6 +15,12 @@ import (
 // sluice stopped it because it was stranded, slurmctld forgot a requeue, the kill request for an earlier run reached it (see
 // owed), as it was killed soon after the job or its node was lost, or its runner was killed. Each run
 // is requeued at most once.
+//
+//	sluice stopped it because it was stranded            requeued
+//	its runner reported that it exited by itself         not requeued
+//	slurmctld forgot a stop that it had carried out      requeued
+//	a signal killed the runner                           requeued, if killedRunner
+//	less than owed after its run or its node was lost    requeued
 func (cl *Cluster) mayRequeue(js *Job, now time.Time) bool {
 	if js.Shown.Slurm.State != slurm.Failed || js.Shown.Slurm.Completing || js.Shown.Disown || js.rescue.revived > js.Shown.Slurm.Restarts {
 		return false
@@ -70,7 +76,8 @@ func (js *Job) killedRunner() bool {
 	return js.Rec.Speaks && js.Rec.Tag.Spec.Again && (js.rescue.struck.from != word.Resumed || js.rescue.struck.times < mostStruck)
 }
 
-// revivals returns the moves that requeue the jobs for which mayRequeue is true.
+// revivals returns the moves that requeue the jobs for which mayRequeue is true. They are due, as
+// parks and saves are: no policy is asked. The job is not ended while one is due or open.
 func (st *State) revivals(now time.Time) []elastic.Intent {
 	var out []elastic.Intent
 	for _, js := range st.Ordered() {
@@ -132,7 +139,9 @@ func (ru *Rules) bringBack(js *Job, kind elastic.Kind, cause reason.Reason, now 
 	return in
 }
 
-// Intend returns a new move of the job that no policy decided, at step Intended.
+// Intend returns a new move of the job that no policy decided, at step Intended. Its ID is 0 until
+// the journal assigns one. The request's name contains the daemon's, so that an answer to an earlier
+// daemon's request is not taken for its own.
 func (ru *Rules) Intend(js *Job, kind elastic.Kind, cause reason.Reason, now time.Time) elastic.Intent {
 	to := js.Rec.Tag.Incarnation + 1
 	return elastic.Intent{
@@ -142,7 +151,8 @@ func (ru *Rules) Intend(js *Job, kind elastic.Kind, cause reason.Reason, now tim
 	}
 }
 
-// Opened applies a newly recorded move to the state. The journal MUST have recorded it BEFORE.
+// Opened applies a newly recorded move to the state. The journal MUST have recorded it BEFORE. It
+// counts the attempt, so that a move that is closed without effect is not opened again at once.
 func (cl *Cluster) Opened(js *Job, kind elastic.Kind, now time.Time) {
 	switch kind {
 	case elastic.Revival:

@@ -15,7 +15,8 @@ const settleBefore = time.Minute
 
 // savesDue returns the moves that save running jobs before their time limit, or the end of their
 // reservation, ends them. Slurm does not requeue such a job, and the work since its last
-// checkpoint would be lost.
+// checkpoint would be lost. The result is a Park for a job that starts again with its whole limit
+// (goesOn), else a Save, whose target is the place that it has (decision 25).
 func (st *State) savesDue(now time.Time) []elastic.Intent {
 	var out []elastic.Intent
 	for _, js := range st.Ordered() {
@@ -65,7 +66,8 @@ func (js *Job) goesOn() bool {
 
 // margin returns how long before its time limit a job is asked to save: two periods plus the
 // expected save. Without a measured save that is the whole grace period. It is at most a quarter
-// of the time limit, if there is one.
+// of the time limit, if there is one. For example, with a period of 30 s and a save that took 20 s it
+// is 60 s + 3*20 s + 30 s = 150 s.
 func (ru *Rules) margin(js *Job) time.Duration {
 	save := ru.Limits.Grace
 	switch spec := js.Rec.Tag.Spec; {

@@ -10,7 +10,8 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// begins reports whether a run with a known split is seen for the first time.
+// begins reports whether a run with a known split is seen for the first time. A new run by the
+// runner's count of restarts begins one too, where slurmctld has forgotten a restart.
 func (js *Job) begins() bool {
 	return js.Shown.Slurm.State == slurm.Running && js.Rec.Restarts == js.Shown.Slurm.Restarts &&
 		(js.Runs.Seg == nil || js.Runs.Seg.Restarts != js.Restarts() || !js.Runs.Seg.Ended.IsZero())
@@ -85,7 +86,8 @@ func (r *runs) changed(next, now time.Time) time.Time {
 	return now
 }
 
-// archive adds the last run to had, queues its row for the journal if unsaved, and clears Seg.
+// archive adds the last run to had, queues its row for the journal if unsaved, and clears Seg. It
+// MUST be called AFTER end: a run without an end adds nothing to had.
 func (r *runs) archive() {
 	if r.Seg == nil {
 		return
@@ -98,7 +100,8 @@ func (r *runs) archive() {
 }
 
 // recount sums the GPU-seconds of the runs before this daemon started, once. If the history could
-// not be read, it is requested again in the next cycle.
+// not be read, it is requested again in the next cycle. An earlier run without an end is counted up
+// to the start of the next one. The present run is left out, as attained adds it.
 func (js *Job) recount(old observe.History) {
 	switch {
 	case js.Runs.counted:

@@ -45,6 +45,7 @@ func (cl *Cluster) SharesWanted() bool { return cl.Shares.Own != nil || cl.Site.
 
 // TookShares takes a tree that was read, or the error. failed is true for the first failure after a
 // success, mended for the first success after a failure. The last tree stands while none can be read.
+// An unchanged list is not parsed again. list MUST NOT be changed afterwards.
 func (sh *Shares) TookShares(list []slurm.Share, err error, now time.Time) (failed, mended bool) {
 	tree := sh.Tree
 	if err == nil && (tree == nil || !reflect.DeepEqual(sh.List, list)) {
@@ -60,7 +61,9 @@ func (sh *Shares) TookShares(list []slurm.Share, err error, now time.Time) (fail
 }
 
 // divide divides the GPUs of a snapshot by shares, if these count, with the site's rules for QOS. The
-// division stays in Last for the books and for readers.
+// division stays in Last for the books and for readers. It MUST come AFTER book, which books by the
+// division before, and appends to s.Caps. After an error nothing is divided, and nothing is booked
+// for the time until the next division.
 func (cl *Cluster) divide(s *elastic.Snapshot, qos map[string]share.QOS) (err error) {
 	sh := &cl.Shares
 	tree := sh.InForce()

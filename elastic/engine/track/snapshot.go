@@ -16,7 +16,9 @@ import (
 )
 
 // Snapshot returns the input of a policy. State is changed before (prepare) and after (note) the
-// snapshot is built; build itself changes nothing.
+// snapshot is built; build itself changes nothing. It may be called several times a cycle with the
+// same now: time is booked once. It MUST be called again BEFORE a decision if an effect changed the
+// state. The snapshot shares v's slices and the curves with the State, which do not change them.
 func (st *State) Snapshot(v observe.Look, now time.Time) elastic.Snapshot {
 	st.prepare(now)
 	s, doubted := st.build(v, now)
@@ -62,7 +64,10 @@ func note(known Known, s *elastic.Snapshot, doubted map[elastic.JobID]lazyCurve)
 }
 
 // build returns everything that a decision may depend on. It changes nothing: equal state and
-// observation give an equal snapshot. doubted are curves to keep for the next one.
+// observation give an equal snapshot. doubted are curves to keep for the next one. The stages of
+// package eligible come in the order that its documentation gives. Curves are lowered after Choose,
+// as the partition says on which kind of node a job is expected, and before Restrict, whose
+// partitions depend on the time.
 func (st *State) build(v observe.Look, now time.Time) (s elastic.Snapshot, doubted map[elastic.JobID]lazyCurve) {
 	s = elastic.Snapshot{Now: now, By: st.Rules.By, Before: st.Last.Now, Away: st.away, Began: st.Began, Limits: st.Rules.Limits}
 	s.Nodes = eligible.Returned(eligible.Fit(eligible.Inventory(v.Jobs, v.Nodes), st.Health.Findings(st.Rules.Health)), st.Lost, settling, now)
@@ -193,6 +198,8 @@ func expect(known Known, s *elastic.Snapshot) map[elastic.JobID]lazyCurve {
 const deafRest, deafMost = 10, 6
 
 // JobOf returns one job as policies see it. Its curve MUST have been fitted BEFORE (see prepare).
+// Place is empty unless the job holds nodes and is not completing. A job without proof has one size
+// while it waits (decision 35); Grown keeps what it may have later.
 func (st *State) JobOf(js *Job, now time.Time) elastic.Job {
 	r, sj := js.Rec, js.Shown.Slurm
 	j := elastic.Job{
@@ -255,6 +262,14 @@ func (w runnerWord) chooses() bool {
 }
 
 // PhaseOf returns a job's phase from its Slurm state at that time.
+//
+//	Completing              Slurm cleans up, whatever the state is
+//	Running, Suspended      as in Slurm
+//	Waiting                 pending, held or with a begin time ahead: sluice decides when it starts
+//	Queued                  pending otherwise: Slurm may start it at any time
+//	Ended                   any other state
+//
+// The phase of a pending job depends on the time: Waiting becomes Queued when the begin time comes.
 func PhaseOf(sj slurm.Job, now time.Time) elastic.Phase {
 	switch {
 	case sj.Completing:

@@ -49,7 +49,8 @@ type Parts struct {
 }
 
 // State is all that is known between two cycles. Its methods do no I/O and change nothing outside
-// of it.
+// of it. It is not durable by itself: what MUST survive is in the journal through UnsavedX, and the
+// rest can be lost (I6).
 type State struct {
 	Rules Rules
 	Roster
@@ -119,7 +120,9 @@ type unmanaged struct {
 	before, now map[slurm.JobID]string
 }
 
-// New returns an empty state.
+// New returns an empty state. events MUST NOT be nil and MUST NOT block. The caller sets HasLimiter,
+// Shares.Own and Shares.Rigid BEFORE the first cycle, and reads the journal into the State
+// (watch.Load).
 func New(rules Rules, samples learn.Store, events func(event.Event)) *State {
 	return &State{
 		Rules:   rules,

@@ -48,6 +48,8 @@ func (js *Job) strandedNow(now time.Time) bool {
 
 // requeueStranded returns the action that requeues a stranded job. A run counts once, even if the
 // action must be repeated. It is the only stop outside of a move, so it is logged with its reason.
+// The begin time follows the requeue, so that the job is placed again and does not start where the
+// node was lost.
 func (st *State) requeueStranded(js *Job, now time.Time) []elastic.Action {
 	if s, run := &js.rescue.stranded, js.Mail.runner.word.Restarts+1; s.of != run {
 		s.times, s.last, s.of = s.times+1, now, run

@@ -20,7 +20,8 @@ func TakenUp(in elastic.Intent) string {
 	return text
 }
 
-// tellRun logs once a run which checkpoint it resumed from, as its runner reports it.
+// tellRun logs once a run which checkpoint it resumed from, as its runner reports it. A run is known
+// by the time of its first line: restart counts may repeat where slurmctld lost its state.
 func (st *State) tellRun(js *Job, now time.Time) {
 	word := js.Mail.runner.word
 	if !js.Mail.runner.ok || word.FirstLine.IsZero() || word.FirstLine.Equal(js.Mail.begun) {

@@ -12,7 +12,8 @@ import (
 const late = 15 * time.Second
 
 // Unanswered records a stop with an unknown outcome. A busy slurmctld may still carry it out; it would
-// then stop the next run.
+// then stop the next run. It is called for every action; others than stops are harmless when they
+// come late (decision 26).
 func (of Known) Unanswered(a elastic.Action, err error, now time.Time) {
 	js := of[a.About()]
 	if js != nil && StopsRun(a) && errors.Is(err, slurm.ErrUnknownOutcome) {

@@ -18,7 +18,8 @@ func (sp *Speeds) knownUnit(rec journal.JobRecord) elastic.Unit {
 	return cmp.Or(rec.Tag.Spec.Unit, sp.units[rec.Token])
 }
 
-// reportedUnit returns the unit of a line's Done; "" = it cannot be determined.
+// reportedUnit returns the unit of a line's Done; "" = it cannot be determined. It is so where both
+// or neither of step and epoch agree with Done, as at the first line.
 func reportedUnit(line checkpoint.Progress) elastic.Unit {
 	steps, epochs := line.Step > 0 && line.Done == float64(line.Step), line.Epoch > 0 && line.Done == line.Epoch
 	switch {

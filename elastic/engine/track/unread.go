@@ -15,7 +15,8 @@ import (
 const unreadAfter = 10 * time.Second
 
 // AnswersBy updates whether the job's folder answers, from the result of a read or a write, and
-// reports it.
+// reports it. An error that is not observe.Unanswered is an answer too: the file system said no. The
+// time is that of the call that hangs longest.
 func (m *mail) AnswersBy(err error) bool {
 	if err == nil {
 		m.silent = time.Time{}

@@ -23,7 +23,8 @@ func (u *unsavedSeries) Samples() (out []speed.Sample) {
 }
 
 // UnsavedSpeeds returns speeds that the store lacks, for each user those that have waited longest, at
-// most keysPerUser series.
+// most keysPerUser series. Each series MUST be stored and passed to SavedSpeeds before new lines are
+// heard, since that drops all that the jobs have. A series that fails stays, and is returned again.
 func (st *State) UnsavedSpeeds() []*unsavedSeries {
 	st.stores++
 	all := slices.DeleteFunc(slices.Clone(st.Ordered()), func(js *Job) bool { return len(js.Learnt.fresh)+len(js.Learnt.paces) == 0 })

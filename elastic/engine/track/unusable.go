@@ -19,6 +19,11 @@ type unusable struct {
 
 // heard compares what a run resumed from with the checkpoint that was asked for before, once a run.
 // Checkpoints that were not asked for do not count, nor does a run that found a newer one.
+//
+//	the run after a request resumed from     the count
+//	the checkpoint that was asked for        0
+//	an older one, the other was invalid      one more
+//	anything else                            as before
 func (u *unusable) heard(w runnerWord) {
 	if !w.ok {
 		return

@@ -53,7 +53,9 @@ func stopsOlder(sj slurm.Job, moves bool) bool {
 
 // waitingTag completes the part of a comment that says how the job waits, and reports whether it
 // differs now. The record (known) wins over the comment, which is written later. Once an older
-// sluice's hold is over, the job waits by its begin time. moves: the job has an open move.
+// sluice's hold is over, the job waits by its begin time. moves: the job has an open move. Deferred
+// says that the job waits by a begin time, Begin which one its user wants, SbatchBegin that this is
+// still the one of sbatch: it is read from Slurm once, before sluice writes its own.
 func waitingTag(tag, known elastic.Tag, sj slurm.Job, moves bool) (_ elastic.Tag, differs bool) {
 	if !tag.Deferred && (known.Deferred || !olderHold(sj, tag) && !stopsOlder(sj, moves)) {
 		tag.Deferred, differs = true, true

@@ -18,7 +18,9 @@ type witness struct {
 // between lines on the daemon's clock and, while that says too little, held against the job's
 // earlier speeds; 0 if they are not to be used yet. The line was written since progress was last
 // read; its own time stamp is not trusted. While a move is open, or Slurm has suspended the job,
-// the program may wait, so that the check starts anew. expected is called only if needed.
+// the program may wait, so that the check starts anew. expected is called only if needed. A line that
+// reports no speed returns what it reported. Without earlier samples expected returns 0, and the
+// first speed is used as it is (decision 27).
 func (open Moves) borneOut(js *Job, line checkpoint.Progress, expected func() float64, now time.Time) float64 {
 	if open.has(js.Rec.ID) || js.Shown.Slurm.State != slurm.Running || line.Restarts != js.Restarts() || js.Learnt.witness.of != line.Restarts+1 {
 		js.Learnt.witness = witness{of: line.Restarts + 1}
