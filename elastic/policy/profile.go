@@ -34,6 +34,8 @@ const (
 // Only idle GPUs are used: while any job waits for GPUs that the job could have, or the policy
 // takes GPUs from it, nothing is measured. It is pure. It ends: sizes ascend, and time and dead
 // time are bounded.
+// Jobs are measured one after the other in the order of the snapshot: each measurement counts only if
+// plan.Arrange gives every other job as many GPUs as before it (othersUnchanged).
 func profile(s elastic.Snapshot, a elastic.Allocation) elastic.Allocation {
 	var before plan.Arrangement
 	for i := range s.Jobs {
@@ -74,6 +76,9 @@ type measurement struct {
 
 // measurementOf returns the next measurement of a job; false if there is none, or if the job
 // may not be decided about.
+// A job that waits is measured first at its smallest unknown size. One that runs stays for profileStay
+// after its program has loaded, then goes on; there it needs a checkpoint answered before (Speaks),
+// since only such a job can be moved, and what it may still spend on moves (affordable).
 func measurementOf(s elastic.Snapshot, j *elastic.Job) (measurement, bool) {
 	_, moving := s.Intent(j.ID)
 	if len(j.Spec.Profile) == 0 || moving || j.Directive != (elastic.Directive{}) || j.Deaf > 0 || j.LosesCheckpoints() || !j.Unread.IsZero() {
@@ -109,6 +114,8 @@ func nextMeasurement(j *elastic.Job, least int) (measurement, bool) {
 }
 
 // affordable reports whether another move for a measurement stays within the bounds.
+// The bound is profileDead, or profileShare of the time that the job still needs at its present size if
+// that is known and less. At most two moves a size of Spec.Profile are counted, whatever they cost.
 func affordable(j *elastic.Job) bool {
 	most := profileDead
 	if left, ok := j.Remaining(); ok && j.Curve.Samples() > 0 {
@@ -123,6 +130,8 @@ func affordable(j *elastic.Job) bool {
 
 // decide returns the measurement as a decision in place of the policy's; false if the policy's
 // is kept because it gives the job nothing, or takes GPUs away.
+// A waiting job starts at the size to measure only if the policy gives it at least that many GPUs: a
+// measurement never starts a job that would wait, nor one larger than the policy would.
 func (v measurement) decide(j *elastic.Job, d elastic.Decision) (elastic.Decision, bool) {
 	now := j.GPUs()
 	why := reason.Measures{Size: v.at, Sizes: len(j.Spec.Profile)}
@@ -142,6 +151,7 @@ func (v measurement) decide(j *elastic.Job, d elastic.Decision) (elastic.Decisio
 
 // wanted reports whether a job waits for GPUs that the job has or could have: an ordinary job,
 // or one of sluice's that gets none from the policy.
+// Jobs whose user holds them want nothing.
 func wanted(s elastic.Snapshot, a elastic.Allocation, j *elastic.Job) bool {
 	for _, d := range s.Demands {
 		if overlap(s, d.Partition, j.Partition) {
