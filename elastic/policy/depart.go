@@ -90,7 +90,7 @@ func (e *departing) sizes(j *elastic.Job, last bool) []int {
 }
 
 // move moves the job within the allocation if no other job gets less for it.
-// An admission is kept in the decision only at the present size, for which it was made.
+// At another size than the present one the decision no longer says that the job is admitted.
 func (e *departing) move(j *elastic.Job, n int, d elastic.Departure, within elastic.Allocation) bool {
 	if within == nil {
 		return false
@@ -112,7 +112,6 @@ func (e *departing) move(j *elastic.Job, n int, d elastic.Departure, within elas
 
 // refugeFrom returns a place for n GPUs on nodes that the job need not leave; empty if there is
 // none.
-// Nodes that only other jobs have to leave are for nodes.Place to judge: a drained one is not usable.
 func refugeFrom(s elastic.Snapshot, where plan.Arrangement, j *elastic.Job, n int) nodes.Placement {
 	s.Nodes = slices.Clone(s.Nodes)
 	for i := range s.Nodes {

@@ -11,11 +11,11 @@ import (
 // divideShares divides each share among its jobs before the policy is asked: the minimums of those that run,
 // then of those that wait, in their order, then what jobs have, then growth where it saves most. So the
 // answer is within all shares, but for jobs of which the policy finds no place at their size.
-// Jobs of a share of 8 that has 4 GPUs in a running job of minimum 1, with 6 jobs waiting for 1 each:
-// they start and the running one gives back 2; what then is spare (0) is all that may be grown by.
+// A share of 8 GPUs has one running job at 4 with a minimum of 1, and 6 jobs wait for 1 each: the 6
+// start, and the running job gives back 2.
 //
-// given is first what jobs need, so that reduce cuts what is too much; then the largest size that each
-// accepts, so that regrow may give it. s.want MUST be changed with given.
+// given is first what jobs have or need to start, which reduce cuts to the share; then the largest size
+// that each accepts, up to which regrow gives what is left.
 func (b *bounds) divideShares() {
 	for k := range b.snap.Caps {
 		if !b.snap.Caps[k].Reclaims {
@@ -56,7 +56,7 @@ func (b *bounds) ahead() int {
 
 // keepsWithin reports whether a running job can shrink to n GPUs on its own nodes.
 // Unless uneven splits are accepted a job has the same number on each of its nodes. On 4+4 GPUs it can
-// shrink to 6 (3+3) and to 4 (one node), not to 5. On 4+2 it can shrink to 4 (one node or 2+2), not to 5.
+// shrink to 6 (3+3) and to 4 (one node), not to 5.
 func (b *bounds) keepsWithin(j *bound, n int) bool {
 	if j.Spec.AllowUneven || b.snap.Limits.AnySplit() {
 		return true

@@ -81,8 +81,8 @@ func (l *lending) book(a elastic.Allocation) {
 }
 
 // put decides about one job. What it has until it has moved stays booked in free.
-// The ORDER of the bookings matters: free is charged with what the job takes beyond what it had or was
-// given, soon gets the old place back before it is charged with the new one.
+// In free only what the job takes beyond what it has, or was given before, is booked in addition; in
+// soon its old place is replaced by the new one.
 func (l *lending) put(j *elastic.Job, d elastic.Decision, at nodes.Placement) {
 	was := l.at[j.ID]
 	l.idle -= d.GPUs - l.out[j.ID].GPUs
@@ -243,7 +243,8 @@ func (l *lending) limits(except map[int]bool) []elastic.Cap {
 }
 
 // keep leaves jobs what is reclaimed from them and still idle, in the order of the shares.
-// So a job is not resized for GPUs that no other job takes.
+// So a job is not resized for GPUs that no other job takes. It keeps all that it has or shrinks as decided:
+// a size between would be a resize too.
 func (l *lending) keep() {
 	for k := range l.snap.Caps {
 		for _, i := range l.of[k] {
