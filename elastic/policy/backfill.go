@@ -86,6 +86,7 @@ func backfill(s elastic.Snapshot, a elastic.Allocation) elastic.Allocation {
 
 // ask returns the request of a waiting job at the size at which it is started, in some of its
 // partitions; "" = all.
+// The size is the one at which it starts (roles.LeastOf): a pin, or its minimum.
 func (t *timetable) ask(j *elastic.Job, within string) nodes.Request {
 	r := j.Request(t.s.Limits)
 	r.GPUs, r.Partition, r.Uneven = roles.LeastOf(j), cmp.Or(within, j.Partition), j.Spec.AllowUneven

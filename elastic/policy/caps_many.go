@@ -28,6 +28,7 @@ func manyShares(s elastic.Snapshot, few int) bool {
 
 // lists are the sizes that specs accept. Equal specs share one, which MUST NOT be changed: on a large
 // cluster a job without a maximum has as many as there are GPUs.
+// The key is minimum, maximum and step.
 type lists map[[3]int][]int
 
 // of returns the sizes up to most that the spec accepts, ascending. most MUST be the same in all calls,

@@ -115,6 +115,8 @@ func (b *bounds) raised(a elastic.Allocation) (elastic.Snapshot, bool) {
 // returning returns how many GPUs jobs with an open move can use as soon as it is over, within their
 // shares. It is over in seconds; a waiting job that was started on these GPUs would keep its minimum
 // until it ends, and what others grew by would be reclaimed by another resize.
+// At most what is left of each share counts. Moves of other kinds, such as starts and saves, leave the
+// size as it is and count nothing.
 func (b *bounds) returning(a elastic.Allocation) (n int) {
 	for k := range b.snap.Caps {
 		c := &b.snap.Caps[k]

@@ -36,10 +36,9 @@ func datesByPools(decide func(elastic.Snapshot) elastic.Allocation) func(elastic
 // pooled decides about all jobs in their first pools, and then tries other pools: first for
 // jobs with a deadline that were not admitted, earliest deadline first, then for waiting jobs
 // without GPUs, in order of arrival.
-// Deadlines come BEFORE waiting jobs, since the attempts are shared: an admission is worth more than an
-// earlier start. A try counts for a deadline only if more jobs are admitted by it, and for a start only if
-// as many are: so no admission is exchanged for another. Of jobs that start instead of another, only the
-// earlier one in the order of the snapshot wins (overtakers).
+// Deadlines come BEFORE waiting jobs, which have the attempts that are left. A try for a deadline counts
+// only if more jobs are admitted by it. A try for a start counts only if no fewer jobs are admitted, and if
+// more jobs have GPUs or those that lose theirs come later and have not started (overtakers).
 func pooled(s elastic.Snapshot, decide func(elastic.Snapshot) elastic.Allocation, counts func(*elastic.Job) bool) elastic.Allocation {
 	p := newPooling(s, decide, counts)
 	if p == nil {

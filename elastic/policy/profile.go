@@ -104,6 +104,7 @@ func measurementOf(s elastic.Snapshot, j *elastic.Job) (measurement, bool) {
 }
 
 // nextMeasurement returns the smallest size from least on that is still to be measured.
+// Spec.Profile is ascending, so that the first hit is the smallest.
 func nextMeasurement(j *elastic.Job, least int) (measurement, bool) {
 	for i, n := range j.Spec.Profile {
 		if n >= least && j.Curve.Tried(n) < profileSamples {
@@ -168,6 +169,7 @@ func wanted(s elastic.Snapshot, a elastic.Allocation, j *elastic.Job) bool {
 }
 
 // overlap reports whether two lists of partitions share a usable node with GPUs.
+// Both lists are separated by commas. A virtual partition ("lab@n1") counts for its own nodes only.
 func overlap(s elastic.Snapshot, one, other string) bool {
 	return slices.ContainsFunc(s.Nodes, func(n nodes.Node) bool {
 		return n.Usable && n.GPUs > 0 && n.InAny(one) && n.InAny(other)
@@ -176,6 +178,8 @@ func overlap(s elastic.Snapshot, one, other string) bool {
 
 // othersUnchanged reports whether the job gets what it was given, and every other job as much
 // as before.
+// Others may be placed elsewhere than before; only sizes are compared. It is false too if more jobs than
+// before find no place. before MUST be plan.Arrange of the allocation without d, after of that with it.
 func othersUnchanged(s elastic.Snapshot, before, after plan.Arrangement, id elastic.JobID, d elastic.Decision) bool {
 	if after.Target[id].GPUs() != d.GPUs || len(after.Unplaced) > len(before.Unplaced) {
 		return false

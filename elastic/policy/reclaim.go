@@ -13,8 +13,8 @@ import (
 // what jobs have, down to their minimum; then the latest waiting jobs are not started. What is left
 // over goes back to where it saves most. It reports whether some job may have less than the policy
 // gave. A job that keeps what it has in any case counts with that.
-// A share of 6: the policy gives a job that runs at 2 a size of 6, and starts a second at 2. The first
-// loses its growth first, to 4, which costs no resize, and both fit.
+// A share of 6: the policy gives a job that runs at 2 a size of 6, and starts a second at its minimum of
+// 2. The first grows to 4 only, which costs no resize more, and both fit.
 //
 // The heap makes it O(sizes x log jobs). An excess may stay where jobs cannot be reduced.
 func (b *bounds) reclaim(s share) bool {
@@ -253,8 +253,8 @@ func (j *bound) reducible() bool {
 
 // shrink reduces what the job may have to n GPUs; 0 = it waits. It reports false if that is no
 // change.
-// A running job is then pinned to n, so that the policy cannot give it more. given, the policy's size,
-// is remembered as what the job asked for: lend offers up to that.
+// A running job that has more is then pinned to n, so that the policy cannot give it more. given, the
+// policy's size, is remembered as what the job asked for: lend offers up to that.
 func (j *bound) shrink(n, given int) bool {
 	j.asked = max(j.asked, given)
 	before, pin := len(j.sizes), j.pin

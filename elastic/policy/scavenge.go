@@ -117,7 +117,7 @@ func (g *scavenging) decide() (elastic.Allocation, bool) {
 
 // helps reports whether a job that waits in an answer could start on GPUs that are being given back, or on
 // those of scavengers.
-// later counts too: a scavenger that is in its cooldown now can be parked in some seconds.
+// Scavengers count that can be parked only once their cooldown is over (later).
 func (g *scavenging) helps(a elastic.Allocation) bool {
 	f := newFitting(g.s, plan.Arrange(g.s, a))
 	return slices.ContainsFunc(g.first, func(x *elastic.Job) bool {
@@ -161,6 +161,7 @@ func (g *scavenging) complete(a elastic.Allocation) elastic.Allocation {
 
 // before returns the first job of others that waits in an answer for GPUs that a scavenger could use, or
 // else that is started on such; nil if there is none.
+// It is the job that a waiting scavenger's reason names. The order is that of the snapshot.
 func (g *scavenging) before(a elastic.Allocation, j *elastic.Job) *elastic.Job {
 	for _, waits := range []bool{true, false} {
 		for _, x := range g.first {

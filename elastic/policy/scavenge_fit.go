@@ -45,6 +45,7 @@ func held(s elastic.Snapshot, j *elastic.Job) nodes.Placement {
 
 // fits returns a place for the job at its minimum once some jobs are gone, beside what ordinary jobs
 // can have then; empty if there is none.
+// gone may be nil. Nothing is booked.
 func (f *fitting) fits(x *elastic.Job, gone []*elastic.Job) nodes.Placement {
 	idle, _ := nodes.Reserve(f.rid(gone), f.wants)
 	r := x.Request(f.s.Limits)

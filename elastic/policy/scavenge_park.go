@@ -53,6 +53,7 @@ func (g *scavenging) park() (elastic.Allocation, bool) {
 
 // allStart reports whether an answer starts all jobs for which scavengers are parked in it, and notes those
 // that it does not start.
+// A scavenger that plan.Arrange would not stop counts as not given back: its job is noted too.
 func (g *scavenging) allStart(chosen []parking, a elastic.Allocation, tried map[elastic.JobID]bool) bool {
 	where, all := plan.Arrange(g.s, a), true
 	for _, p := range chosen {

@@ -64,6 +64,7 @@ func (g *scavenging) startOnIdle(a elastic.Allocation, within map[elastic.JobID]
 }
 
 // within returns the partitions in which scavengers that wait may start while some jobs wait.
+// A scavenger that may start in none of its partitions has no entry.
 func (g *scavenging) within(wanting []*elastic.Job) map[elastic.JobID]string {
 	out := map[elastic.JobID]string{}
 	for _, j := range g.waits {

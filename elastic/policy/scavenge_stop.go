@@ -11,8 +11,8 @@ import (
 // stop returns the answer of a policy that may stop jobs itself. Where it stops jobs of others, it is
 // asked again without the scavengers that share nodes with those. They are parked, except those
 // whose GPUs nobody gets then; true if some are.
-// Each round adds at least one scavenger, so that it ends, after at most len(g.runs) + 1 questions; usually
-// after two. Scavengers that the policy stops by itself are not counted: they are gone already.
+// Each round adds at least one scavenger, so that it ends, after at most len(g.runs) + 1 questions.
+// Scavengers that the policy stops by itself are not among them.
 func (g *scavenging) stop() (elastic.Allocation, bool) {
 	var gone []*elastic.Job
 	instead := map[elastic.JobID]*elastic.Job{}

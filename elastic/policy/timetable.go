@@ -36,8 +36,8 @@ type holding struct {
 
 // newTimetable returns the timetable of an answer. A job that moves holds its present GPUs and
 // those of its target, because it has both until the move is complete.
-// ORDER: sluice's jobs first, then ordinary ones, which get what is used beyond. Of pending ordinary jobs the
-// first MostDemands are set aside in idle; they are not in floor, since nothing is known of their ends.
+// ORDER: sluice's jobs first, then ordinary ones, which get what is used beyond. Of pending ordinary jobs
+// the first MostDemands are set aside in idle; they are not in floor.
 func newTimetable(s elastic.Snapshot, a elastic.Allocation) *timetable {
 	t := &timetable{s: s, where: plan.Arrange(s, a), floor: nodes.With(s.Nodes)}
 	for i := range s.Jobs {
@@ -148,7 +148,7 @@ func (t *timetable) at(when time.Time) []nodes.Node {
 // shadow returns the head's shadow time. Its error is towards too early, which is safe: it
 // assumes that jobs that can be resized give back all above their minimum and move anywhere,
 // and that CPUs, memory and other jobs on several nodes block no job.
-// It is zero where no end of a job that is known of lets the head start.
+// Its time is zero where even the last known end of a job is not enough.
 func (t *timetable) shadow(j *elastic.Job, within string) shadow {
 	// Binary search: later moments have more free, so once the request could find its GPUs it still
 	// could later.
@@ -205,7 +205,7 @@ func (t *timetable) could(ask nodes.Request, when time.Time) bool {
 }
 
 // spare returns how many GPUs a movable job may leave on the nodes of the partitions at most.
-// All that it has there, if it can run elsewhere; else what is above its minimum.
+// That is all it has there, if it can run elsewhere; else what is above its minimum.
 func (t *timetable) spare(h holding, partitions string) int {
 	on, elsewhere := 0, false
 	for i := range t.floor {
@@ -236,6 +236,8 @@ const mostOrders = 8
 // fitsBeside reports whether the head finds its GPUs as early with the new job beside it. For a
 // head without a shadow time it is not known which jobs end first: every set of them is
 // checked, at most 2^mostOrders.
+// With a shadow time only that moment is checked, since the head cannot start before it. Without one, a
+// movable job that could give GPUs back there makes it false: there are too many ways in which it may.
 func (t *timetable) fitsBeside(h *shadow, new holding) bool {
 	if !h.at.IsZero() {
 		then := t.at(h.at)
@@ -269,6 +271,7 @@ func (t *timetable) fitsBeside(h *shadow, new holding) bool {
 
 // sameSplit reports whether the request gets the same split over nodes of the same types in
 // both, so that a policy that would choose one chooses the other.
+// A place on other nodes of the same type counts as the same: the head is as fast there.
 func sameSplit(a, b []nodes.Node, ask nodes.Request) bool {
 	type part struct {
 		gpus int

@@ -67,6 +67,7 @@ func (v *vacating) onEdge(j *elastic.Job) bool {
 }
 
 // mayLeave reports whether the job can be moved, and the decision leaves it where it is.
+// The job MUST be on one node (onEdge).
 func (v *vacating) mayLeave(j *elastic.Job) bool {
 	is, _ := (&roles.Subject{Job: *j, At: j.Place, Now: j.GPUs()}).Classify(&v.s)
 	return is == roles.Movable && v.where.Target[j.ID].On(j.Place[0].Node) > 0
