@@ -31,6 +31,7 @@ const backfillSlack = time.Minute
 // A started job keeps its minimum, so nothing else is safe. Predicted ends are not used. It is
 // pure. Source: EASY backfill (Lifka, The ANL/IBM SP Scheduling System, JSSPP 1995), with
 // placements instead of counts.
+//
 // Its ORDER: moves that would delay a head are undone (keepOvertakers) BEFORE the shadow times are
 // computed, since these depend on where jobs run; each job that starts is booked BEFORE the next is
 // tried. If plan.Arrange would then place any job otherwise than the policy intended, none is started.

@@ -14,6 +14,7 @@ import (
 // partitions, by partition name, and usual about all others. A job belongs to the first
 // partition it names. To each policy the jobs of the others are like ordinary ones: they keep
 // what they have. So partitions that share nodes should have one policy.
+//
 // of may be nil, and is kept: it MUST NOT be changed afterwards. If all names are the usual one's, usual
 // itself is returned. The policy returned has the flags OnEvents, Rigid, Stops and Dates unset, which
 // depend on the partition: callers ask Of and RigidIn.

@@ -247,6 +247,7 @@ func (b *bounds) share(limit int, a elastic.Allocation) share {
 // divide divides the limit. Running jobs keep what they have. Waiting jobs get their minimum in
 // order of arrival, and while one waits no job grows. The rest goes, size by size, to where it
 // saves most time. It reports whether some job may have less than the policy gave.
+//
 // Of a limit of 8 GPUs a job has 4 of its wanted 6, a second has 2, and a third waits for 2: the third
 // starts on 2, and the first stays at 4. If the third needed 3, none would grow, and the first would
 // give back a size (giveWay).

@@ -18,6 +18,7 @@ func (b *bounds) limit(c *elastic.Cap) reason.Reason {
 
 // explain names the limit where it is the reason for a job's size, and adds decisions for jobs
 // that the policy was not asked about.
+//
 // The first case that applies counts, so their ORDER matters: what no change of the cluster can
 // resolve (a time limit that the partition refuses) is said before what ends with other jobs. A job
 // that the policy decided about keeps the policy's reason unless the limit is what binds it: the job has

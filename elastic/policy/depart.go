@@ -17,6 +17,7 @@ import (
 // them. If there is no room it stays on a drained node, where Slurm lets it end, and moves once
 // there is room; before a maintenance it saves and waits again. Under a rigid policy jobs keep
 // their size. It is pure.
+//
 // Its ORDER: maintenance before drains, and among jobs with one cause that of the snapshot. A job's own
 // cooldown counts for a drain, not for a maintenance. Jobs on edge nodes are left to vacate, which comes
 // BEFORE.

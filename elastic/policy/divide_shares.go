@@ -11,6 +11,7 @@ import (
 // divideShares divides each share among its jobs before the policy is asked: the minimums of those that run,
 // then of those that wait, in their order, then what jobs have, then growth where it saves most. So the
 // answer is within all shares, but for jobs of which the policy finds no place at their size.
+//
 // A share of 8 GPUs has one running job at 4 with a minimum of 1, and 6 jobs wait for 1 each: the 6
 // start, and the running job gives back 2.
 //

@@ -27,6 +27,7 @@ import (
 //
 // A lane that was started or moved keeps its GPUs for a while (keptLane), so none is stopped and
 // started in turns. It is pure.
+//
 // Steps 2, 3 and 4 exclude each other in one decision: where lanes give way, no further lane starts, or
 // it could take the GPUs that they give back. It costs one answer of the policy, up to 2 more in step 2
 // and one in each of steps 3 and 4; without sweeps it costs one.
@@ -171,6 +172,7 @@ func (l *laning) base(more ...*elastic.Job) elastic.Allocation {
 }
 
 // give lets further lanes give way to jobs that wait; false if that starts none.
+//
 // First it is computed which lanes have to stop, for ordinary jobs of Slurm's and then for sluice's; then
 // the policy is asked without them. Lanes that were stopped for a job which the policy still does not
 // start keep their GPUs, and the policy is asked once more. Lanes that get fewer GPUs in the answer than

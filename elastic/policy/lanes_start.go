@@ -14,6 +14,7 @@ import (
 
 // divide says how many lanes each sweep should have: what one user's sweeps have, and what is idle, is
 // divided between them.
+//
 // Idle GPUs count for each user, and one GPU as room for one lane, whatever partitions and sizes lanes
 // accept: a target is an upper bound, and whether a lane finds GPUs is decided when it is placed. A
 // sweep without a bid counts 1; one that is paused or over wants none.
@@ -87,6 +88,7 @@ func (l *laning) standing(f *fleet) reason.Reason {
 
 // start starts further lanes where nothing else waits for their GPUs: first, before other jobs grow, as
 // many as the sweep's equal part of the cluster, then on what is idle.
+//
 // Before other jobs grow the policy itself is asked with those lanes (before), and its answer counts
 // only if it takes nothing from a job that runs. What is idle in the end is given without asking, each
 // lane only if plan.Arrange leaves every other job as many GPUs as it had.

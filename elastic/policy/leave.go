@@ -58,6 +58,7 @@ func leaves(s elastic.Snapshot, j *elastic.Job, a elastic.Allocation) bool {
 // idlePlace returns a place of n idle GPUs for the job, which gives back what it has, beside
 // what the arrangement binds to others and what ordinary jobs wait for; empty if there is none.
 // Targets of other jobs count beyond their present places, which the inventory has as used.
+//
 // It is not checked that the job accepts n. The partitions searched are those of the job given, so a
 // caller limits the search by a copy with fewer. Nothing is booked: a caller that decides about several
 // jobs MUST call plan.Arrange again in between.

@@ -16,6 +16,7 @@ const lendings = 2
 // theirs: what no account can use in whole steps, or where jobs of others find no place. The
 // policy is asked again with larger shares, in their order; the answer counts if more GPUs are
 // used. With many shares it is asked about few jobs, if that is possible.
+//
 // 10 GPUs, shares of 5 for ann and 5 for bob, whose only job accepts 4 or 8: bob gets 4, and ann, whose
 // job would have had 10, is lent the sixth. It is reclaimed as soon as bob has another job.
 //
@@ -49,7 +50,7 @@ func (b *bounds) lend(a elastic.Allocation) elastic.Allocation {
 // awaited reports whether GPUs that are reclaimed in an answer, and that nobody gets in it, will be
 // used once they are idle: some policies give away only what is idle already. So it asks what
 // would be decided once the answer was carried out.
-// It costs another decision, and only where GPUs are reclaimed that the answer gives to no job.
+// That costs a further decision, made only where the answer gives reclaimed GPUs to no job.
 func (b *bounds) awaited(a elastic.Allocation) bool {
 	freed := 0
 	for i := range b.jobs {
@@ -90,6 +91,7 @@ func carried(s elastic.Snapshot, a elastic.Allocation) elastic.Snapshot {
 
 // raised returns the snapshot with shares increased by what is idle in an answer, as far as jobs
 // asked for it; false if nothing can be lent.
+//
 // The shares are raised in the order of Snapshot.Caps, which is that of claim.Caps: the user that lacked
 // most first. A share is raised beyond what its jobs have in the answer, not beyond its bound alone, so
 // that a job which could not be reduced does not use up what is lent.

@@ -142,6 +142,7 @@ func (l *lending) beyondShares(is func(*bound) bool) (of []int) {
 }
 
 // offer asks about some jobs, by index. The answer counts if more GPUs are used.
+//
 // A job gets its part of the answer only if that is at once a gain and free where it counts: a
 // waiting job may wait for others to give back (soon), a running one takes only what is free now
 // (free), since it would hold both places until then. So no circle of jobs that wait for each other
@@ -243,8 +244,8 @@ func (l *lending) limits(except map[int]bool) []elastic.Cap {
 }
 
 // keep leaves jobs what is reclaimed from them and still idle, in the order of the shares.
-// So a job is not resized for GPUs that no other job takes. It keeps all that it has or shrinks as decided:
-// a size between would be a resize too.
+// So a job is not resized for GPUs that no other job takes. It keeps all that it has, or shrinks as
+// decided: a size between would be a resize too.
 func (l *lending) keep() {
 	for k := range l.snap.Caps {
 		for _, i := range l.of[k] {

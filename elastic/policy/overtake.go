@@ -16,6 +16,7 @@ import (
 // the shadow time, or because the head finds its GPUs beside it; a move restarts that limit,
 // and takes other GPUs. Giving GPUs back to other jobs is allowed: to a job that starts, or to
 // ordinary jobs. backfill calls this BEFORE it starts any job.
+//
 // A size that the user set (Pin) is carried out even so. The jobs are judged in the order of the
 // snapshot, each with the moves allowed before it; only heads before a job in that order count. Cost:
 // jobs that move x heads x log(jobs with time limits) placements.
@@ -79,6 +80,7 @@ func indices(s elastic.Snapshot) []int {
 // moved returns the timetable after the job has moved, and the first of the heads, by index,
 // that would wait longer for it. If there is one, the timetable is the old one. The job's limit
 // begins anew with its next run, which the move delays by its price.
+//
 // Where it is known when the head can start in any case (surely), it MUST find its GPUs in the same
 // split at that time after the move too. Else the job may move unless the head would find its GPUs
 // beside it where it is, in whatever order jobs end, and not where it goes.

@@ -103,9 +103,8 @@ func (p Policy) beside(s elastic.Snapshot) elastic.Allocation {
 	return p.moved(s, scavenge(s, p.Allocate))
 }
 
-// moved applies the stages that move jobs.
-// The jobs of a rigid policy still leave edge nodes, at
-// the largest size up to their own that fits elsewhere, and drained nodes, at their size.
+// moved applies the stages that move jobs. The jobs of a rigid policy still leave edge nodes, at the
+// largest size up to their own that fits elsewhere, and drained nodes, at their size.
 func (p Policy) moved(s elastic.Snapshot, a elastic.Allocation) elastic.Allocation {
 	if p.Rigid {
 		return depart(s, vacate(s, a), true)

@@ -36,6 +36,7 @@ func datesByPools(decide func(elastic.Snapshot) elastic.Allocation) func(elastic
 // pooled decides about all jobs in their first pools, and then tries other pools: first for
 // jobs with a deadline that were not admitted, earliest deadline first, then for waiting jobs
 // without GPUs, in order of arrival.
+//
 // Deadlines come BEFORE waiting jobs, which have the attempts that are left. A try for a deadline counts
 // only if more jobs are admitted by it. A try for a start counts only if no fewer jobs are admitted, and if
 // more jobs have GPUs or those that lose theirs come later and have not started (overtakers).

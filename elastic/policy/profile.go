@@ -76,6 +76,7 @@ type measurement struct {
 
 // measurementOf returns the next measurement of a job; false if there is none, or if the job
 // may not be decided about.
+//
 // A job that waits is measured first at its smallest unknown size. One that runs stays for profileStay
 // after its program has loaded, then goes on; there it needs a checkpoint answered before (Speaks),
 // since only such a job can be moved, and what it may still spend on moves (affordable).

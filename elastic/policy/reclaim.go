@@ -13,6 +13,7 @@ import (
 // what jobs have, down to their minimum; then the latest waiting jobs are not started. What is left
 // over goes back to where it saves most. It reports whether some job may have less than the policy
 // gave. A job that keeps what it has in any case counts with that.
+//
 // A share of 6: the policy gives a job that runs at 2 a size of 6, and starts a second at its minimum of
 // 2. The first grows to 4 only, which costs no resize more, and both fit.
 //
@@ -216,6 +217,7 @@ func (b *bounds) offerMore(h *gains, s share, most []int, i, spare int) {
 }
 
 // offer adds the job's next smaller size to the heap, if it may have one.
+//
 // A step that would resize a job is not offered for one that rests or whose policy never resizes. Where
 // the policy had no place for a running job at the size set here, smaller ones are offered; where that
 // happened twice, only the smallest, so that the iteration ends soon.

@@ -47,8 +47,8 @@ type scavenging struct {
 	waits  []*elastic.Job // scavengers that wait, and that the policy is not asked about
 }
 
-// Jobs that run and are no scavengers, and scavengers that are Fixed, are in no list. later and runs are
-// empty while the cluster is not overloaded (Limits.Overload).
+// newScavenging sorts the jobs. Those that run and are no scavengers, and scavengers that are Fixed, are
+// in no list. later and runs are empty while the cluster is not overloaded (Limits.Overload).
 func newScavenging(s elastic.Snapshot, ask func(elastic.Snapshot) elastic.Allocation) *scavenging {
 	g := &scavenging{s: s, ask: ask}
 	now, later := roles.Parkable(&s), roles.ParkableLater(&s)
@@ -117,7 +117,7 @@ func (g *scavenging) decide() (elastic.Allocation, bool) {
 
 // helps reports whether a job that waits in an answer could start on GPUs that are being given back, or on
 // those of scavengers.
-// Scavengers count that can be parked only once their cooldown is over (later).
+// It counts scavengers too that can be parked only once their cooldown is over (later).
 func (g *scavenging) helps(a elastic.Allocation) bool {
 	f := newFitting(g.s, plan.Arrange(g.s, a))
 	return slices.ContainsFunc(g.first, func(x *elastic.Job) bool {

@@ -19,7 +19,8 @@ type fitting struct {
 	wants []nodes.Want // of ordinary jobs
 }
 
-// It looks at the first roles.MostDemands ordinary jobs that wait.
+// newFitting sets aside nothing for ordinary jobs that wait: fits does that, for the first
+// roles.MostDemands of them.
 func newFitting(s elastic.Snapshot, where plan.Arrangement) *fitting {
 	f := &fitting{s: s, where: where}
 	var here, then []nodes.Load
@@ -65,6 +66,7 @@ func (f *fitting) rid(gone []*elastic.Job) []nodes.Node {
 
 // fewest returns jobs whose leaving is enough for the job to fit: the first that is enough alone, else
 // several, without those at the end that are not needed; nil if all together are not enough.
+//
 // of is in the order in which jobs should go. One job that is enough is preferred to several smaller ones
 // before it. Greedy: the result is minimal (none can be left out), not always the smallest. It may be a
 // part of the list given: callers that change that list MUST clone it. O(len(of)) placements.

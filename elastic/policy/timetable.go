@@ -237,7 +237,7 @@ const mostOrders = 8
 // head without a shadow time it is not known which jobs end first: every set of them is
 // checked, at most 2^mostOrders.
 // With a shadow time only that moment is checked, since the head cannot start before it. Without one, a
-// movable job that could give GPUs back there makes it false: there are too many ways in which it may.
+// movable job that could give GPUs back there makes it false.
 func (t *timetable) fitsBeside(h *shadow, new holding) bool {
 	if !h.at.IsZero() {
 		then := t.at(h.at)

@@ -34,6 +34,7 @@ type Part struct {
 // the order of wants. What is in use already plays no part, except that it decides between
 // remainders (see round). The error names an account that is not in the tree, a user that
 // comes twice, or a negative number.
+//
 // wants MUST name users as UserIn does, and accounts that the tree has (With adds the others). Without wants
 // the result is empty. wants is not changed; the result belongs to the caller. The sum of the parts is the
 // capacity or, if less, that of what is wanted; it is more only where guarantees are. Each level of the
@@ -180,6 +181,7 @@ func (e UnknownAccount) Error() string {
 }
 
 // divide goes down the tree, once for the parts before rounding and once for whole GPUs.
+//
 // Level by level from the root: the part of a member MUST be known BEFORE it is divided among its own. Whole
 // GPUs are divided anew at each level (fill of gpus, not of fair), so that their sum is right everywhere.
 // Members are sorted by name, so that the result does not depend on the order of wants.

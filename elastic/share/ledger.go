@@ -53,6 +53,7 @@ func (l *Ledger) Left(d time.Duration) float64 {
 }
 
 // Book adds what a user deserved and had for some time, GPUs.
+//
 // It MUST be called only for times in which GPUs were contended (claim.Claims.Contended): else a user that
 // has what nobody wanted would owe it. deserved is the part before rounding (Part.Fair), so that
 // remainders add up.

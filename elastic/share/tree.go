@@ -54,6 +54,7 @@ type userOf struct{ account, user string }
 
 // New returns the tree of the associations, in any order. The error names the association that
 // is wrong.
+//
 // An empty list makes a tree without accounts, in which With finds all accounts missing. Every account that
 // is named as a parent, or by a user, MUST be in the list. The list is not kept. After an error the tree
 // MUST NOT be used.

@@ -50,6 +50,7 @@ func (c Claims) Contended() bool {
 // Of divides the GPUs of the snapshot by the shares. credit is what the ledger says of a user; nil =
 // nothing. rigid says of which partitions running jobs are never resized; nil = of none. qos are the
 // site's rules for QOS, by name.
+//
 // The error is that of share.Tree.Bounds. Accounts that the tree lacks are no error: they take part without
 // shares, and are listed in Unknown. t MUST NOT be nil; credit is only read. It costs the division and
 // O(jobs x limits of the site).
@@ -74,6 +75,7 @@ func Of(t *share.Tree, s *elastic.Snapshot, credit *share.Ledger, rigid func(par
 
 // divide divides the GPUs: what scavengers keep is set aside, the others divide the rest, and
 // scavengers what is left of it. They keep their minimums, except what they give back by being parked.
+//
 // ORDER: guarantees first, since they are a part of what a claim keeps; then what each deserves of the whole
 // cluster; then the bounds, of the cluster without what scavengers keep; then scavengers get bounds of what
 // these leave.
@@ -236,6 +238,7 @@ func newWants(s *elastic.Snapshot, rigid func(partitions string) bool) *wants {
 
 // of returns the most that a job could use now, what of it cannot be taken back, and what it has or
 // is bound to get.
+//
 // All are GPUs, and least is at most has, but for a pin above it. The first line that applies counts:
 //
 //	Fixed                             has, has, has
