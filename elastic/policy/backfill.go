@@ -11,6 +11,7 @@ import (
 )
 
 // mostBackfills is how many jobs behind a head are tried in one decision.
+// Each try costs a search for a place, and for each head up to 2^mostOrders of them (fitsBeside).
 const mostBackfills = 256
 
 // backfillSlack is how long a job may occupy its GPUs beyond its time limit, from the decision
@@ -30,6 +31,15 @@ const backfillSlack = time.Minute
 // A started job keeps its minimum, so nothing else is safe. Predicted ends are not used. It is
 // pure. Source: EASY backfill (Lifka, The ANL/IBM SP Scheduling System, JSSPP 1995), with
 // placements instead of counts.
+//
+// Its ORDER: moves that would delay a head are undone (keepOvertakers) BEFORE the shadow times are
+// computed, since these depend on where jobs run; each job that starts is booked BEFORE the next is
+// tried. If plan.Arrange would then place any job otherwise than the policy intended, none is started.
+// A head's own reason says its shadow time, where one is known.
+//
+//	the head needs 8 GPUs; 4 are idle, and a time limit ends the ordinary job on the other 4 by 12:00
+//	a job of 2 GPUs that its --time ends by 11:59 starts: with backfillSlack it is over by 12:00
+//	a job of 2 GPUs without --time waits: at 12:00 the head would find 6
 func backfill(s elastic.Snapshot, a elastic.Allocation) elastic.Allocation {
 	if s.Limits.AsPublished() {
 		return a
@@ -77,13 +87,14 @@ func backfill(s elastic.Snapshot, a elastic.Allocation) elastic.Allocation {
 
 // ask returns the request of a waiting job at the size at which it is started, in some of its
 // partitions; "" = all.
+// The size is the one at which it starts (roles.LeastOf): a pin, or its minimum.
 func (t *timetable) ask(j *elastic.Job, within string) nodes.Request {
 	r := j.Request(t.s.Limits)
 	r.GPUs, r.Partition, r.Uneven = roles.LeastOf(j), cmp.Or(within, j.Partition), j.Spec.AllowUneven
 	return r
 }
 
-// shadow is the reservation of a job at the head of the queue.
+// shadow is the reservation of a job at the head of the queue: what it asks for, and the shadow time.
 type shadow struct {
 	job *elastic.Job
 	ask nodes.Request
@@ -111,6 +122,8 @@ func (h shadow) backfilled(beside bool) reason.Reason {
 
 // fill starts a job behind heads if that delays none of them; nil if it would, or if no idle
 // GPUs suit it.
+// Heads that cannot use the nodes of the place are not asked. The reason names the first head that
+// could. On success the GPUs are booked in t, so that the next job is tried beside this one.
 func (t *timetable) fill(j *elastic.Job, within string, shadows []shadow) (place nodes.Placement, why reason.Reason) {
 	ask := t.ask(j, within)
 	place = nodes.Place(t.idle, []nodes.Request{ask})[0].Placement

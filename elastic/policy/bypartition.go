@@ -14,6 +14,10 @@ import (
 // partitions, by partition name, and usual about all others. A job belongs to the first
 // partition it names. To each policy the jobs of the others are like ordinary ones: they keep
 // what they have. So partitions that share nodes should have one policy.
+//
+// of may be nil, and is kept: it MUST NOT be changed afterwards. If all names are the usual one's, usual
+// itself is returned. The policy returned has the flags OnEvents, Rigid, Stops and Dates unset, which
+// depend on the partition: callers ask Of and RigidIn.
 func ByPartition(usual Policy, of map[string]Policy) Policy {
 	names := []string{usual.Name}
 	for _, partition := range slices.Sorted(maps.Keys(of)) {
@@ -28,6 +32,7 @@ func ByPartition(usual Policy, of map[string]Policy) Policy {
 	return Policy{Name: names[0] + " (" + strings.Join(names[1:], ", ") + ")", Doc: usual.Doc, Allocate: b.allocate, parts: b}
 }
 
+// byPartition is several policies that decide one after the other about the jobs of their own partitions.
 type byPartition struct {
 	usual Policy
 	of    map[string]Policy
@@ -35,6 +40,9 @@ type byPartition struct {
 
 // allocate asks every policy about its own jobs. The site's limits are applied to all together
 // (Policy.Decide).
+// The ORDER of the policies changes nothing: each sees the cluster as it is, not what another gives
+// away. So two policies may give the same idle GPUs of a node that both use; plan.Arrange then
+// leaves one job without.
 func (b byPartition) allocate(s elastic.Snapshot) elastic.Allocation {
 	out := elastic.Allocation{}
 	for _, p := range b.policies() {
@@ -46,6 +54,7 @@ func (b byPartition) allocate(s elastic.Snapshot) elastic.Allocation {
 	return out
 }
 
+// measures is Policy.Measures, each policy asked about its own jobs.
 func (b byPartition) measures(s elastic.Snapshot) bool {
 	return slices.ContainsFunc(b.policies(), func(p Policy) bool { return p.Measures(b.only(s, p)) })
 }
@@ -94,6 +103,7 @@ func (b byPartition) policyOf(partitions string) Policy {
 }
 
 // InPartitions is ByPartition for policies by name; its error lists the known names.
+// Partitions are named as in Slurm, without parts. The daemon calls it once, with its configuration.
 func InPartitions(usual string, of map[string]string) (Policy, error) {
 	p, err := ByName(usual)
 	if err != nil {

@@ -36,6 +36,7 @@ func capped(s elastic.Snapshot, q question) elastic.Allocation {
 // bounded returns an answer within the limits, and what these allow each job.
 func bounded(s elastic.Snapshot, q question) (*bounds, elastic.Allocation) {
 	b := newBounds(s, q)
+	// exclude comes BEFORE divideShares: a job that is left out takes nothing in the division.
 	b.exclude()
 	if b.many {
 		b.divideShares()
@@ -108,6 +109,7 @@ func newBounds(s elastic.Snapshot, q question) *bounds {
 
 // alone removes the sizes that the limit forbids the job whatever other jobs have. For a shared
 // limit that is what ordinary jobs leave of it; a Least limit removes sizes that are too small.
+// A job without a size left is left out by settle, which MUST be called after the last limit.
 func (b *bounds) alone(j *bound, c *elastic.Cap) {
 	if !c.Jobs[j.ID] || c.Reclaims {
 		return // what the sum of shares leaves is lent
@@ -148,6 +150,7 @@ func (b *bounds) cost(j *bound, c *elastic.Cap, n int) int {
 }
 
 // settle removes the jobs for which the limits leave nothing to decide.
+// A pin counts as the only size: where a limit forbids it, the job waits or keeps what it has.
 func (b *bounds) settle(j *bound) {
 	if j.role != roles.Fixed && j.why != nil {
 		j.out = j.out || len(j.sizes) == 0 || j.pin > 0 && !slices.Contains(j.sizes, j.pin)
@@ -176,6 +179,7 @@ func (b *bounds) snapshot() elastic.Snapshot {
 }
 
 // within returns the job's spec with the sizes that are left and its present one.
+// The present size stays even if a limit forbids it: a limit of Slurm stops no running job.
 func (j *bound) within() elastic.Spec {
 	spec := j.Spec
 	spec.Sizes, spec.Step = slices.Clone(j.sizes), 0
@@ -243,6 +247,10 @@ func (b *bounds) share(limit int, a elastic.Allocation) share {
 // divide divides the limit. Running jobs keep what they have. Waiting jobs get their minimum in
 // order of arrival, and while one waits no job grows. The rest goes, size by size, to where it
 // saves most time. It reports whether some job may have less than the policy gave.
+//
+// Of a limit of 8 GPUs a job has 4 of its wanted 6, a second has 2, and a third waits for 2: the third
+// starts on 2, and the first stays at 4. If the third needed 3, none would grow, and the first would
+// give back a size (giveWay).
 func (b *bounds) divide(s share) bool {
 	most := make([]int, len(s.members))
 	spare := s.room()
@@ -317,6 +325,7 @@ func (j *bound) atMost(n int, why reason.Reason) {
 
 // next returns the job, and its next size, for which the rest of the limit saves most: the
 // largest share of its time per unit of the limit. It returns -1 if nothing fits.
+// A step may be to a slower size, down to -1 a unit: a faster one that the policy gave may lie behind.
 func (b *bounds) next(s share, most []int, spare int) (int, int) {
 	best, size, gain := -1, 0, -1.0
 	for i, j := range s.members {
@@ -340,6 +349,7 @@ func (b *bounds) next(s share, most []int, spare int) (int, int) {
 }
 
 // saved returns the share of its time that a job saves on more GPUs.
+// 0.5 = it takes half as long; negative = it is slower; NaN = it runs at neither size.
 func (b *bounds) saved(j *bound, from, to int) float64 {
 	seconds := func(n int) float64 {
 		t, _ := j.Curve.Seconds(speed.Shape{GPUs: n, Nodes: (n + b.gpus - 1) / max(1, b.gpus)})
@@ -350,6 +360,7 @@ func (b *bounds) saved(j *bound, from, to int) float64 {
 
 // giveWay makes jobs give back short units of the limit, those with most first, if they can:
 // under a limit too, no job waits while others have more than their minimum.
+// The waiting job is left out of this decision: until GPUs are given back they count in Slurm.
 func (b *bounds) giveWay(s share, short int) {
 	to := make([]int, len(s.members))
 	for i, j := range s.members {

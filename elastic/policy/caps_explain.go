@@ -8,6 +8,7 @@ import (
 )
 
 // limit returns the limit as a reason, with the jobs that use it.
+// It is made once for each limit, since it looks at all jobs that use the limit.
 func (b *bounds) limit(c *elastic.Cap) reason.Reason {
 	if b.said[c] == nil {
 		b.said[c] = b.snap.Limit(*c)
@@ -17,6 +18,12 @@ func (b *bounds) limit(c *elastic.Cap) reason.Reason {
 
 // explain names the limit where it is the reason for a job's size, and adds decisions for jobs
 // that the policy was not asked about.
+//
+// The first case that applies counts, so their ORDER matters: what no change of the cluster can
+// resolve (a time limit that the partition refuses) is said before what ends with other jobs. A job
+// that the policy decided about keeps the policy's reason unless the limit is what binds it: the job has
+// the largest size that the limit leaves it, or gives GPUs back because of it. The allocation of the
+// caller is not changed.
 func (b *bounds) explain(a elastic.Allocation) elastic.Allocation {
 	a = maps.Clone(a)
 	for i := range b.jobs {

@@ -15,6 +15,7 @@ import (
 // asked (divideShares): on 100,000 GPUs a question takes half a second.
 const fewShares, questions = 64, 4
 
+// manyShares reports whether more than few shares bind: only those that do are caps (claim.Caps).
 func manyShares(s elastic.Snapshot, few int) bool {
 	n := 0
 	for k := range s.Caps {
@@ -27,8 +28,11 @@ func manyShares(s elastic.Snapshot, few int) bool {
 
 // lists are the sizes that specs accept. Equal specs share one, which MUST NOT be changed: on a large
 // cluster a job without a maximum has as many as there are GPUs.
+// The key is minimum, maximum and step.
 type lists map[[3]int][]int
 
+// of returns the sizes up to most that the spec accepts, ascending. most MUST be the same in all calls,
+// since it is no part of the key. Specs that list their sizes share nothing.
 func (l lists) of(spec elastic.Spec, most int) []int {
 	if len(spec.Sizes) > 0 {
 		return spec.Options(most)
@@ -44,6 +48,9 @@ func (l lists) of(spec elastic.Spec, most int) []int {
 
 // members returns the limits of each job, and the jobs of each limit, by index: there may be
 // thousands of shares.
+// Both are ascending. Jobs of a cap that are not in the snapshot, such as those left out by
+// startable, are ignored. The cost grows with the jobs that all caps name together, not with their
+// product.
 func members(s elastic.Snapshot) (limits, jobs [][]int) {
 	limits, jobs = make([][]int, len(s.Jobs)), make([][]int, len(s.Caps))
 	at := make(map[elastic.JobID]int, len(s.Jobs))

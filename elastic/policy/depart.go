@@ -17,6 +17,10 @@ import (
 // them. If there is no room it stays on a drained node, where Slurm lets it end, and moves once
 // there is room; before a maintenance it saves and waits again. Under a rigid policy jobs keep
 // their size. It is pure.
+//
+// Its ORDER: maintenance before drains, and among jobs with one cause that of the snapshot. A job's own
+// cooldown counts for a drain, not for a maintenance. Jobs on edge nodes are left to vacate, which comes
+// BEFORE.
 func depart(s elastic.Snapshot, a elastic.Allocation, rigid bool) elastic.Allocation {
 	if !slices.ContainsFunc(s.Jobs, func(j elastic.Job) bool { return len(j.Departures) > 0 }) {
 		return a
@@ -35,6 +39,7 @@ func depart(s elastic.Snapshot, a elastic.Allocation, rigid bool) elastic.Alloca
 }
 
 // departing is the state of one decision about departures.
+// Its a and where MUST agree: where is plan.Arrange of a.
 type departing struct {
 	vacating
 	rigid bool // no job changes its size
@@ -51,6 +56,8 @@ func (e *departing) may(j *elastic.Job) bool {
 }
 
 // leave moves the job, or sets the reason why it stays.
+// For each size, the largest first, idle GPUs are tried first, then those onto which other jobs would
+// grow. So a job keeps its size if it can, even where a smaller one would let others grow.
 func (e *departing) leave(j *elastic.Job, d elastic.Departure) {
 	last := d.Cause == elastic.Maintenance
 	if e.s.Resting(j) && !last {
@@ -73,6 +80,7 @@ func (e *departing) leave(j *elastic.Job, d elastic.Departure) {
 
 // sizes returns the sizes to try, the present one first. An admitted job does not shrink for a
 // drain, and a pinned one never.
+// A job before a maintenance may shrink although it is admitted: else it would wait with nothing.
 func (e *departing) sizes(j *elastic.Job, last bool) []int {
 	if e.rigid || j.Directive.Pin > 0 || j.Promised && !last {
 		return []int{j.GPUs()}
@@ -83,6 +91,7 @@ func (e *departing) sizes(j *elastic.Job, last bool) []int {
 }
 
 // move moves the job within the allocation if no other job gets less for it.
+// At another size than the present one the decision no longer says that the job is admitted.
 func (e *departing) move(j *elastic.Job, n int, d elastic.Departure, within elastic.Allocation) bool {
 	if within == nil {
 		return false
@@ -147,6 +156,7 @@ func (e *departing) ungrown(but elastic.JobID) elastic.Allocation {
 }
 
 // stays sets the reason why the job stays where it is; a decision to shrink it is kept.
+// A decision that resizes or moves the job has a reason of its own.
 func (e *departing) stays(j *elastic.Job, d elastic.Departure, why reason.Reason) {
 	if was := e.a[j.ID]; was.GPUs == j.GPUs() && (len(was.Place) == 0 || was.Place.Equal(j.Place)) {
 		was.Why = reason.StaysOn{GPUs: j.GPUs(), Leaving: d.Why(), Because: why}

@@ -11,6 +11,12 @@ import (
 // divideShares divides each share among its jobs before the policy is asked: the minimums of those that run,
 // then of those that wait, in their order, then what jobs have, then growth where it saves most. So the
 // answer is within all shares, but for jobs of which the policy finds no place at their size.
+//
+// A share of 8 GPUs has one running job at 4 with a minimum of 1, and 6 jobs wait for 1 each: the 6
+// start, and the running job gives back 2.
+//
+// given is first what jobs have or need to start, which reduce cuts to the share; then the largest size
+// that each accepts, up to which regrow gives what is left.
 func (b *bounds) divideShares() {
 	for k := range b.snap.Caps {
 		if !b.snap.Caps[k].Reclaims {
@@ -41,6 +47,7 @@ func (b *bounds) divideShares() {
 // the policy is asked: some sizes cannot be split evenly, and jobs are slower on more nodes.
 const farAhead = 16
 
+// ahead is 0 where the policy is asked first: its answer says which larger sizes are of use.
 func (b *bounds) ahead() int {
 	if b.many {
 		return farAhead
@@ -49,6 +56,8 @@ func (b *bounds) ahead() int {
 }
 
 // keepsWithin reports whether a running job can shrink to n GPUs on its own nodes.
+// Unless uneven splits are accepted a job has the same number on each of its nodes. On 4+4 GPUs it can
+// shrink to 6 (3+3) and to 4 (one node), not to 5.
 func (b *bounds) keepsWithin(j *bound, n int) bool {
 	if j.Spec.AllowUneven || b.snap.Limits.AnySplit() {
 		return true

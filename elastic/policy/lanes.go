@@ -27,6 +27,10 @@ import (
 //
 // A lane that was started or moved keeps its GPUs for a while (keptLane), so none is stopped and
 // started in turns. It is pure.
+//
+// Steps 2, 3 and 4 exclude each other in one decision: where lanes give way, no further lane starts, or
+// it could take the GPUs that they give back. It costs one answer of the policy, up to 2 more in step 2
+// and one in each of steps 3 and 4; without sweeps it costs one.
 func lanes(s elastic.Snapshot, ask func(elastic.Snapshot) elastic.Allocation) elastic.Allocation {
 	if !slices.ContainsFunc(s.Jobs, func(j elastic.Job) bool { return j.Spec.Sweep != "" }) {
 		return ask(s)
@@ -45,7 +49,8 @@ func lanes(s elastic.Snapshot, ask func(elastic.Snapshot) elastic.Allocation) el
 // keptLane is how long a lane keeps its GPUs at least after it was started: it has to get somewhere.
 const keptLane = time.Minute
 
-// fleet is a sweep with its lanes, in the order of their numbers.
+// fleet is a sweep with its lanes, in the order of their numbers. Lanes that can neither run nor start,
+// such as held ones, are in neither list.
 type fleet struct {
 	elastic.Sweep
 	uid    uint32
@@ -67,6 +72,8 @@ type laning struct {
 	parked map[elastic.JobID]reason.Reason // lanes that are stopped, and why
 }
 
+// newLaning sorts the lanes into those that the policy sees and those that it does not. divide MUST come
+// BEFORE spare is sorted, which depends on the sweeps' targets.
 func newLaning(s elastic.Snapshot, ask func(elastic.Snapshot) elastic.Allocation) *laning {
 	l := &laning{s: s, ask: ask, of: map[elastic.JobID]*fleet{}, parked: map[elastic.JobID]reason.Reason{}}
 	l.muster()
@@ -104,9 +111,12 @@ func newLaning(s elastic.Snapshot, ask func(elastic.Snapshot) elastic.Allocation
 	return l
 }
 
+// beyond is how many lanes run beyond the target; negative = that many are missing.
 func (f *fleet) beyond() int { return len(f.runs) - f.target }
 
 // muster finds the sweeps and their lanes.
+// A lane with an open move to start counts as one that runs. A sweep of which nothing is known yet wants
+// all its lanes (Snapshot.SweepOf), so that it does not wait for a first report.
 func (l *laning) muster() {
 	by := map[string]*fleet{}
 	for i := range l.s.Jobs {
@@ -144,12 +154,15 @@ func (l *laning) muster() {
 }
 
 // stoppable reports whether a lane may be stopped now, having had its GPUs for so long.
+// With kept 0, for a sweep that its user paused, neither that time nor the cooldown counts. Even then only
+// a Movable lane is stopped: one that can save.
 func (l *laning) stoppable(j *elastic.Job, kept time.Duration) bool {
 	role, _ := (&roles.Subject{Job: *j, At: j.Place, Now: j.GPUs()}).Classify(&l.s)
 	return role == roles.Movable && j.GPUs() > 0 && j.Directive.Pin == 0 && (kept == 0 || !l.s.Resting(j) && (j.Started.IsZero() || l.s.Now.Sub(j.Started) >= kept))
 }
 
 // base asks the policy without some lanes that run, and those that wait; these are stopped.
+// The reason of each lane MUST be in parked BEFORE.
 func (l *laning) base(more ...*elastic.Job) elastic.Allocation {
 	a := maps.Clone(l.ask(without(l.s, l.waits, l.gone, more)))
 	for _, j := range slices.Concat(l.gone, more) {
@@ -159,6 +172,11 @@ func (l *laning) base(more ...*elastic.Job) elastic.Allocation {
 }
 
 // give lets further lanes give way to jobs that wait; false if that starts none.
+//
+// First it is computed which lanes have to stop, for ordinary jobs of Slurm's and then for sluice's; then
+// the policy is asked without them. Lanes that were stopped for a job which the policy still does not
+// start keep their GPUs, and the policy is asked once more. Lanes that get fewer GPUs in the answer than
+// they have are not counted on. Where no lane gives way, the answer is that of base.
 func (l *laning) give() (elastic.Allocation, bool) {
 	a := l.base()
 	var stopped []*elastic.Job
@@ -212,6 +230,8 @@ type yielding struct {
 
 // forOrdinary returns the lanes that have to give way so that ordinary jobs of Slurm's can start, the
 // highest priority first.
+// Each job takes the shortest beginning of the list of lanes that is enough; the next job goes on behind
+// it. At most roles.MostDemands jobs are looked at. f is not changed.
 func (l *laning) forOrdinary(f *fitting, left []*elastic.Job) (out []yielding) {
 	left = slices.Clone(left)
 	free := f.free

@@ -14,6 +14,10 @@ import (
 
 // divide says how many lanes each sweep should have: what one user's sweeps have, and what is idle, is
 // divided between them.
+//
+// Idle GPUs count for each user, and one GPU as room for one lane, whatever partitions and sizes lanes
+// accept: a target is an upper bound, and whether a lane finds GPUs is decided when it is placed. A
+// sweep without a bid counts 1; one that is paused or over wants none.
 func (l *laning) divide() {
 	idle := 0
 	for _, n := range l.s.Nodes {
@@ -43,6 +47,8 @@ func (l *laning) divide() {
 
 // level lets a lane of a sweep that has more than its part give way to the next lane of one of the same
 // user that has fewer; one at a time.
+// The next decision sees what came of it, and may move another. Sweeps of different users are never
+// compared. A lane gives way only if the other can start on what it has.
 func (l *laning) level(a elastic.Allocation) (elastic.Allocation, bool) {
 	fit := newFitting(l.s, plan.Arrange(l.s, a))
 	for _, to := range l.fleets {
@@ -75,12 +81,17 @@ func (l *laning) next(f *fleet, a elastic.Allocation) *elastic.Job {
 	return nil
 }
 
+// standing is the reason that says how far a sweep has converged and how many lanes that gives it.
 func (l *laning) standing(f *fleet) reason.Reason {
 	return reason.SweepLevel{Sweep: int64(f.Number), Level: f.Level, Trials: f.Trials, Gap: f.Gap, Metric: f.Metric, Lanes: f.target}
 }
 
 // start starts further lanes where nothing else waits for their GPUs: first, before other jobs grow, as
 // many as the sweep's equal part of the cluster, then on what is idle.
+//
+// Before other jobs grow the policy itself is asked with those lanes (before), and its answer counts
+// only if it takes nothing from a job that runs. What is idle in the end is given without asking, each
+// lane only if plan.Arrange leaves every other job as many GPUs as it had.
 func (l *laning) start(a elastic.Allocation) elastic.Allocation {
 	free := l.free(a)
 	if part := l.ordered(free, l.part()); len(part) > 0 {
@@ -114,6 +125,7 @@ func (l *laning) start(a elastic.Allocation) elastic.Allocation {
 }
 
 // part is the number of GPUs for each of the cluster's jobs, a sweep counting as one.
+// It is rounded down, and may be 0.
 func (l *laning) part() int {
 	n := len(l.fleets)
 	for i := range l.s.Jobs {
@@ -125,6 +137,8 @@ func (l *laning) part() int {
 }
 
 // free returns the lanes that wait for no GPUs which another job waits for.
+// A job counts as waiting only if it could run on the empty cluster and finds no place on what is idle: one
+// that can never run, or that waits for something else, blocks no lane. Lanes of paused sweeps are left out.
 func (l *laning) free(a elastic.Allocation) (out []*elastic.Job) {
 	where := plan.Arrange(l.s, a)
 	empty := l.s
@@ -152,6 +166,8 @@ func (l *laning) free(a elastic.Allocation) (out []*elastic.Job) {
 // ordered returns of these lanes those that their sweeps should have, at most this many of a sweep with
 // those that run; one of each sweep in turn, those with the fewest lanes first. Lanes of a sweep that
 // is over all start, to end.
+// With most 3 and targets of 4, of sweep A with 2 lanes and the younger B with 1: a lane of B, one of A,
+// one of B.
 func (l *laning) ordered(free []*elastic.Job, most int) (out []*elastic.Job) {
 	has, waits := map[*fleet]int{}, make(map[elastic.JobID]bool, len(l.waits))
 	for _, j := range l.waits {
@@ -185,6 +201,8 @@ func (l *laning) ordered(free []*elastic.Job, most int) (out []*elastic.Job) {
 
 // before asks the policy with some lanes, and returns its answer if no job that runs gets fewer GPUs than
 // it has, and none that would start waits for that; else nil.
+// A job that grows in a may get less, down to what it has, and one that starts in a, down to its minimum:
+// so lanes of the sweep's part come before growth.
 func (l *laning) before(a elastic.Allocation, part []*elastic.Job) elastic.Allocation {
 	among := make(map[elastic.JobID]bool, len(part))
 	for _, j := range part {
@@ -209,6 +227,8 @@ func (l *laning) before(a elastic.Allocation, part []*elastic.Job) elastic.Alloc
 }
 
 // complete says of the lanes that the policy was not asked about why they wait.
+// The first cause that holds is named: the user's pause, a job that waits before the lane, the sweep's
+// target, and else that no GPU is idle.
 func (l *laning) complete(a elastic.Allocation) elastic.Allocation {
 	out := maps.Clone(a)
 	has := map[*fleet]int{}

@@ -15,6 +15,8 @@ import (
 // as any job moves: after a verified checkpoint. Jobs that the policy gives GPUs, and ordinary
 // jobs that wait, come first. A job on healthy GPUs of such a node stays, whatever others
 // report. It is pure.
+// It comes last: what the stages before it decided stands. A job that finds no place stays, and is tried
+// again at the next decision.
 func leave(s elastic.Snapshot, a elastic.Allocation) elastic.Allocation {
 	var before plan.Arrangement
 	for i := range s.Jobs {
@@ -56,6 +58,10 @@ func leaves(s elastic.Snapshot, j *elastic.Job, a elastic.Allocation) bool {
 // idlePlace returns a place of n idle GPUs for the job, which gives back what it has, beside
 // what the arrangement binds to others and what ordinary jobs wait for; empty if there is none.
 // Targets of other jobs count beyond their present places, which the inventory has as used.
+//
+// It is not checked that the job accepts n. The partitions searched are those of the job given, so a
+// caller limits the search by a copy with fewer. Nothing is booked: a caller that decides about several
+// jobs MUST call plan.Arrange again in between.
 func idlePlace(s elastic.Snapshot, where plan.Arrangement, j *elastic.Job, n int) nodes.Placement {
 	var promised []nodes.Load
 	for i := range s.Jobs {

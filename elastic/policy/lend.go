@@ -16,6 +16,12 @@ const lendings = 2
 // theirs: what no account can use in whole steps, or where jobs of others find no place. The
 // policy is asked again with larger shares, in their order; the answer counts if more GPUs are
 // used. With many shares it is asked about few jobs, if that is possible.
+//
+// 10 GPUs, shares of 5 for ann and 5 for bob, whose only job accepts 4 or 8: bob gets 4, and ann, whose
+// job would have had 10, is lent the sixth. It is reclaimed as soon as bob has another job.
+//
+// a MUST be the answer of these bounds, with the decisions of jobs that were left out (explain): what
+// is lent is counted from it. If nothing is idle it is returned as it is.
 func (b *bounds) lend(a elastic.Allocation) elastic.Allocation {
 	times := lendings
 	if b.many {
@@ -44,6 +50,7 @@ func (b *bounds) lend(a elastic.Allocation) elastic.Allocation {
 // awaited reports whether GPUs that are reclaimed in an answer, and that nobody gets in it, will be
 // used once they are idle: some policies give away only what is idle already. So it asks what
 // would be decided once the answer was carried out.
+// That costs a further decision, made only where the answer gives reclaimed GPUs to no job.
 func (b *bounds) awaited(a elastic.Allocation) bool {
 	freed := 0
 	for i := range b.jobs {
@@ -59,6 +66,8 @@ func (b *bounds) awaited(a elastic.Allocation) bool {
 }
 
 // carried returns the snapshot as if an allocation had been carried out.
+// Jobs with an open move stay as they are: the move is finished before anything else is decided about
+// them. Nodes are recounted from what ordinary jobs have.
 func carried(s elastic.Snapshot, a elastic.Allocation) elastic.Snapshot {
 	where := plan.Arrange(s, a)
 	out := s
@@ -82,6 +91,10 @@ func carried(s elastic.Snapshot, a elastic.Allocation) elastic.Snapshot {
 
 // raised returns the snapshot with shares increased by what is idle in an answer, as far as jobs
 // asked for it; false if nothing can be lent.
+//
+// The shares are raised in the order of Snapshot.Caps, which is that of claim.Caps: the user that lacked
+// most first. A share is raised beyond what its jobs have in the answer, not beyond its bound alone, so
+// that a job which could not be reduced does not use up what is lent.
 func (b *bounds) raised(a elastic.Allocation) (elastic.Snapshot, bool) {
 	idle := b.snap.Capacity() - used(a) - b.returning(a)
 	s, any := b.snap, false
@@ -104,6 +117,8 @@ func (b *bounds) raised(a elastic.Allocation) (elastic.Snapshot, bool) {
 // returning returns how many GPUs jobs with an open move can use as soon as it is over, within their
 // shares. It is over in seconds; a waiting job that was started on these GPUs would keep its minimum
 // until it ends, and what others grew by would be reclaimed by another resize.
+// At most what is left of each share counts. Moves of other kinds, such as starts and saves, leave the
+// size as it is and count nothing.
 func (b *bounds) returning(a elastic.Allocation) (n int) {
 	for k := range b.snap.Caps {
 		c := &b.snap.Caps[k]
@@ -129,6 +144,8 @@ func (b *bounds) returning(a elastic.Allocation) (n int) {
 
 // lent returns what the jobs of a share have in an answer, and by how much they can grow into what
 // is idle: the minimums of waiting jobs first, then sizes that the policy gave them before.
+// Both are GPUs. Sizes are taken whole: a job that would need more than idle for its next size is
+// passed over. Jobs under a rigid policy are lent GPUs only to start.
 func (b *bounds) lent(limit int, a elastic.Allocation, idle int) (given, more int) {
 	var members []*bound
 	to := map[elastic.JobID]int{}

@@ -45,6 +45,8 @@ func (b *bounds) lendToFew(a elastic.Allocation) (elastic.Allocation, bool) {
 }
 
 // lending is an answer to which is added what is lent.
+// Invariants: at is where each job is under out, idle is what out leaves (less what is returning), and
+// both ledgers have all of at booked. Only put may change them together.
 type lending struct {
 	*bounds
 	out  elastic.Allocation
@@ -57,6 +59,7 @@ type lending struct {
 }
 
 // book fills the ledgers for an answer.
+// until is what jobs give back: it is free under soon and still taken under free.
 func (l *lending) book(a elastic.Allocation) {
 	where := plan.Arrange(l.snap, a)
 	l.out, l.at = maps.Clone(a), make(map[elastic.JobID]nodes.Placement, len(l.jobs))
@@ -78,6 +81,8 @@ func (l *lending) book(a elastic.Allocation) {
 }
 
 // put decides about one job. What it has until it has moved stays booked in free.
+// In free only what the job takes beyond what it has, or was given before, is booked in addition; in
+// soon its old place is replaced by the new one.
 func (l *lending) put(j *elastic.Job, d elastic.Decision, at nodes.Placement) {
 	was := l.at[j.ID]
 	l.idle -= d.GPUs - l.out[j.ID].GPUs
@@ -100,6 +105,7 @@ func (l *lending) waiting() (of []int) {
 }
 
 // below returns the jobs that run and have less than their share allows.
+// Jobs whose size a user or a share has pinned are not among them; at most fewJobs are returned.
 func (l *lending) below() (of []int) {
 	for i := range l.jobs {
 		j := &l.jobs[i]
@@ -117,6 +123,8 @@ func (l *lending) beyond() []int {
 	})
 }
 
+// beyondShares returns at most fewJobs jobs, by index, that would have more without their share and
+// for which is holds: in the order of Snapshot.Caps, jobs of scavengers after all others.
 func (l *lending) beyondShares(is func(*bound) bool) (of []int) {
 	for _, scavenger := range []bool{false, true} {
 		for k := range l.snap.Caps {
@@ -134,6 +142,11 @@ func (l *lending) beyondShares(is func(*bound) bool) (of []int) {
 }
 
 // offer asks about some jobs, by index. The answer counts if more GPUs are used.
+//
+// A job gets its part of the answer only if that is at once a gain and free where it counts: a
+// waiting job may wait for others to give back (soon), a running one takes only what is free now
+// (free), since it would hold both places until then. So no circle of jobs that wait for each other
+// comes about. The small question has no shares (limits), and its answer is for these jobs only.
 func (l *lending) offer(to []int, now bool) {
 	if l.idle <= 0 || len(to) == 0 {
 		return
@@ -156,6 +169,8 @@ func (l *lending) offer(to []int, now bool) {
 
 // leftover returns the snapshot in which some jobs, by index, divide what is idle; with now, only what is idle
 // before any job moves.
+// A job that the answer moves already is shown where it will be, at no further cost (Price 0) and
+// without a cooldown: what it grows by comes with the same move.
 func (l *lending) leftover(to []int, now bool) elastic.Snapshot {
 	s := l.snap
 	inventory := l.soon.Clone()
@@ -207,6 +222,8 @@ func between(spec elastic.Spec, least, most int) elastic.Spec {
 }
 
 // limits returns the site's limits, within which all but some jobs have what they have under out.
+// Others then counts the jobs that are not asked about. Those with open moves are jobs of the small
+// snapshot, and count there.
 func (l *lending) limits(except map[int]bool) []elastic.Cap {
 	var out []elastic.Cap
 	for k := range l.snap.Caps {
@@ -227,6 +244,8 @@ func (l *lending) limits(except map[int]bool) []elastic.Cap {
 }
 
 // keep leaves jobs what is reclaimed from them and still idle, in the order of the shares.
+// So a job is not resized for GPUs that no other job takes. It keeps all that it has, or shrinks as
+// decided: a size between would be a resize too.
 func (l *lending) keep() {
 	for k := range l.snap.Caps {
 		for _, i := range l.of[k] {
@@ -240,6 +259,7 @@ func (l *lending) keep() {
 }
 
 // isFree reports whether GPUs at a place are free, of a type if there is one.
+// A node that the inventory lacks has nothing free. An empty place is free.
 func isFree(inventory *nodes.Ledger, at nodes.Placement, kind string) bool {
 	return !slices.ContainsFunc(at, func(share nodes.Share) bool {
 		n := inventory.Node(share.Node)
@@ -261,6 +281,8 @@ func (l *lending) named() elastic.Allocation {
 }
 
 // placed reports whether every job finds its GPUs beside all others.
+// It is the last check of lendToFew: the parts of its answer were placed one after the other, and
+// plan.Arrange places them all at once.
 func (b *bounds) placed(a elastic.Allocation) bool {
 	where := plan.Arrange(b.snap, a)
 	for i := range b.jobs {

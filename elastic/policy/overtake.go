@@ -16,6 +16,10 @@ import (
 // the shadow time, or because the head finds its GPUs beside it; a move restarts that limit,
 // and takes other GPUs. Giving GPUs back to other jobs is allowed: to a job that starts, or to
 // ordinary jobs. backfill calls this BEFORE it starts any job.
+//
+// A size that the user set (Pin) is carried out even so. The jobs are judged in the order of the
+// snapshot, each with the moves allowed before it; only heads before a job in that order count. Cost:
+// jobs that move x heads x log(jobs with time limits) placements.
 func keepOvertakers(s elastic.Snapshot, a elastic.Allocation) elastic.Allocation {
 	heads := slices.DeleteFunc(indices(s), func(i int) bool { return !a[s.Jobs[i].ID].Reserves })
 	if len(heads) == 0 {
@@ -52,6 +56,7 @@ func keepOvertakers(s elastic.Snapshot, a elastic.Allocation) elastic.Allocation
 }
 
 // starts returns the part of an answer that is about waiting jobs: the others stay.
+// A timetable of it shows where jobs are BEFORE any of them moves.
 func starts(s elastic.Snapshot, a elastic.Allocation) elastic.Allocation {
 	out := make(elastic.Allocation, len(a))
 	for i := range s.Jobs {
@@ -63,6 +68,7 @@ func starts(s elastic.Snapshot, a elastic.Allocation) elastic.Allocation {
 	return out
 }
 
+// indices returns the positions of the jobs in the snapshot, ascending.
 func indices(s elastic.Snapshot) []int {
 	out := make([]int, len(s.Jobs))
 	for i := range out {
@@ -74,6 +80,10 @@ func indices(s elastic.Snapshot) []int {
 // moved returns the timetable after the job has moved, and the first of the heads, by index,
 // that would wait longer for it. If there is one, the timetable is the old one. The job's limit
 // begins anew with its next run, which the move delays by its price.
+//
+// Where it is known when the head can start in any case (surely), it MUST find its GPUs in the same
+// split at that time after the move too. Else the job may move unless the head would find its GPUs
+// beside it where it is, in whatever order jobs end, and not where it goes.
 func (t *timetable) moved(j *elastic.Job, target nodes.Placement, heads []int, a elastic.Allocation) (*timetable, *elastic.Job) {
 	rest, was := t.without(j.ID)
 	is := was
@@ -102,6 +112,8 @@ func (t *timetable) moved(j *elastic.Job, target nodes.Placement, heads []int, a
 
 // surely returns the earliest time at which the request finds its GPUs if no job gives any back
 // or moves before its limit ends it; false if there is none.
+// It errs towards too late, and shadow towards too early. Binary search is possible since later moments
+// only have more free.
 func (t *timetable) surely(ask nodes.Request) (time.Time, bool) {
 	moments := t.moments()
 	k, _ := slices.BinarySearchFunc(moments, true, func(when time.Time, _ bool) int {
@@ -117,6 +129,7 @@ func (t *timetable) surely(ask nodes.Request) (time.Time, bool) {
 }
 
 // without returns the timetable without a job, and what the job had.
+// t is not changed. If the job has nothing, the second result is empty.
 func (t *timetable) without(id elastic.JobID) (*timetable, holding) {
 	out, had := *t, holding{}
 	out.floor, out.held = nodes.With(t.floor), nil

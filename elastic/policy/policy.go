@@ -9,8 +9,11 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/policy/lookahead"
 )
 
-// Policy is a named way to allocate GPUs to jobs.
+// Policy is a named way to allocate GPUs to jobs. The zero Policy MUST NOT be asked: callers take one
+// from All, ByName, InPartitions or ByPartition.
 type Policy struct {
+	// Name is how sluice.toml and command lines name it. Of a ByPartition it lists all its policies,
+	// and ByName does not find it.
 	Name string
 	Doc  string // one sentence for users who choose a policy
 	// Allocate returns a Decision for every job of the snapshot. It is pure. Callers use
@@ -30,12 +33,13 @@ type Policy struct {
 	Dates bool
 	// Queue returns the rank of a job. Simulators as published place jobs rank by rank, each
 	// rank in order of arrival; nil = small jobs first.
+	// Smaller ranks come first.
 	Queue func(elastic.Job) int
 
 	parts *byPartition // other policies for some partitions; nil = this one for all
 }
 
-// All lists the policies; the first is the default.
+// All lists the policies; the first is the default. It MUST NOT be changed.
 var All = []Policy{
 	{Name: "lookahead", Doc: "minimizes total completion time, sizes and nodes chosen together; each job gets its minimum as early as possible and keeps it", Allocate: datesByPools(lookahead.Allocate), Dates: true},
 	{Name: "knapsack", Doc: "starts every job at its minimum as early as possible, then gives idle GPUs to where they save most time", Allocate: greedy.Knapsack},
@@ -54,28 +58,35 @@ var All = []Policy{
 }
 
 // BySpeeds is annealing with its published score: the sum of speeds, whatever work is left.
-// Users cannot choose it; it is compared with the policies of All.
+// Users cannot choose it, since ByName does not know it; figures compare it with the policies of All.
 var BySpeeds = Policy{
 	Name: "annealing, sum of speeds", Doc: "annealing with the score it was published with",
 	Allocate: datesByPools(lookahead.AnnealBySpeeds),
 }
 
-// Decide returns the policy's decision. Allocate is asked about the jobs that Slurm would start
-// (startable), within the site's limits and the shares of accounts (capped), and with scavengers
-// last where started jobs may be stopped (scavenge); then jobs are
+// Decide returns the policy's decision: one for every job of the snapshot about which something is
+// decided; a job without one keeps what it has. Allocate is asked about the jobs that Slurm would
+// start (startable), within the site's limits and the shares of accounts (capped), with scavengers
+// last where started jobs may be stopped (scavenge), and with further lanes of sweeps after other jobs
+// (lanes); then jobs start before one with a reservation (backfill), jobs are
 // measured whose users asked for it (profile), and jobs leave edge nodes that others need
 // (vacate), drained nodes and maintenance (depart), and unfit GPUs (leave).
+//
+// It is pure. The sizes of the answer are not yet placed: callers MUST pass it to plan.Arrange with
+// the same snapshot, which finds the nodes of decisions without a Place.
 func (p Policy) Decide(s elastic.Snapshot) elastic.Allocation {
 	return p.within(s, fewShares)
 }
 
 // within is Decide; of more than few shares that bind, each is divided before Allocate is asked.
+// Tests call it with 0, or with as many as there are, to check both ways.
 func (p Policy) within(s elastic.Snapshot, few int) elastic.Allocation {
 	return startable(s, func(s elastic.Snapshot) elastic.Allocation {
 		return capped(s, question{decide: p.decide, beside: p.beside, rigid: p.RigidIn, few: few})
 	})
 }
 
+// decide answers one question of the stage for limits: the snapshot has no caps any more.
 func (p Policy) decide(s elastic.Snapshot) elastic.Allocation {
 	if p.parts != nil { // each of them does all of this
 		return p.Allocate(s)
@@ -92,7 +103,8 @@ func (p Policy) beside(s elastic.Snapshot) elastic.Allocation {
 	return p.moved(s, scavenge(s, p.Allocate))
 }
 
-// moved applies the stages that move jobs.
+// moved applies the stages that move jobs. The jobs of a rigid policy still leave edge nodes, at the
+// largest size up to their own that fits elsewhere, and drained nodes, at their size.
 func (p Policy) moved(s elastic.Snapshot, a elastic.Allocation) elastic.Allocation {
 	if p.Rigid {
 		return depart(s, vacate(s, a), true)
@@ -116,6 +128,8 @@ func (p Policy) start(s elastic.Snapshot) elastic.Allocation {
 }
 
 // Of returns the policy that decides about the jobs of a list of partitions.
+// The list is separated by commas, as Slurm's --partition; the first one counts. "" is decided about
+// by the usual policy.
 func (p Policy) Of(partitions string) Policy {
 	if p.parts == nil {
 		return p
@@ -125,10 +139,12 @@ func (p Policy) Of(partitions string) Policy {
 
 // RigidIn reports whether the policy that decides about the jobs of a list of partitions never
 // resizes one.
+// claim.Of takes it as its parameter rigid: what such jobs have cannot be taken back.
 func (p Policy) RigidIn(partitions string) bool { return p.Of(partitions).Rigid }
 
 // Measures reports whether some job of the snapshot is being measured, so that the next
 // decision should come soon.
+// The engine then decides again within seconds rather than after its period.
 func (p Policy) Measures(s elastic.Snapshot) bool {
 	if p.parts != nil {
 		return p.parts.measures(s)
@@ -137,6 +153,7 @@ func (p Policy) Measures(s elastic.Snapshot) bool {
 }
 
 // ByName returns the policy of this name; the error lists the known names.
+// Case matters, and "" is no name.
 func ByName(name string) (Policy, error) {
 	names := make([]string, len(All))
 	for i, p := range All {

@@ -36,6 +36,10 @@ func datesByPools(decide func(elastic.Snapshot) elastic.Allocation) func(elastic
 // pooled decides about all jobs in their first pools, and then tries other pools: first for
 // jobs with a deadline that were not admitted, earliest deadline first, then for waiting jobs
 // without GPUs, in order of arrival.
+//
+// Deadlines come BEFORE waiting jobs, which have the attempts that are left. A try for a deadline counts
+// only if more jobs are admitted by it. A try for a start counts only if no fewer jobs are admitted, and if
+// more jobs have GPUs or those that lose theirs come later and have not started (overtakers).
 func pooled(s elastic.Snapshot, decide func(elastic.Snapshot) elastic.Allocation, counts func(*elastic.Job) bool) elastic.Allocation {
 	p := newPooling(s, decide, counts)
 	if p == nil {
@@ -68,6 +72,7 @@ func pooled(s elastic.Snapshot, decide func(elastic.Snapshot) elastic.Allocation
 const attempts = 12
 
 // pooling is the state of one decision about pools.
+// It lives for one decision. decide is asked with jobs whose partitions are those of one pool.
 type pooling struct {
 	snap   elastic.Snapshot
 	decide func(elastic.Snapshot) elastic.Allocation
@@ -79,6 +84,8 @@ type pooling struct {
 
 // newPooling returns nil if there is nothing to choose. Pools are chosen for the jobs that
 // count accepts.
+// A job that runs begins in the pool that holds its place, one that waits in the first of its list. The
+// list of a job that is not to be moved between pools has one entry: all its partitions.
 func newPooling(s elastic.Snapshot, decide func(elastic.Snapshot) elastic.Allocation, counts func(*elastic.Job) bool) *pooling {
 	if len(s.Edges) == 0 {
 		return nil
@@ -103,6 +110,8 @@ func newPooling(s elastic.Snapshot, decide func(elastic.Snapshot) elastic.Alloca
 
 // poolsOf splits a list of partitions into pools: first what is in no edge pool, then the nodes
 // of edge pools, those with most free GPUs first.
+// "gpu,lab@n1,lab@n2,cpu" with an idle lab@n2 and a full lab@n1 gives "gpu,cpu", "lab@n2", "lab@n1".
+// With edge pools only, the one with most free GPUs comes first.
 func (p *pooling) poolsOf(list string) []string {
 	var main, edge []string
 	free := map[string]int{}
@@ -126,6 +135,7 @@ func (p *pooling) poolsOf(list string) []string {
 }
 
 // order lists the jobs, earliest deadline first.
+// Jobs without one have the zero time and come first; pooled passes over them.
 func (p *pooling) order() []int {
 	out := make([]int, len(p.snap.Jobs))
 	for i := range out {
@@ -144,6 +154,8 @@ func (p *pooling) room(j *elastic.Job, pool string) bool {
 }
 
 // inTime reports whether the job could meet its deadline if it had the pool alone.
+// It is a necessary condition that is cheap to check: no queue, no resize cost, the hoped-for speed. true
+// where the work or the speed is not known. The job MUST have a deadline.
 func (p *pooling) inTime(j *elastic.Job, pool string) bool {
 	gpus, most := p.built(pool, j.Spec.Type())
 	left, counted := j.Remaining()
@@ -160,6 +172,7 @@ func (p *pooling) inTime(j *elastic.Job, pool string) bool {
 
 // built returns how many GPUs of a type the usable nodes of a pool have, and how many the
 // largest node has.
+// kind "" counts GPUs of all types.
 func (p *pooling) built(pool, kind string) (gpus, most int) {
 	for i := range p.snap.Nodes {
 		if n := &p.snap.Nodes[i]; n.Usable && n.InAny(pool) {
@@ -171,6 +184,8 @@ func (p *pooling) built(pool, kind string) (gpus, most int) {
 
 // elsewhere tries the job in its other pools for which suits holds, and keeps the first for
 // which better holds.
+// A job that is Fixed, rests, or runs at a pinned size is not tried. Each try is a full decision and takes
+// one of the attempts. at is restored where no try is better, so that it stays that of best.
 func (p *pooling) elsewhere(i int, suits func(*elastic.Job, string) bool, better func(elastic.Allocation) bool) {
 	j := &roles.Subject{Job: p.snap.Jobs[i], Now: p.snap.Committed(p.snap.Jobs[i]).GPUs()}
 	stays := j.Directive.Pin > 0 && j.Now > 0 // the pin of a waiting job is to a size, not to a pool
@@ -194,6 +209,7 @@ func (p *pooling) elsewhere(i int, suits func(*elastic.Job, string) bool, better
 
 // decided asks about every job in the pool where it is decided about. A job that runs elsewhere
 // waits there to be started, and its GPUs are not free yet.
+// The curve is that of the pool's GPU type, since throughput differs between types.
 func (p *pooling) decided() elastic.Allocation {
 	s := p.snap
 	s.Jobs = slices.Clone(s.Jobs)
@@ -240,6 +256,7 @@ func (p *pooling) overtakers(i int, a elastic.Allocation) bool {
 	return true
 }
 
+// count returns the number of jobs for which is holds.
 func (p *pooling) count(is func(*elastic.Job) bool) (n int) {
 	for i := range p.snap.Jobs {
 		if is(&p.snap.Jobs[i]) {
@@ -250,6 +267,8 @@ func (p *pooling) count(is func(*elastic.Job) bool) (n int) {
 }
 
 // answer limits every job to its pool.
+// Decision.Within then makes plan.Arrange place the job there. It changes best in place: the answer
+// of a policy belongs to the stage that asked.
 func (p *pooling) answer() elastic.Allocation {
 	for i := range p.snap.Jobs {
 		id := p.snap.Jobs[i].ID

@@ -34,6 +34,8 @@ const (
 // Only idle GPUs are used: while any job waits for GPUs that the job could have, or the policy
 // takes GPUs from it, nothing is measured. It is pure. It ends: sizes ascend, and time and dead
 // time are bounded.
+// Jobs are measured one after the other in the order of the snapshot: each measurement counts only if
+// plan.Arrange gives every other job as many GPUs as before it (othersUnchanged).
 func profile(s elastic.Snapshot, a elastic.Allocation) elastic.Allocation {
 	var before plan.Arrangement
 	for i := range s.Jobs {
@@ -74,6 +76,10 @@ type measurement struct {
 
 // measurementOf returns the next measurement of a job; false if there is none, or if the job
 // may not be decided about.
+//
+// A job that waits is measured first at its smallest unknown size. One that runs stays for profileStay
+// after its program has loaded, then goes on; there it needs a checkpoint answered before (Speaks),
+// since only such a job can be moved, and what it may still spend on moves (affordable).
 func measurementOf(s elastic.Snapshot, j *elastic.Job) (measurement, bool) {
 	_, moving := s.Intent(j.ID)
 	if len(j.Spec.Profile) == 0 || moving || j.Directive != (elastic.Directive{}) || j.Deaf > 0 || j.LosesCheckpoints() || !j.Unread.IsZero() {
@@ -99,6 +105,7 @@ func measurementOf(s elastic.Snapshot, j *elastic.Job) (measurement, bool) {
 }
 
 // nextMeasurement returns the smallest size from least on that is still to be measured.
+// Spec.Profile is ascending, so that the first hit is the smallest.
 func nextMeasurement(j *elastic.Job, least int) (measurement, bool) {
 	for i, n := range j.Spec.Profile {
 		if n >= least && j.Curve.Tried(n) < profileSamples {
@@ -109,6 +116,8 @@ func nextMeasurement(j *elastic.Job, least int) (measurement, bool) {
 }
 
 // affordable reports whether another move for a measurement stays within the bounds.
+// The bound is profileDead, or profileShare of the time that the job still needs at its present size if
+// that is known and less. At most two moves a size of Spec.Profile are counted, whatever they cost.
 func affordable(j *elastic.Job) bool {
 	most := profileDead
 	if left, ok := j.Remaining(); ok && j.Curve.Samples() > 0 {
@@ -123,6 +132,8 @@ func affordable(j *elastic.Job) bool {
 
 // decide returns the measurement as a decision in place of the policy's; false if the policy's
 // is kept because it gives the job nothing, or takes GPUs away.
+// A waiting job starts at the size to measure only if the policy gives it at least that many GPUs: a
+// measurement never starts a job that would wait, nor one larger than the policy would.
 func (v measurement) decide(j *elastic.Job, d elastic.Decision) (elastic.Decision, bool) {
 	now := j.GPUs()
 	why := reason.Measures{Size: v.at, Sizes: len(j.Spec.Profile)}
@@ -142,6 +153,7 @@ func (v measurement) decide(j *elastic.Job, d elastic.Decision) (elastic.Decisio
 
 // wanted reports whether a job waits for GPUs that the job has or could have: an ordinary job,
 // or one of sluice's that gets none from the policy.
+// Jobs whose user holds them want nothing.
 func wanted(s elastic.Snapshot, a elastic.Allocation, j *elastic.Job) bool {
 	for _, d := range s.Demands {
 		if overlap(s, d.Partition, j.Partition) {
@@ -158,6 +170,7 @@ func wanted(s elastic.Snapshot, a elastic.Allocation, j *elastic.Job) bool {
 }
 
 // overlap reports whether two lists of partitions share a usable node with GPUs.
+// Both lists are separated by commas. A virtual partition ("lab@n1") counts for its own nodes only.
 func overlap(s elastic.Snapshot, one, other string) bool {
 	return slices.ContainsFunc(s.Nodes, func(n nodes.Node) bool {
 		return n.Usable && n.GPUs > 0 && n.InAny(one) && n.InAny(other)
@@ -166,6 +179,8 @@ func overlap(s elastic.Snapshot, one, other string) bool {
 
 // othersUnchanged reports whether the job gets what it was given, and every other job as much
 // as before.
+// Others may be placed elsewhere than before; only sizes are compared. It is false too if more jobs than
+// before find no place. before MUST be plan.Arrange of the allocation without d, after of that with it.
 func othersUnchanged(s elastic.Snapshot, before, after plan.Arrangement, id elastic.JobID, d elastic.Decision) bool {
 	if after.Target[id].GPUs() != d.GPUs || len(after.Unplaced) > len(before.Unplaced) {
 		return false

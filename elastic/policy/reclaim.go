@@ -13,6 +13,11 @@ import (
 // what jobs have, down to their minimum; then the latest waiting jobs are not started. What is left
 // over goes back to where it saves most. It reports whether some job may have less than the policy
 // gave. A job that keeps what it has in any case counts with that.
+//
+// A share of 6: the policy gives a job that runs at 2 a size of 6, and starts a second at its minimum of
+// 2. The first grows to 4 only, which costs no resize more, and both fit.
+//
+// The heap makes it O(sizes x log jobs). An excess may stay where jobs cannot be reduced.
 func (b *bounds) reclaim(s share) bool {
 	most, over := b.reduce(s)
 	return b.atMostOf(s, b.regrow(s, most, -over))
@@ -20,6 +25,8 @@ func (b *bounds) reclaim(s share) bool {
 
 // exclude leaves out waiting jobs that could not start within their share even if all others of it had
 // their minimum: a policy would keep GPUs for them that other users deserve. They can be lent some.
+// Jobs are judged one by one, each beside what the others keep, so that several may be left in that do
+// not fit together; reduce decides between them. asked is set, so that lend knows what the job wants.
 func (b *bounds) exclude() {
 	for k := range b.snap.Caps {
 		c := &b.snap.Caps[k]
@@ -39,6 +46,8 @@ func (b *bounds) exclude() {
 }
 
 // kept returns what a job of a share keeps in any case.
+// A job keeps its minimum; all it has, if it is Fixed, pinned by its user, rests, or is never resized by
+// its policy. A job that waits keeps nothing.
 func (b *bounds) kept(j *bound) int {
 	if j.now == 0 || !j.reducible() || len(j.sizes) == 0 || j.rigid || b.snap.Resting(&j.Job) {
 		return j.now
@@ -48,6 +57,7 @@ func (b *bounds) kept(j *bound) int {
 
 // reduce returns what the jobs of a share may have so that they are within it, as far as that can be,
 // and by how much they then exceed it; negative = what is left.
+// Waiting jobs are dropped last, the latest first. s.given is not changed.
 func (b *bounds) reduce(s share) (most []int, over int) {
 	most = slices.Clone(s.given)
 	over = s.want - s.room()
@@ -71,6 +81,8 @@ func (b *bounds) reduce(s share) (most []int, over int) {
 
 // settleShare divides a share among its jobs, so that no later answer can exceed it: what the policy
 // gave them as far as it fits, then the minimums of waiting jobs, then growth where it saves most.
+// It looks at the share even if the answer is within it, so that what others give back is not given to its
+// jobs beyond it by a later answer.
 func (b *bounds) settleShare(s share) bool {
 	most, over := b.reduce(s)
 	s.given = slices.Clone(s.given)
@@ -86,6 +98,8 @@ func (b *bounds) settleShare(s share) bool {
 }
 
 // regrow gives what is spare to where it saves most.
+// most is changed and returned. Jobs with 0 are not started by it. A step that does not fit is dropped, and
+// with it the larger ones of that job; smaller steps of other jobs still count.
 func (b *bounds) regrow(s share, most []int, spare int) []int {
 	h := &gains{}
 	for i := range s.members {
@@ -102,6 +116,7 @@ func (b *bounds) regrow(s share, most []int, spare int) []int {
 }
 
 // atMostOf bounds the jobs of a share, and reports whether that is a change.
+// Jobs that lose nothing keep their reason.
 func (b *bounds) atMostOf(s share, most []int) bool {
 	changed := false
 	for i, j := range s.members {
@@ -180,6 +195,8 @@ func (h *gains) Pop() any {
 }
 
 // offerMore adds the job's next larger size to the heap, if it may have one and it is at most spare GPUs more.
+// Where the policy is not asked first, up to farAhead sizes are skipped to find a faster one. Else the next
+// size counts even if it is slower, since the policy gave one beyond it.
 func (b *bounds) offerMore(h *gains, s share, most []int, i, spare int) {
 	j := s.members[i]
 	if j.out || j.role == roles.Fixed || j.pin > 0 || most[i] == 0 {
@@ -200,6 +217,10 @@ func (b *bounds) offerMore(h *gains, s share, most []int, i, spare int) {
 }
 
 // offer adds the job's next smaller size to the heap, if it may have one.
+//
+// A step that would resize a job is not offered for one that rests or whose policy never resizes. Where
+// the policy had no place for a running job at the size set here, smaller ones are offered; where that
+// happened twice, only the smallest, so that the iteration ends soon.
 func (b *bounds) offer(h *losses, s share, most []int, i int) {
 	j := s.members[i]
 	if most[i] == 0 || j.out || !j.reducible() {
@@ -234,6 +255,8 @@ func (j *bound) reducible() bool {
 
 // shrink reduces what the job may have to n GPUs; 0 = it waits. It reports false if that is no
 // change.
+// A running job that has more is then pinned to n, so that the policy cannot give it more. given, the
+// policy's size, is remembered as what the job asked for: lend offers up to that.
 func (j *bound) shrink(n, given int) bool {
 	j.asked = max(j.asked, given)
 	before, pin := len(j.sizes), j.pin

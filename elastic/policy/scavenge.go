@@ -36,6 +36,7 @@ func scavenge(s elastic.Snapshot, ask func(elastic.Snapshot) elastic.Allocation)
 }
 
 // scavenging is the state of one decision.
+// first and waits are in the order of the snapshot.
 type scavenging struct {
 	s      elastic.Snapshot
 	ask    func(elastic.Snapshot) elastic.Allocation
@@ -46,6 +47,8 @@ type scavenging struct {
 	waits  []*elastic.Job // scavengers that wait, and that the policy is not asked about
 }
 
+// newScavenging sorts the jobs. Those that run and are no scavengers, and scavengers that are Fixed, are
+// in no list. later and runs are empty while the cluster is not overloaded (Limits.Overload).
 func newScavenging(s elastic.Snapshot, ask func(elastic.Snapshot) elastic.Allocation) *scavenging {
 	g := &scavenging{s: s, ask: ask}
 	now, later := roles.Parkable(&s), roles.ParkableLater(&s)
@@ -73,6 +76,8 @@ func newScavenging(s elastic.Snapshot, ask func(elastic.Snapshot) elastic.Alloca
 }
 
 // without returns the snapshot in which some jobs do not exist.
+// Their GPUs are idle in it. Ordinary use and open moves are as before; gone jobs MUST NOT have any. The
+// snapshot given is not changed.
 func without(s elastic.Snapshot, gone ...[]*elastic.Job) elastic.Snapshot {
 	var loads []nodes.Load
 	not := map[elastic.JobID]bool{}
@@ -112,6 +117,7 @@ func (g *scavenging) decide() (elastic.Allocation, bool) {
 
 // helps reports whether a job that waits in an answer could start on GPUs that are being given back, or on
 // those of scavengers.
+// It counts scavengers too that can be parked only once their cooldown is over (later).
 func (g *scavenging) helps(a elastic.Allocation) bool {
 	f := newFitting(g.s, plan.Arrange(g.s, a))
 	return slices.ContainsFunc(g.first, func(x *elastic.Job) bool {
@@ -126,6 +132,7 @@ func (g *scavenging) useful(of []*elastic.Job, x *elastic.Job) []*elastic.Job {
 
 // leaves reports whether a job of others waits in an answer, of those that get GPUs in another one if there
 // is one.
+// other may be nil; then all jobs of others that wait count.
 func (g *scavenging) leaves(a, other elastic.Allocation) bool {
 	return slices.ContainsFunc(g.first, func(x *elastic.Job) bool {
 		return a[x.ID].GPUs == 0 && (other == nil || other[x.ID].GPUs > 0)
@@ -154,6 +161,7 @@ func (g *scavenging) complete(a elastic.Allocation) elastic.Allocation {
 
 // before returns the first job of others that waits in an answer for GPUs that a scavenger could use, or
 // else that is started on such; nil if there is none.
+// It is the job that a waiting scavenger's reason names. The order is that of the snapshot.
 func (g *scavenging) before(a elastic.Allocation, j *elastic.Job) *elastic.Job {
 	for _, waits := range []bool{true, false} {
 		for _, x := range g.first {
@@ -170,6 +178,7 @@ func parks(j, to *elastic.Job) elastic.Decision {
 	return elastic.Decision{Why: reason.Stops{Because: yields(j, to)}}
 }
 
+// yields is the reason of a scavenger that gives way to a job, which needs GPUs at its minimum.
 func yields(j, to *elastic.Job) reason.Reason {
 	return reason.Yields{QOS: j.QOS, Job: int64(to.ID), GPUs: roles.LeastOf(to)}
 }

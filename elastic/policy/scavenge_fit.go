@@ -10,6 +10,8 @@ import (
 )
 
 // fitting looks for room for jobs that wait, as if an arrangement had been carried out.
+// where MUST be plan.Arrange of the same snapshot. free is the inventory when all moves are over; take books
+// on it, the other methods do not change it.
 type fitting struct {
 	s     elastic.Snapshot
 	where plan.Arrangement
@@ -17,6 +19,8 @@ type fitting struct {
 	wants []nodes.Want // of ordinary jobs
 }
 
+// newFitting sets aside nothing for ordinary jobs that wait: fits does that, for the first
+// roles.MostDemands of them.
 func newFitting(s elastic.Snapshot, where plan.Arrangement) *fitting {
 	f := &fitting{s: s, where: where}
 	var here, then []nodes.Load
@@ -42,6 +46,7 @@ func held(s elastic.Snapshot, j *elastic.Job) nodes.Placement {
 
 // fits returns a place for the job at its minimum once some jobs are gone, beside what ordinary jobs
 // can have then; empty if there is none.
+// gone may be nil. Nothing is booked.
 func (f *fitting) fits(x *elastic.Job, gone []*elastic.Job) nodes.Placement {
 	idle, _ := nodes.Reserve(f.rid(gone), f.wants)
 	r := x.Request(f.s.Limits)
@@ -50,6 +55,7 @@ func (f *fitting) fits(x *elastic.Job, gone []*elastic.Job) nodes.Placement {
 }
 
 // rid returns the nodes without some jobs.
+// Jobs are taken off the targets of the arrangement, where free has them.
 func (f *fitting) rid(gone []*elastic.Job) []nodes.Node {
 	loads := make([]nodes.Load, len(gone))
 	for i, j := range gone {
@@ -60,6 +66,10 @@ func (f *fitting) rid(gone []*elastic.Job) []nodes.Node {
 
 // fewest returns jobs whose leaving is enough for the job to fit: the first that is enough alone, else
 // several, without those at the end that are not needed; nil if all together are not enough.
+//
+// of is in the order in which jobs should go. One job that is enough is preferred to several smaller ones
+// before it. Greedy: the result is minimal (none can be left out), not always the smallest. It may be a
+// part of the list given: callers that change that list MUST clone it. O(len(of)) placements.
 func (f *fitting) fewest(x *elastic.Job, of []*elastic.Job) []*elastic.Job {
 	if len(of) == 0 || len(f.fits(x, of)) == 0 {
 		return nil
@@ -79,6 +89,7 @@ func (f *fitting) fewest(x *elastic.Job, of []*elastic.Job) []*elastic.Job {
 }
 
 // take gives the job its place once some jobs are gone.
+// The job MUST fit (fits) without them.
 func (f *fitting) take(x *elastic.Job, gone []*elastic.Job) {
 	at := f.fits(x, gone)
 	f.free = nodes.With(f.rid(gone), x.Load(at))

@@ -14,6 +14,7 @@ import (
 const parkings = 4
 
 // parking is a waiting job, and the scavengers that are parked for it.
+// The policy decides whether the job really starts; allStart checks it.
 type parking struct {
 	starts *elastic.Job
 	parked []*elastic.Job
@@ -21,6 +22,8 @@ type parking struct {
 
 // park asks the policy, which may not stop jobs itself, and parks scavengers for jobs that wait then;
 // false if that starts none.
+// A question that starts not all of the chosen jobs is repeated without those that it did not start, at most
+// parkings times. Its answers see no scavenger that waits.
 func (g *scavenging) park() (elastic.Allocation, bool) {
 	calm := g.s
 	calm.Limits.Preempt = false
@@ -50,6 +53,7 @@ func (g *scavenging) park() (elastic.Allocation, bool) {
 
 // allStart reports whether an answer starts all jobs for which scavengers are parked in it, and notes those
 // that it does not start.
+// A scavenger that plan.Arrange would not stop counts as not given back: its job is noted too.
 func (g *scavenging) allStart(chosen []parking, a elastic.Allocation, tried map[elastic.JobID]bool) bool {
 	where, all := plan.Arrange(g.s, a), true
 	for _, p := range chosen {
@@ -64,6 +68,7 @@ func (g *scavenging) allStart(chosen []parking, a elastic.Allocation, tried map[
 
 // choose returns, for the jobs that wait in an answer, the scavengers that have to be parked so that
 // each fits at its minimum beside all others and what ordinary jobs wait for.
+// Jobs in tried were chosen before in vain. The order is that of the snapshot, first come first.
 func (g *scavenging) choose(a elastic.Allocation, tried map[elastic.JobID]bool) (out []parking) {
 	f := newFitting(g.s, plan.Arrange(g.s, a))
 	left := slices.DeleteFunc(slices.Clone(g.runs), func(j *elastic.Job) bool { return len(f.where.Target[j.ID]) == 0 })

@@ -13,6 +13,8 @@ import (
 
 // start lets scavengers start in those of their partitions in which no job of others waits for GPUs. If
 // the policy would take something from others for that, they start at their minimum on idle GPUs.
+// The partitions of each are limited to those (Decision.Within), so that it does not take GPUs that a job
+// of others waits for in another partition of its list.
 func (g *scavenging) start(a elastic.Allocation) elastic.Allocation {
 	within := g.within(g.wanting(a))
 	if len(within) == 0 {
@@ -38,6 +40,7 @@ func (g *scavenging) start(a elastic.Allocation) elastic.Allocation {
 }
 
 // startOnIdle starts scavengers at their minimum on idle GPUs of these partitions.
+// Each starts only if all others get as many GPUs as before.
 func (g *scavenging) startOnIdle(a elastic.Allocation, within map[elastic.JobID]string) elastic.Allocation {
 	before := plan.Arrange(g.s, a)
 	for _, j := range g.waits {
@@ -61,6 +64,7 @@ func (g *scavenging) startOnIdle(a elastic.Allocation, within map[elastic.JobID]
 }
 
 // within returns the partitions in which scavengers that wait may start while some jobs wait.
+// A scavenger that may start in none of its partitions has no entry.
 func (g *scavenging) within(wanting []*elastic.Job) map[elastic.JobID]string {
 	out := map[elastic.JobID]string{}
 	for _, j := range g.waits {
@@ -79,6 +83,8 @@ func (g *scavenging) within(wanting []*elastic.Job) map[elastic.JobID]string {
 
 // wanting returns the jobs of others that wait for GPUs in an answer: those that could run on this
 // cluster, and not on what is idle.
+// A job that has room on what is idle and does not start waits for something else, and keeps no scavenger
+// waiting.
 func (g *scavenging) wanting(a elastic.Allocation) (out []*elastic.Job) {
 	where := plan.Arrange(g.s, a)
 	empty := g.s

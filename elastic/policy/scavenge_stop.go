@@ -11,6 +11,8 @@ import (
 // stop returns the answer of a policy that may stop jobs itself. Where it stops jobs of others, it is
 // asked again without the scavengers that share nodes with those. They are parked, except those
 // whose GPUs nobody gets then; true if some are.
+// Each round adds at least one scavenger, so that it ends, after at most len(g.runs) + 1 questions.
+// Scavengers that the policy stops by itself are not among them.
 func (g *scavenging) stop() (elastic.Allocation, bool) {
 	var gone []*elastic.Job
 	instead := map[elastic.JobID]*elastic.Job{}
@@ -35,6 +37,7 @@ func (g *scavenging) stop() (elastic.Allocation, bool) {
 }
 
 // spare lets those jobs keep their GPUs that nobody gets in an answer without them.
+// Each is tried alone, in the order in which they were parked, beside those that stay already.
 func (g *scavenging) spare(a elastic.Allocation, gone []*elastic.Job) elastic.Allocation {
 	for _, j := range gone {
 		before := plan.Arrange(g.s, a)

@@ -8,6 +8,10 @@ import (
 
 // startable makes decide answer about the jobs that run, or that Slurm would start now. The
 // others get nothing, and keep no other job waiting.
+//
+// Jobs wait outside because of a begin time, a dependency or the like (Job.WaitsOutside); that is the
+// reason they get. One with an open move is shown to the policy all the same: the move is finished first.
+// This stage is around that of the limits, so that such jobs take no part in their division either.
 func startable(s elastic.Snapshot, decide func(elastic.Snapshot) elastic.Allocation) elastic.Allocation {
 	out := elastic.Allocation{}
 	for i := range s.Jobs {

@@ -12,6 +12,8 @@ import (
 
 // timetable is which job has which GPUs until when, according to time limits. floor and held
 // MUST agree: what is added to one or taken from it is added to or taken from the other.
+// It is made for one answer, in newTimetable, and changed only by take; overtake.go works on copies. All times
+// are latest ends by time limits, never predictions: a job may end earlier at any time.
 type timetable struct {
 	s     elastic.Snapshot
 	where plan.Arrangement // of the policy's answer
@@ -34,6 +36,8 @@ type holding struct {
 
 // newTimetable returns the timetable of an answer. A job that moves holds its present GPUs and
 // those of its target, because it has both until the move is complete.
+// ORDER: sluice's jobs first, then ordinary ones, which get what is used beyond. Of pending ordinary jobs
+// the first MostDemands are set aside in idle; they are not in floor.
 func newTimetable(s elastic.Snapshot, a elastic.Allocation) *timetable {
 	t := &timetable{s: s, where: plan.Arrange(s, a), floor: nodes.With(s.Nodes)}
 	for i := range s.Jobs {
@@ -75,6 +79,8 @@ func endOf(now time.Time, j *elastic.Job) time.Time {
 
 // addOrdinary adds what ordinary jobs hold. What is used by unknown jobs never ends. squeue
 // shows no split of GPUs: each node counts for as many as are used on it.
+// A node where a job on several nodes runs may have more of its GPUs than an even split shows: what is left
+// there counts for the last such job. Elsewhere it is used by a job that is not known.
 func (t *timetable) addOrdinary() {
 	left := make(map[string]int, len(t.floor))
 	for _, n := range t.floor {
@@ -113,6 +119,7 @@ func (t *timetable) addOrdinary() {
 }
 
 // credit frees a holding in the inventory.
+// It never books below 0. The inventory MUST be a copy: it is changed.
 func (h holding) credit(inventory []nodes.Node) {
 	if !h.gpus {
 		nodes.Credit(inventory, h.load)
@@ -141,6 +148,7 @@ func (t *timetable) at(when time.Time) []nodes.Node {
 // shadow returns the head's shadow time. Its error is towards too early, which is safe: it
 // assumes that jobs that can be resized give back all above their minimum and move anywhere,
 // and that CPUs, memory and other jobs on several nodes block no job.
+// Its time is zero where even the last known end of a job is not enough.
 func (t *timetable) shadow(j *elastic.Job, within string) shadow {
 	// Binary search: later moments have more free, so once the request could find its GPUs it still
 	// could later.
@@ -171,6 +179,8 @@ func (t *timetable) moments() []time.Time {
 }
 
 // could reports whether the request may find its GPUs at that time.
+// All movable jobs count as gone from the inventory for the placement, and with what they may spare in the
+// count: a necessary condition, not a sufficient one. Binary search needs it to be monotonic in time.
 func (t *timetable) could(ask nodes.Request, when time.Time) bool {
 	inventory := t.at(when)
 	free := 0
@@ -195,6 +205,7 @@ func (t *timetable) could(ask nodes.Request, when time.Time) bool {
 }
 
 // spare returns how many GPUs a movable job may leave on the nodes of the partitions at most.
+// That is all it has there, if it can run elsewhere; else what is above its minimum.
 func (t *timetable) spare(h holding, partitions string) int {
 	on, elsewhere := 0, false
 	for i := range t.floor {
@@ -225,6 +236,8 @@ const mostOrders = 8
 // fitsBeside reports whether the head finds its GPUs as early with the new job beside it. For a
 // head without a shadow time it is not known which jobs end first: every set of them is
 // checked, at most 2^mostOrders.
+// With a shadow time only that moment is checked, since the head cannot start before it. Without one, a
+// movable job that could give GPUs back there makes it false.
 func (t *timetable) fitsBeside(h *shadow, new holding) bool {
 	if !h.at.IsZero() {
 		then := t.at(h.at)
@@ -258,6 +271,7 @@ func (t *timetable) fitsBeside(h *shadow, new holding) bool {
 
 // sameSplit reports whether the request gets the same split over nodes of the same types in
 // both, so that a policy that would choose one chooses the other.
+// A place on other nodes of the same type counts as the same: the head is as fast there.
 func sameSplit(a, b []nodes.Node, ask nodes.Request) bool {
 	type part struct {
 		gpus int
@@ -284,6 +298,7 @@ func (t *timetable) meet(partitions string, place nodes.Placement) bool {
 }
 
 // take books a job's GPUs.
+// It MUST be called BEFORE the next job is tried (fill).
 func (t *timetable) take(new holding) {
 	nodes.Charge(t.floor, new.load)
 	nodes.Charge(t.idle, new.load)
@@ -292,6 +307,7 @@ func (t *timetable) take(new holding) {
 
 // holds reports whether each job gets the place that the policy intended, and backfilled ones
 // theirs.
+// One job that is placed otherwise makes it false: the shadow times would no longer be true.
 func (t *timetable) holds(a elastic.Allocation) bool {
 	again := plan.Arrange(t.s, a)
 	for i := range t.s.Jobs {

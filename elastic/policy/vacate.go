@@ -18,6 +18,8 @@ import (
 // partitions if there is room, at the largest size up to its own that fits; else it saves and
 // waits again. A node that another job reported as unfit is not left: a user's report stops
 // nobody's running job. It is pure.
+// Nodes that take nothing new come first. The ordinary jobs follow in the order of Snapshot.Demands, each
+// judged by itself: GPUs that were left for one count as free for the next.
 func vacate(s elastic.Snapshot, a elastic.Allocation) elastic.Allocation {
 	if len(s.Edges) == 0 {
 		return a
@@ -37,6 +39,7 @@ func vacate(s elastic.Snapshot, a elastic.Allocation) elastic.Allocation {
 }
 
 // vacating is the state of one decision about edge pools.
+// a and where MUST agree: where is plan.Arrange of a.
 type vacating struct {
 	s     elastic.Snapshot
 	a     elastic.Allocation
@@ -44,6 +47,8 @@ type vacating struct {
 }
 
 // onEdge reports whether the job runs on a node that it may use only as one of an edge pool.
+// A job on an edge node that also is in an ordinary partition of its list is not on an edge: it may be
+// there as any other job. A job on several nodes never is, since an edge pool gives one.
 func (v *vacating) onEdge(j *elastic.Job) bool {
 	if len(j.Place) != 1 || j.Phase != elastic.Running {
 		return false
@@ -62,11 +67,13 @@ func (v *vacating) onEdge(j *elastic.Job) bool {
 }
 
 // mayLeave reports whether the job can be moved, and the decision leaves it where it is.
+// The job MUST be on one node (onEdge).
 func (v *vacating) mayLeave(j *elastic.Job) bool {
 	is, _ := (&roles.Subject{Job: *j, At: j.Place, Now: j.GPUs()}).Classify(&v.s)
 	return is == roles.Movable && v.where.Target[j.ID].On(j.Place[0].Node) > 0
 }
 
+// node returns the node of this name, of the snapshot's inventory; nil if there is none. O(nodes).
 func (v *vacating) node(name string) *nodes.Node {
 	for i := range v.s.Nodes {
 		if v.s.Nodes[i].Name == name {
@@ -79,6 +86,8 @@ func (v *vacating) node(name string) *nodes.Node {
 // makeRoom makes jobs leave so that an ordinary job has the GPUs that it waits for: the last
 // started job whose leaving is enough, else several, without the earliest started that are not
 // needed. If not even all of them are enough, none leaves.
+// Nothing is done where the job finds its GPUs after the decision anyway, or where Slurm will not find them
+// even without all of these jobs: a job that leaves in vain has lost its GPUs for nothing.
 func (v *vacating) makeRoom(d elastic.Demand) {
 	var inWay []*elastic.Job
 	for i := range v.s.Jobs {
@@ -110,6 +119,8 @@ func (v *vacating) makeRoom(d elastic.Demand) {
 
 // fits reports whether the ordinary job would find its GPUs after the decision without these
 // jobs.
+// Jobs count at the targets of the decision, not where they are, so that GPUs which others give back count
+// as free. gone may be nil.
 func (v *vacating) fits(d elastic.Demand, gone []*elastic.Job) bool {
 	var here, then []nodes.Load
 	for i := range v.s.Jobs {
@@ -124,6 +135,8 @@ func (v *vacating) fits(d elastic.Demand, gone []*elastic.Job) bool {
 }
 
 // leave moves the job elsewhere, or makes it wait.
+// It moves only if all others then get as many GPUs as before. Unlike parking, leaving needs no
+// Limits.Preempt (Decision.Leaves): the GPUs are not sluice's to keep.
 func (v *vacating) leave(j *elastic.Job, why reason.Reason) {
 	next := maps.Clone(v.a)
 	if to := v.otherPlace(j); len(to) > 0 {
@@ -139,6 +152,7 @@ func (v *vacating) leave(j *elastic.Job, why reason.Reason) {
 
 // otherPlace returns a place for the job outside its edge pool's node, beside what others are
 // bound to and ordinary jobs wait for; empty if there is none.
+// The largest size up to the present one that fits is taken. Other edge pools are not tried.
 func (v *vacating) otherPlace(j *elastic.Job) nodes.Placement {
 	elsewhere := *j
 	var rest []string

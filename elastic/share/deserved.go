@@ -34,6 +34,11 @@ type Part struct {
 // the order of wants. What is in use already plays no part, except that it decides between
 // remainders (see round). The error names an account that is not in the tree, a user that
 // comes twice, or a negative number.
+//
+// wants MUST name users as UserIn does, and accounts that the tree has (With adds the others). Without wants
+// the result is empty. wants is not changed; the result belongs to the caller. The sum of the parts is the
+// capacity or, if less, that of what is wanted; it is more only where guarantees are. Each level of the
+// tree costs O(n log n).
 func (t *Tree) Deserved(capacity int, wants []Want) ([]Part, error) {
 	free := slices.Clone(wants)
 	for i := range free {
@@ -47,6 +52,8 @@ func (w Want) keeps() int { return max(w.Least, w.Guaranteed) }
 
 // Bounds is Deserved where each keeps at least what cannot be taken back (Want.Least): the most
 // that each should have now. Their sum exceeds the capacity only if the sum of Least does.
+// With 8 GPUs, equal shares, and two users that want 8 each, of which one keeps 6: Deserved gives 4 and 4,
+// Bounds 6 and 2. A want with a guarantee keeps at least that in both.
 func (t *Tree) Bounds(capacity int, wants []Want) ([]Part, error) {
 	d, err := t.division(capacity, wants)
 	if err != nil {
@@ -76,6 +83,8 @@ type member struct {
 	gpus    int
 }
 
+// division builds the part of the tree that wants something, and checks the wants. A user that appears in
+// several classes is one member with a member below it for each.
 func (t *Tree) division(capacity int, wants []Want) (*division, error) {
 	if capacity < 0 {
 		return nil, fmt.Errorf("shares: %d GPUs to divide: want at least 0", capacity)
@@ -172,6 +181,10 @@ func (e UnknownAccount) Error() string {
 }
 
 // divide goes down the tree, once for the parts before rounding and once for whole GPUs.
+//
+// Level by level from the root: the part of a member MUST be known BEFORE it is divided among its own. Whole
+// GPUs are divided anew at each level (fill of gpus, not of fair), so that their sum is right everywhere.
+// Members are sorted by name, so that the result does not depend on the order of wants.
 func (d *division) divide(capacity int) []Part {
 	d.root.fair, d.root.gpus = float64(capacity), capacity
 	for next := []*member{d.root}; len(next) > 0; next = next[1:] {

@@ -14,6 +14,7 @@ import (
 // .1 they have 6, 2 (3 is more than it wants) and 1, in sum 9; at .114 6.86, 2 and 1.14.
 //
 // Members without shares get what the others leave, in equal parts.
+// The sum of the parts exceeds gpus only if that of least does; then each has its least.
 func (d *division) fill(gpus float64, members []*member) []float64 {
 	parts := make([]float64, len(members))
 	var with, without []int
@@ -106,6 +107,7 @@ const tiny = 1e-6
 //
 // 7 GPUs by thirds: 2.33 each, so 2 each and one left. It stays where it is until one of the others
 // has had a quantum less than this one.
+// A part that is whole within tiny gets no further GPU.
 func (d *division) round(gpus int, members []*member, parts []float64) {
 	type rest struct {
 		*member

@@ -23,12 +23,14 @@ type Ledger struct {
 	credit   map[userOf]float64 // GPU-seconds
 }
 
-// NewLedger returns an empty ledger; a half life of 0 never decays, as in Slurm.
+// NewLedger returns an empty ledger; with a half life of 0 it never decays, as in Slurm. Credits of an
+// earlier daemon are added with Put, each decayed by Left for the time away.
 func NewLedger(halfLife time.Duration) *Ledger {
 	return &Ledger{halfLife: halfLife, credit: map[userOf]float64{}}
 }
 
 // Pass lets time pass: all that was booked counts less.
+// A time of 0 or less changes nothing: a clock that was set back gives no credit.
 func (l *Ledger) Pass(d time.Duration) {
 	factor := l.Left(d)
 	if factor == 1 {
@@ -42,6 +44,7 @@ func (l *Ledger) Pass(d time.Duration) {
 }
 
 // Left is what is left of a GPU-second after this time.
+// It is 1 to 0: 1 for no time, one half after a half life.
 func (l *Ledger) Left(d time.Duration) float64 {
 	if l.halfLife <= 0 || d <= 0 {
 		return 1
@@ -50,6 +53,10 @@ func (l *Ledger) Left(d time.Duration) float64 {
 }
 
 // Book adds what a user deserved and had for some time, GPUs.
+//
+// It MUST be called only for times in which GPUs were contended (claim.Claims.Contended): else a user that
+// has what nobody wanted would owe it. deserved is the part before rounding (Part.Fair), so that
+// remainders add up.
 func (l *Ledger) Book(account, user string, deserved, had float64, d time.Duration) {
 	l.credit[userOf{account, user}] += (deserved - had) * d.Seconds()
 }
@@ -58,6 +65,7 @@ func (l *Ledger) Book(account, user string, deserved, had float64, d time.Durati
 func (l *Ledger) Credit(account, user string) float64 { return l.credit[userOf{account, user}] }
 
 // Decay changes the half life for the time that passes from now on.
+// It MUST be called BEFORE Pass for the first time to which it applies.
 func (l *Ledger) Decay(halfLife time.Duration) { l.halfLife = halfLife }
 
 // Entry is what the ledger says of one user.
@@ -67,6 +75,7 @@ type Entry struct {
 }
 
 // Entries returns all that is not 0, in order of account and user.
+// The list belongs to the caller.
 func (l *Ledger) Entries() []Entry {
 	out := make([]Entry, 0, len(l.credit))
 	for key, credit := range l.credit {

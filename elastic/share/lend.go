@@ -3,6 +3,10 @@ package share
 // Lend returns, for accounts as Tree.Accounts lists them, what each has beyond its own part of the
 // capacity, and what others of the same parent have of its own part. had is what each has with what
 // is below it. An account that has no shares of its own neither borrows nor lends.
+//
+// accounts MUST be in that order, parents first, and had MUST be as long; capacity and all results are GPUs.
+// What is lent is at most what siblings borrow: of 10 GPUs and equal shares, 7 for phys and 2 for bio are 2
+// borrowed by phys, and 2 lent by bio, whose third one is idle.
 func Lend(accounts []Account, capacity float64, had []float64) (borrowed, lent []float64) {
 	type sums struct{ above, below float64 }
 	index := make(map[string]int, len(accounts))

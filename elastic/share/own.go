@@ -26,6 +26,9 @@ type Own struct {
 }
 
 // NewOwn returns the tree of the accounts. The error names the account that is wrong.
+// A name in Default that is not in Users has no effect. An account without users and without accounts
+// below it is open: each job counts in it that names it.
+// After an error the tree MUST NOT be used. accounts is not kept.
 func NewOwn(accounts []OwnAccount) (*Own, error) {
 	o := &Own{names: map[string]string{}, users: map[string][]string{}, open: map[string]bool{}}
 	var list []Association

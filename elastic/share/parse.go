@@ -10,6 +10,7 @@ import (
 // Parse reads shares as people type them: "phys=60,bio=40". "phys/theory=2" is a sub-account of
 // phys, at any depth, and "ann@phys=2" a user of it; users that are not named have UserShares.
 // The error quotes the part that is wrong.
+// An empty text is an error. Accounts above another MUST be given with shares of their own.
 func Parse(text string) (*Tree, error) {
 	var list []Association
 	var paths [][]string

@@ -32,6 +32,7 @@ const (
 const UserShares = 1.0
 
 // Tree is a checked tree of accounts and users. It is not changed after New.
+// Any number of goroutines may use it.
 type Tree struct {
 	accounts []account      // parents first, in order of the list otherwise
 	at       map[string]int // account by name
@@ -53,6 +54,10 @@ type userOf struct{ account, user string }
 
 // New returns the tree of the associations, in any order. The error names the association that
 // is wrong.
+//
+// An empty list makes a tree without accounts, in which With finds all accounts missing. Every account that
+// is named as a parent, or by a user, MUST be in the list. The list is not kept. After an error the tree
+// MUST NOT be used.
 func New(list []Association) (*Tree, error) {
 	t := &Tree{at: map[string]int{}, users: map[userOf]float64{}, crowds: map[string]float64{}, crowd: map[userOf]bool{}}
 	parents := map[string]string{}

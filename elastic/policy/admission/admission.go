@@ -13,7 +13,9 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/solve/deadline"
 )
 
-// Rules are the parameters of one decision about deadlines.
+// Rules are the parameters of one decision about deadlines. In each decision a policy calls, in this
+// ORDER: Pose for each job; deadline.Decide with those that can be planned; Judge and WaitOf with the index
+// that a job has among these; Explain with what Judge said. Snap is not changed.
 type Rules struct {
 	Snap elastic.Snapshot
 	Once bool // a job that is not admitted when it arrives never is
@@ -30,6 +32,8 @@ func (d Rules) Every() time.Duration {
 // that the plan gives it now: later decisions may give it less, but never so little that it
 // misses the deadline. For a job that is not admitted it is the earliest end that the plan
 // could find.
+// Of the Decision only Promised, Due and Ends are set: the caller adds size and reason. Ends is zero if no
+// end is known.
 func (d Rules) Judge(p *roles.Subject, j deadline.Job, plan deadline.Plan, i int) elastic.Decision {
 	ends := plan.Soonest[i]
 	if plan.Promised[i] {
@@ -127,6 +131,8 @@ func (d Rules) due(j *roles.Subject, promised bool) elastic.Due {
 }
 
 // Explain returns how a job's deadline affects its size, given the decision on the deadline.
+// said is what Judge returned, or the zero Decision for a job that was not planned. The reason is never nil:
+// a job without a deadline has its size because of the deadlines of others.
 func Explain(j *elastic.Job, said elastic.Decision) reason.Reason {
 	if j.Spec.Deadline.IsZero() {
 		return reason.DeadlinesFirst
@@ -157,6 +163,8 @@ const (
 )
 
 // WaitOf returns, from a plan, why the i-th job waits.
+// waits says that the job has no GPUs and could be started. Where the plan gives it GPUs, or no job is
+// admitted, it does not wait because of deadlines: the policy says why it waits, if it does.
 func WaitOf(waits bool, j deadline.Job, plan deadline.Plan, i int) Wait {
 	notNow := waits && plan.GPUs[i] == 0
 	switch {

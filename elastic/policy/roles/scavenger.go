@@ -12,6 +12,8 @@ import (
 // Such a job is one of a scavenger that may be moved, and was not admitted for a deadline. It keeps
 // its GPUs for the cooldown after it was started or moved, and for a quarter of Limits.Wait after it
 // was started, as other jobs do that may be parked.
+// The function returned MUST be asked about jobs of the same snapshot only. Jobs without GPUs are not
+// parkable.
 func Parkable(s *elastic.Snapshot) func(j *elastic.Job) bool {
 	kept := max(s.Limits.Cooldown, s.Limits.Wait/4)
 	later := ParkableLater(s)

@@ -17,6 +17,8 @@ const (
 )
 
 // Subject is a job with what every decision needs to know about it.
+// The caller sets Job, At and Now BEFORE Classify, and keeps its results in Role and FixedBecause: Classify
+// changes nothing. Pin, Work (Measure) and ResizeCost are the caller's too.
 type Subject struct {
 	elastic.Job
 	At           nodes.Placement // where it is bound: its open move's target, else its place
@@ -90,6 +92,7 @@ func staysUnproven(_ *elastic.Snapshot, j *Subject) reason.Reason {
 }
 
 // Classify returns the role of the job and, if it is Fixed, the reason.
+// It always returns a role: the last rule of the table applies to every job. s is not changed.
 func (j *Subject) Classify(s *elastic.Snapshot) (role Role, why reason.Reason) {
 	for i := range table {
 		if rule := &table[i]; rule.when(s, j) {
@@ -126,6 +129,7 @@ func keeps(why reason.Reason) func(*elastic.Snapshot, *Subject) reason.Reason {
 }
 
 // Beyond returns what p takes on each node beyond what q holds there.
+// p of 4 on n1 and 2 on n2, beyond q of 1 on n1, is 3 on n1 and 2 on n2. It is nil if q covers p.
 func Beyond(p, q nodes.Placement) nodes.Placement {
 	var out nodes.Placement
 	for _, share := range p {

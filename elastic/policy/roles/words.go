@@ -16,6 +16,7 @@ func RestsUntil(s elastic.Snapshot, j *elastic.Job) reason.Reason {
 
 // Unevenly reports whether Slurm would give the job this many GPUs with different numbers on
 // the nodes, if the job accepted such splits.
+// The inventory is used as it is: give one of empty nodes to ask about any time.
 func Unevenly(inventory []nodes.Node, j *elastic.Job, want int, l elastic.Limits) bool {
 	r := j.Request(l)
 	r.GPUs, r.Uneven = want, true
@@ -23,6 +24,7 @@ func Unevenly(inventory []nodes.Node, j *elastic.Job, want int, l elastic.Limits
 }
 
 // CannotStart returns why the job cannot get this many GPUs even on an empty cluster.
+// Ordinary jobs count as gone. Have is the most GPUs of one partition: Slurm starts a job in one only.
 func CannotStart(s *elastic.Snapshot, j *elastic.Job, want int) reason.Reason {
 	empty, most := slices.Clone(s.Nodes), 0
 	for i := range empty {

@@ -42,6 +42,7 @@ func (j *Subject) Measure() (alone float64) {
 
 // MedianWork returns the lower median of what jobs need on 1 GPU, in seconds; typicalWork
 // without jobs.
+// It sorts seconds in place.
 func MedianWork(seconds []float64) float64 {
 	if len(seconds) == 0 {
 		return typicalWork
@@ -51,6 +52,7 @@ func MedianWork(seconds []float64) float64 {
 }
 
 // Finished reports whether the job has done all its declared work.
+// A job that declares no total is never finished, nor is one that trains on past its expected end.
 func (j *Subject) Finished() bool {
 	_, more := j.Remaining()
 	return j.Spec.Total > 0 && !more && !j.Overruns()

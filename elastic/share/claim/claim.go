@@ -35,6 +35,8 @@ type Claims struct {
 }
 
 // Contended reports whether not everybody can have what it wants.
+// The books of shares are kept only while it holds. What scavengers want does not count, since it keeps
+// nothing from others. The zero Claims are not contended.
 func (c Claims) Contended() bool {
 	want := 0
 	for _, each := range c.Each {
@@ -48,6 +50,10 @@ func (c Claims) Contended() bool {
 // Of divides the GPUs of the snapshot by the shares. credit is what the ledger says of a user; nil =
 // nothing. rigid says of which partitions running jobs are never resized; nil = of none. qos are the
 // site's rules for QOS, by name.
+//
+// The error is that of share.Tree.Bounds. Accounts that the tree lacks are no error: they take part without
+// shares, and are listed in Unknown. t MUST NOT be nil; credit is only read. It costs the division and
+// O(jobs x limits of the site).
 func Of(t *share.Tree, s *elastic.Snapshot, credit *share.Ledger, rigid func(partitions string) bool, qos map[string]share.QOS) (Claims, error) {
 	out := Claims{Capacity: s.Capacity()}
 	accounts := make([]string, 0, len(s.Jobs))
@@ -69,6 +75,10 @@ func Of(t *share.Tree, s *elastic.Snapshot, credit *share.Ledger, rigid func(par
 
 // divide divides the GPUs: what scavengers keep is set aside, the others divide the rest, and
 // scavengers what is left of it. They keep their minimums, except what they give back by being parked.
+//
+// ORDER: guarantees first, since they are a part of what a claim keeps; then what each deserves of the whole
+// cluster; then the bounds, of the cluster without what scavengers keep; then scavengers get bounds of what
+// these leave.
 func (c *Claims) divide(t *share.Tree, qos map[string]share.QOS, givenBack int) error {
 	var most, last []*Claim
 	aside := 0
@@ -105,6 +115,8 @@ func (c *Claims) divide(t *share.Tree, qos map[string]share.QOS, givenBack int) 
 
 // guarantee sets what the claims of QOS with a guarantee get of it, as far as there are so many GPUs.
 // Those of one QOS divide it by their shares. QOS are served in order of their names.
+// 8 GPUs, and a guarantee of 6 for each of the QOS a and b, whose jobs want more: a has 6 guaranteed and b
+// 2. Guarantees can so never exceed the cluster, and are no more than what is wanted.
 func guarantee(t *share.Tree, claims []*Claim, capacity int, qos map[string]share.QOS) error {
 	for _, name := range slices.Sorted(maps.Keys(qos)) {
 		most := min(capacity, qos[name].Guarantee)
@@ -129,6 +141,7 @@ func guarantee(t *share.Tree, claims []*Claim, capacity int, qos map[string]shar
 	return nil
 }
 
+// wantsOf returns what the claims want, in their order.
 func wantsOf(claims []*Claim) []share.Want {
 	out := make([]share.Want, len(claims))
 	for i, c := range claims {
@@ -138,6 +151,8 @@ func wantsOf(claims []*Claim) []share.Want {
 }
 
 // gather returns the users that have jobs, in order of account, user and QOS.
+// What a user wants is added up for each list of partitions and bounded by the GPUs of these, so that many
+// jobs for a small partition want no more than it has. The users that the tree does not tell apart are one.
 func gather(t *share.Tree, s *elastic.Snapshot, rigid func(partitions string) bool, qos map[string]share.QOS) []Claim {
 	type key struct{ account, user, class string }
 	at := map[key]*Claim{}
@@ -176,6 +191,8 @@ func gather(t *share.Tree, s *elastic.Snapshot, rigid func(partitions string) bo
 // Caps returns the bounds of those that want more, as caps in the order in which idle GPUs are
 // lent: first to those that had least of what they deserved lately. Without contention there is
 // none.
+// A claim whose bound is all that it wants needs none. The list and the maps in it are made anew. Of equal
+// credits the order of Each stands.
 func (c Claims) Caps() []elastic.Cap {
 	bind := slices.DeleteFunc(slices.Clone(c.Each), func(each Claim) bool { return each.Bound >= each.GPUs })
 	slices.SortStableFunc(bind, func(a, b Claim) int { return cmp.Compare(b.Credit, a.Credit) })
@@ -201,6 +218,7 @@ type wants struct {
 	first  map[string]elastic.JobID     // the lane that each sweep keeps, by token
 }
 
+// newWants looks once at all jobs and nodes. s MUST NOT change while it is used.
 func newWants(s *elastic.Snapshot, rigid func(partitions string) bool) *wants {
 	w := &wants{s: s, bound: map[elastic.JobID]int{}, rigid: rigid, groups: map[string]int{}, first: map[string]elastic.JobID{}}
 	for i := range s.Jobs {
@@ -220,6 +238,16 @@ func newWants(s *elastic.Snapshot, rigid func(partitions string) bool) *wants {
 
 // of returns the most that a job could use now, what of it cannot be taken back, and what it has or
 // is bound to get.
+//
+// All are GPUs, and least is at most has, but for a pin above it. The first line that applies counts:
+//
+//	Fixed                             has, has, has
+//	waits, and Slurm would not start  0, 0, 0
+//	pinned to a size that it accepts  pin, pin or (while it waits) 0, has
+//	waits                             its useful size, 0, 0
+//	runs, and rests or is rigid       its useful size (at least has), has, has
+//	runs, as a sweep's further lane   its useful size, 0, has
+//	runs                              its useful size, its minimum, has
 func (w *wants) of(j *elastic.Job) (want, least, has int) {
 	has = j.GPUs()
 	if n, moves := w.bound[j.ID]; moves {

@@ -7,6 +7,8 @@ import (
 
 // givenBack returns how many GPUs scavengers give back by being parked: as many as waiting jobs of
 // others need to start, if there are so many.
+// 0 while none may be parked (roles.Parkable). It is a count, without places: policy's stage for scavengers
+// decides whether a job really starts on what is given back, and parks none otherwise.
 func givenBack(s *elastic.Snapshot, rigid func(partitions string) bool) int {
 	parkable := roles.Parkable(s)
 	if parkable == nil {

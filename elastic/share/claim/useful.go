@@ -30,6 +30,8 @@ func (w *wants) useful(j *elastic.Job) int {
 
 // allowed returns the largest size that the job may have: of its own sizes, its partitions and the
 // site's limits on single jobs.
+// Limits that jobs share, those on other resources than GPUs, and those in minutes do not count here:
+// package policy applies them to what the job gets.
 func (w *wants) allowed(j *elastic.Job) int {
 	most := w.within(j.Partition)
 	if j.MaxNodes > 0 {
@@ -48,6 +50,8 @@ func (w *wants) allowed(j *elastic.Job) int {
 }
 
 // within returns the GPUs of the nodes of a list of partitions.
+// Nodes count whatever state they are in and whoever uses them, and once if they are in several of the
+// partitions. The answer is kept for the next job with the same list.
 func (w *wants) within(partitions string) int {
 	if gpus, known := w.groups[partitions]; known {
 		return gpus
