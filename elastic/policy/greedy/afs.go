@@ -15,7 +15,7 @@ func AFS(s elastic.Snapshot) elastic.Allocation {
 	return division{rule: futureShare, stops: true, because: always(reason.AFSRule)}.allocate(s)
 }
 
-// futureShare is the rule of AFS-L.
+// futureShare is the rule of AFS-L. It costs one comparison per job for each step up.
 func futureShare(parts []part, gpus int) {
 	for i := range parts {
 		gpus -= parts[i].size()
@@ -38,11 +38,13 @@ func futureShare(parts []part, gpus int) {
 	}
 }
 
-// gains reports whether the next size makes the job faster.
+// gains reports whether the next size makes the job faster. p MUST have a next size.
 func (p *part) gains() bool { return p.unit(p.at+1) < p.unit(p.at) }
 
 // before reports whether the next GPU is better given to p than to q, the leader so far. Of two
-// jobs without GPUs the shorter goes first; a job without GPUs counts as longer than any with.
+// jobs without GPUs the shorter goes first; a job without GPUs counts as longer than any with. The
+// comparison is by the remaining time at the present size; of equally long jobs p counts as the
+// shorter. Both MUST have a next size.
 func (p *part) before(q *part) bool {
 	if p.size() == 0 && q.size() == 0 {
 		return p.Work*p.unit(p.at+1) < q.Work*q.unit(q.at+1)

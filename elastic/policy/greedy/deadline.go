@@ -11,7 +11,8 @@ import (
 )
 
 // Deadline admits jobs with deadlines and keeps the admissions with the smallest share that
-// meets them (package deadline). Jobs without a deadline share the rest.
+// meets them (package deadline). Jobs without a deadline share the rest. It sets Promised, Ends
+// and Due of the decision about each job whose deadline it judged.
 func Deadline(s elastic.Snapshot) elastic.Allocation {
 	return newDeadlines(s, false).allocate()
 }
@@ -22,20 +23,23 @@ func ElasticFlow(s elastic.Snapshot) elastic.Allocation {
 	return newDeadlines(s, true).allocate()
 }
 
-// deadlines is one decision about deadlines.
+// deadlines is one decision about deadlines. It is passed by value. All copies share its two maps,
+// which divide fills and allocate, because and waiting read: they MUST be read AFTER the division.
 type deadlines struct {
 	admission.Rules
 	judged map[elastic.JobID]elastic.Decision // the decision on each deadline
 	waits  map[elastic.JobID]admission.Wait   // why jobs wait because of deadlines
 }
 
-// newDeadlines returns a decision before any job is judged.
+// newDeadlines returns a decision before any job is judged. With once, a job that is not admitted
+// when it arrives is not admitted later (elasticflow).
 func newDeadlines(s elastic.Snapshot, once bool) deadlines {
 	return deadlines{Rules: admission.Rules{Snap: s, Once: once}, judged: map[elastic.JobID]elastic.Decision{}, waits: map[elastic.JobID]admission.Wait{}}
 }
 
 // allocate divides the GPUs by the plan for deadlines, and adds what the plan says of each
-// deadline to the decisions.
+// deadline to the decisions. Decision.GPUs is what the nodes allow. It may be less than the plan
+// gives a job, and the job is admitted nevertheless: the next plan starts from what it has.
 func (d deadlines) allocate() elastic.Allocation {
 	a := division{bind: d.bind, plans: d.plans, stops: true, starts: true, because: d.because, waits: d.waiting}.allocate(d.Snap)
 	for id, said := range d.judged {
@@ -54,7 +58,8 @@ func (d deadlines) bind(settled []part) rule {
 }
 
 // plans reports whether a job is planned for although it keeps what it has: an admitted one,
-// and one with a deadline that rests after a resize.
+// and one with a deadline that rests after a resize. A fixed job counts if it was admitted, or
+// awaits its first checkpoint; a movable one in any case.
 func (d deadlines) plans(j *job) bool {
 	if j.Now == 0 || len(j.sizes) == 0 || j.Spec.Deadline.IsZero() {
 		return false
@@ -64,6 +69,9 @@ func (d deadlines) plans(j *job) bool {
 
 // divide is the rule of deadline. GPUs of parts that cannot be planned for are not available;
 // those of settled jobs are, and are planned to stay with them.
+//
+// A settled job that is not at a size with a known speed is left out, and its GPUs stay with it.
+// The plan is in seconds from Snap.Now, in rounds of Rules.Every.
 func (d deadlines) divide(settled, parts []part, gpus int) {
 	var jobs []deadline.Job
 	var who []*part
@@ -94,7 +102,9 @@ func (d deadlines) divide(settled, parts []part, gpus int) {
 }
 
 // pose returns the job as the plan sees it; false if its throughput is not known well enough to
-// plan.
+// plan. A waiting job without a checkpoint is planned with the sizes that it will accept later
+// (grown), but starts at one of p.sizes: divide takes the largest of these up to what the plan
+// gives.
 func (d deadlines) pose(p *part) (deadline.Job, bool) {
 	more := p.grown()
 	if p.Role != roles.Waiting || p.Pin > 0 || len(more) == 0 {
@@ -109,7 +119,7 @@ func (d deadlines) pose(p *part) (deadline.Job, bool) {
 }
 
 // grown lists the sizes above its minimum that a job is expected to accept once it has
-// completed a checkpoint.
+// completed a checkpoint. nil if it accepts all its sizes already, or has no deadline to plan for.
 func (j *job) grown() []int {
 	if !j.Unproven || j.Grown.Min == 0 || j.Spec.Deadline.IsZero() {
 		return nil

@@ -15,7 +15,9 @@ import (
 // how many GPUs there are, and carries its answer out as far as the nodes allow.
 
 // rule divides GPUs among the parts, which are in order of arrival. Each part starts at its
-// smallest size; together these fit. A rule raises them, by part.at, to at most gpus in all.
+// smallest size; together these fit. A rule raises them, by part.at, to at most gpus in all. gpus
+// includes what the parts have now. A rule MUST change nothing of a part but at, and MUST NOT
+// lower it. parts may be empty: a rule that plans ahead (bind) is then asked for its plan only.
 type rule func(parts []part, gpus int)
 
 // part is one job in a division.
@@ -24,7 +26,8 @@ type part struct {
 	index int   // in the round
 	sizes []int // sizes it may get, ascending, at least one; 0 first if it may get none
 	at    int   // what it gets: index into sizes
-	pace  []float64
+	// pace caches unit, by index into sizes; 0 = not computed, since no unit takes 0 s.
+	pace []float64
 }
 
 // size is what the part gets.
@@ -49,7 +52,8 @@ func (p *part) unit(k int) float64 {
 	return p.pace[k]
 }
 
-// atMost returns the index of the largest size up to n; 0, the smallest, if none is.
+// atMost returns the index of the largest size up to n; 0, the smallest, if none is. Of the sizes
+// 2, 4 and 8, atMost(5) is 1, atMost(8) is 2 and atMost(1) is 0.
 func (p *part) atMost(n int) int {
 	k, found := slices.BinarySearch(p.sizes, n)
 	if !found {
@@ -59,7 +63,8 @@ func (p *part) atMost(n int) int {
 }
 
 // packed returns the seconds per unit of work on n GPUs of as few nodes as possible, which is
-// what published policies assume whatever the job runs on now.
+// what published policies assume whatever the job runs on now. A size without a split counts as if
+// it were on one node: rules compare sizes, carry places them.
 func (j *job) packed(n int) float64 {
 	if n < 1 {
 		return math.Inf(1)
@@ -77,7 +82,9 @@ func (j *job) packed(n int) float64 {
 }
 
 // asked returns the accepted size nearest to what the user requested, not above it if possible;
-// the pin if there is one.
+// the pin if there is one. Without a request (Asked is 0) it is the minimum. The nodes may have no
+// split of the result if it is the pin or the minimum, so a caller that plans with it MUST ask
+// pool.splits first.
 func (j *job) asked() int {
 	if j.Pin > 0 {
 		return j.Pin
@@ -93,6 +100,7 @@ func (j *job) asked() int {
 
 // division is a published policy.
 type division struct {
+	// rule is not used if bind is set.
 	rule rule
 	// bind, if set, returns the rule for a group of jobs, given those that keep what they have
 	// and are planned for (by plans).
@@ -111,6 +119,10 @@ type division struct {
 
 // allocate is a round of a division. If jobs may be stopped, any may get none; else waiting
 // jobs are first started at their minimum in order of arrival, and the rest is divided.
+//
+// The ORDER: pins give GPUs back before waiting jobs start on them, ordinary jobs get room before
+// pins grow, and the rule divides what is left. A rigid division changes no size of a running job,
+// so that it serves no pin of one and keeps no room for ordinary jobs.
 func (d division) allocate(s elastic.Snapshot) elastic.Allocation {
 	d.stops = d.stops && s.Limits.Preempt
 	r := newRound(s)
@@ -130,6 +142,9 @@ func (d division) allocate(s elastic.Snapshot) elastic.Allocation {
 
 // divide lets the rule divide the idle GPUs and those of jobs that may be resized, for each
 // group of jobs that share nodes.
+//
+// A rule is told numbers of GPUs only. So its answer may not fit the nodes, and carry plans what
+// does. While rigid is set a trial gives a job its whole size or nothing; postpone clears it.
 func (r *round) divide(d division) {
 	t := r.try(r.size, r.wants)
 	want := slices.Clone(r.size)
@@ -168,7 +183,8 @@ func (r *round) ruled(d division, settled []part) rule {
 	return d.rule
 }
 
-// settled lists the jobs on nodes of the pools that keep what they have and are planned for.
+// settled lists the jobs on nodes of the pools that keep what they have and are planned for. A
+// pinned job may have no other size later; another one may have any of its sizes.
 func (r *round) settled(d division, choices [][]int, pools []*pool) (out []part) {
 	for i := range r.jobs {
 		j := &r.jobs[i]
@@ -184,7 +200,8 @@ func (r *round) settled(d division, choices [][]int, pools []*pool) (out []part)
 	return out
 }
 
-// planAlone plans for jobs that keep what they have where nothing is divided.
+// planAlone plans for jobs that keep what they have where nothing is divided. Without it a
+// deadline on nodes where no GPU can be divided would not be judged in this round.
 func (r *round) planAlone(d division, choices [][]int, divided []*pool, t trial) {
 	if d.plans == nil {
 		return
@@ -202,7 +219,9 @@ func (r *round) planAlone(d division, choices [][]int, divided []*pool, t trial)
 }
 
 // postpone lets waiting jobs wait if their GPUs are still held by jobs that are being stopped
-// for them: they would start on fewer.
+// for them: they would start on fewer. A job that wants its size or nothing would otherwise start
+// at a size that its user did not request. Where only numbers count the moves happen at once, and
+// no job is postponed.
 func (r *round) postpone() {
 	if r.rigid = false; r.counts() {
 		return
@@ -217,6 +236,16 @@ func (r *round) postpone() {
 
 // choices lists the sizes that the division may give the job; nil if it does not decide about
 // it.
+//
+//	waits, and the division starts or stops jobs:
+//	  rigid, or pinned               0 and the requested size; nil if no split of that exists
+//	  else                           0 and every accepted size
+//	waits, as startWaiting plans it  every accepted size
+//	runs and may be moved now        its accepted sizes; a smaller one only if its own nodes have
+//	                                 a split of it; 0 too if jobs may be stopped
+//	  rigid                          0 and its present size
+//	any other job                    nil: it runs and is pinned, is blocked, rests, or is partly
+//	                                 on nodes where Slurm starts nothing new
 func (r *round) choices(i int, d division) []int {
 	j := &r.jobs[i]
 	switch {
@@ -248,13 +277,18 @@ func (r *round) choices(i int, d division) []int {
 }
 
 // counts reports whether only the number of GPUs matters, as in the simulators of published
-// systems: any split is possible, nodes are shared, and all moves happen at once.
+// systems: any split is possible, nodes are shared, and all moves happen at once. One pool means
+// that every job may use the same nodes. Then what a rule divides always has a place.
 func (r *round) counts() bool {
 	return r.snap.Limits.AnySplit() && r.snap.Limits.AtOnce() && r.snap.Limits.ShareNodes && len(r.pools) == 1 && len(r.wants) == 0
 }
 
 // carry plans the wanted sizes as nearly as the nodes allow: a job that finds no place gets
 // less, and jobs keep what they were to give back for it.
+//
+// Each pass takes back some growth, so it ends after at most as many trials as GPUs were to be
+// added. A reduction may have been for a growth that was taken back: so each one is tried without,
+// in order of arrival. If not even the reductions alone fit, size stays as it was.
 func (r *round) carry(want []int, choices [][]int) {
 	if r.counts() {
 		r.size = want
@@ -282,7 +316,7 @@ func (r *round) carry(want []int, choices [][]int) {
 }
 
 // lower takes back growth for which the trial found no place, else the largest growth. It
-// returns false if there is none.
+// returns false if there is none. It changes size, never to less than the planned r.size.
 func (r *round) lower(size []int, t trial, choices [][]int) bool {
 	lowered := false
 	for k, i := range t.short {

@@ -5,7 +5,9 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/reason"
 )
 
-// divisionReason returns why a division gave the job its size.
+// divisionReason returns why a division gave the job its size. The policy's rule (because) is the
+// reason only where the rule decided; where the round's own steps did, their reasons are given, as
+// for knapsack.
 func (r *round) divisionReason(d division, i int) reason.Reason {
 	w, j, n := r.because(), &r.jobs[i], r.size[i]
 	switch {

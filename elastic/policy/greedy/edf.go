@@ -15,7 +15,8 @@ func EDF(s elastic.Snapshot) elastic.Allocation {
 	}}.allocate(s)
 }
 
-// nextDeadline is the rule of edf.
+// nextDeadline is the rule of edf. It is greedy: a job takes the fastest size within what is left,
+// the smallest of equally fast ones, even where fewer GPUs would meet its deadline.
 func nextDeadline(parts []part, gpus int) {
 	order := make([]int, len(parts))
 	for i := range parts {

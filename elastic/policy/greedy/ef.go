@@ -15,7 +15,9 @@ func EF(s elastic.Snapshot) elastic.Allocation {
 }
 
 // everything returns the largest place that the job accepts; its present one if there is none,
-// or if an earlier job waits.
+// or if an earlier job waits. place MUST be free and not yet taken. The result is not taken
+// either. While an earlier job waits the job gets no more than it needs: the rest may be what the
+// earlier one waits for.
 func everything(q *queue, j *elastic.Job, ask nodes.Request, place nodes.Placement) nodes.Placement {
 	free := q.free.idle(ask)
 	if len(q.heads) > 0 || free <= ask.GPUs {

@@ -20,6 +20,7 @@ type fitIndex struct {
 	free  int           // sum of room
 }
 
+// newFitIndex fills the index from the nodes as they are now; later changes come by put.
 func newFitIndex(inventory []nodes.Node, kind nodes.Request) *fitIndex {
 	s := &fitIndex{kind: kind, room: make([]int, len(inventory))}
 	for i := range inventory {
@@ -53,7 +54,8 @@ func (s *fitIndex) put(node, room int) {
 }
 
 // best returns the node with the least room that holds n GPUs, the first of several; -1 if
-// there is none.
+// there is none. n MUST be at least 1. Rows without nodes are skipped by their count, so that it
+// reads the words of one row at most.
 func (s *fitIndex) best(n int) int {
 	for k := n; k < len(s.rows); k++ {
 		if s.count[k] == 0 {

@@ -8,7 +8,9 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// freeNodes is what is free on the nodes while requests are placed one after the other.
+// freeNodes is what is free on the nodes while requests are placed one after the other. nodes is a
+// copy of the inventory. It and closed MUST be changed by take and close only, which keep the
+// indexes up to date.
 type freeNodes struct {
 	nodes   []nodes.Node // with what is used, bound to moves, and taken so far
 	at      map[string]int
@@ -38,7 +40,9 @@ func newFreeNodes(s elastic.Snapshot) *freeNodes {
 }
 
 // place returns the best fit for a request, on one node or, as nodes.Place does, on several;
-// nil if there is none.
+// nil if there is none. Of several partitions the first with a node for all GPUs counts. The
+// indexes answer for one node without a look at every node. Several nodes are searched only if one
+// partition has enough room in all. Nothing is taken: the caller takes the place.
 func (k *freeNodes) place(r nodes.Request) nodes.Placement {
 	most := 0
 	for _, partition := range strings.Split(r.Partition, ",") {
@@ -54,7 +58,8 @@ func (k *freeNodes) place(r nodes.Request) nodes.Placement {
 	return nodes.Place(k.allowed(), []nodes.Request{r})[0].Placement
 }
 
-// allowed returns the inventory in which closed nodes take no job.
+// allowed returns the inventory in which closed nodes take no job. The caller MUST NOT change the
+// result: it is the inventory itself while no node is closed.
 func (k *freeNodes) allowed() []nodes.Node {
 	if k.closed == nil {
 		return k.nodes
@@ -66,7 +71,8 @@ func (k *freeNodes) allowed() []nodes.Node {
 	return out
 }
 
-// idle sums the GPUs that requests of this kind could get, in any split.
+// idle sums the GPUs that requests of this kind could get, in any split. A node that is in two of
+// the request's partitions counts twice: the sum is an upper bound.
 func (k *freeNodes) idle(r nodes.Request) int {
 	sum := 0
 	for _, partition := range strings.Split(r.Partition, ",") {
@@ -89,7 +95,7 @@ func (k *freeNodes) fits(partition string, r nodes.Request) *fitIndex {
 	return s
 }
 
-// take books a load.
+// take books a load. Nodes that are not in the inventory are ignored.
 func (k *freeNodes) take(l nodes.Load) {
 	for _, share := range l.Place {
 		if i, ok := k.index(share.Node); ok {
@@ -111,7 +117,8 @@ func (k *freeNodes) index(name string) (int, bool) {
 	return i, ok
 }
 
-// reindex updates the node in every index.
+// reindex updates the node in every index. It MUST follow every change of a node's use, and its
+// closing.
 func (k *freeNodes) reindex(node int) {
 	for _, s := range k.indexes {
 		room := 0

@@ -14,6 +14,10 @@ const vain = 3
 // growIdle gives idle GPUs to the jobs whose remaining time they shorten most, by the exact
 // knapsack. Sizes without a split on the remaining nodes are removed, and the GPUs are offered
 // again.
+//
+// A size without a place may get one once others have grown elsewhere. So after a growth the
+// removed sizes are tried again, and the step ends when nothing grew since. Sizes only rise here,
+// above base too.
 func (r *round) growIdle() {
 	struck := map[[2]int]bool{} // (job, size) without a place
 	grown := false              // since the first of them was removed
@@ -38,7 +42,8 @@ func (r *round) growIdle() {
 }
 
 // solve returns larger sizes, or nil if no growth is worth it. Jobs that may use the same nodes
-// share one knapsack.
+// share one knapsack. Each group's knapsack has the idle GPUs of its own nodes as its capacity. t
+// MUST be the trial of r.size. r.size is not changed.
 func (r *round) solve(t trial, struck map[[2]int]bool) []int {
 	next, changed := slices.Clone(r.size), false
 	for _, group := range r.groups(r.mayGrow) {
@@ -66,7 +71,9 @@ func (r *round) solve(t trial, struck map[[2]int]bool) []int {
 
 // groups partitions the jobs that may change into those that share nodes, directly or through
 // others; each group in order of arrival. Groups share no node, so that each can be solved
-// alone. It merges all groups that a job meets, one job at a time.
+// alone. It merges all groups that a job meets, one job at a time. A pool that meets two others
+// joins them, although those two share no node. The cost is quadratic in the jobs that may change,
+// times the nodes.
 func (r *round) groups(may func(i int) bool) [][]int {
 	var groups [][]int
 	for i := range r.jobs {
@@ -129,6 +136,12 @@ func (r *round) growths(i, idle int, t trial, struck map[[2]int]bool) []step {
 // gain returns the seconds saved, less the resize cost, if a job grows beyond the size planned
 // in the trial, and whether that is worth it: a voluntary move has to pay, a job that starts or
 // moves anyway only has to gain. across is the number of nodes at size n.
+//
+//	starts now              worth it if it saves any time
+//	would keep its size     worth it if it pays (Limits.Payback), and no fewer GPUs were measured
+//	                        to be faster
+//	moves anyway            worth it if it saves any time; back at its present size it saves the
+//	                        resize cost too
 func (r *round) gain(i int, t trial, n, across int) (value float64, worth bool) {
 	j, planned := &r.jobs[i], r.size[i]
 	before, after := j.rest(planned, len(t.place[i])), j.rest(n, across)
@@ -147,7 +160,10 @@ func (r *round) gain(i int, t trial, n, across int) (value float64, worth bool) 
 }
 
 // settle lowers sizes until every one has a place that is worth the move, and removes those
-// that had none. At the latest it ends at the sizes planned before.
+// that had none. At the latest it ends at the sizes planned before. Jobs without a place are
+// lowered first, then the largest growth, which may take the place of another job, and only what
+// is placed is asked whether it still pays. Each pass lowers a size. next is changed; the trial
+// returned is of the sizes returned.
 func (r *round) settle(next []int, was trial, struck map[[2]int]bool) (sizes []int, t trial) {
 	for !slices.Equal(next, r.size) {
 		t = r.try(next, r.wants)

@@ -16,7 +16,8 @@ func MaxSpeedup(s elastic.Snapshot) elastic.Allocation {
 	return division{rule: greatestSpeedup, because: always(reason.MaxSpeedupRule)}.allocate(s)
 }
 
-// greatestSpeedup is the rule of maxspeedup.
+// greatestSpeedup is the rule of maxspeedup. The value of an option is the speed-up minus 1,
+// because a job that takes none has the speed-up 1.
 func greatestSpeedup(parts []part, gpus int) {
 	classes := make([][]knapsack.Option, len(parts))
 	steps := make([][]int, len(parts)) // sizes of the options, as indices

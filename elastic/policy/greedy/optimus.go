@@ -16,7 +16,8 @@ func Optimus(s elastic.Snapshot) elastic.Allocation {
 }
 
 // greatestSaving is the rule of optimus. If a job's sizes are more than one GPU apart its
-// saving is per GPU.
+// saving is per GPU. A job whose next size needs more GPUs than are left is out from then on. The
+// others go on.
 func greatestSaving(parts []part, gpus int) {
 	gpus = first(parts, gpus)
 	gain := make([]float64, len(parts))

@@ -10,6 +10,9 @@ import (
 // reserveForOrdinary keeps room for waiting ordinary jobs, in their order, and makes running
 // jobs give GPUs back where none are idle. If a demand cannot be met even so, nothing is kept
 // for it: idle GPUs on which it cannot start are of no use to it.
+//
+// At most roles.MostDemands demands are considered. One that needs at least as much as an earlier
+// one that could not be met is skipped without a trial.
 func (r *round) reserveForOrdinary() {
 	var vain []elastic.Demand
 	for n, d := range r.snap.Demands {

@@ -16,7 +16,9 @@ func (r *round) shrinkToPins() {
 }
 
 // shrink plans a smaller size for a running job, if a split of it on its nodes exists. It changes
-// base, so that the job does not count as one that gives GPUs back for another.
+// base, so that the job does not count as one that gives GPUs back for another. Nothing changes if
+// the sizes cannot be placed. Room for ordinary jobs is not asked for: giving GPUs back takes none
+// of theirs.
 func (r *round) shrink(i, n int) {
 	if r.strands(&r.jobs[i]) {
 		return

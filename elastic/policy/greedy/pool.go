@@ -7,7 +7,8 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// pool is the part of the cluster that jobs of one kind may use.
+// pool is the part of the cluster that jobs of one kind may use. All views of the inventory that
+// its methods take MUST have the order of the snapshot's nodes, because usable is by index.
 type pool struct {
 	usable []bool // by node of the inventory
 	kind   string // GPU type that its jobs request; "" = any
@@ -16,13 +17,16 @@ type pool struct {
 	have   []int  // GPUs of the nodes, largest first, of the partition with the most
 }
 
+// poolKey is what jobs need in common to share a pool. partition is a list as in the job,
+// separated by commas: the same partitions in another order are another pool.
 type poolKey struct {
 	partition string
 	uneven    bool
 	kind      string // GPU type that is requested; "" = any
 }
 
-// newPool returns the pool by what the nodes have, not by what is used.
+// newPool returns the pool by what the nodes have, not by what is used. So a size is not refused
+// because the cluster is full now. Nodes that take no new job count as having no GPUs.
 func newPool(inventory []nodes.Node, key poolKey) *pool {
 	return poolOf(inventory, key, func(n nodes.Node) int {
 		if !n.Usable {
@@ -59,6 +63,10 @@ func poolOf(inventory []nodes.Node, key poolKey, room func(nodes.Node) int) *poo
 // widen adds the splits possible on the nodes of another partition, given the GPUs that each of its
 // nodes has. A job runs in one partition only, so that its nodes are not added to those of the
 // others: for each size the partition with the fewest nodes counts.
+//
+// With nodes of 4, 4 and 2 GPUs and even splits, spread is 1 for 1 to 4 GPUs, 2 for 6 and for 8,
+// and 0 for 5, 7, 9 and 10. With uneven splits it is 2 for 5 to 8 and 3 for 9 and 10. The time is
+// the GPUs of the partition times those of its largest node.
 func (p *pool) widen(have []int, uneven bool) {
 	slices.SortFunc(have, func(a, b int) int { return b - a })
 	atLeast := []int{len(have)} // number of nodes with at least that many GPUs
@@ -106,7 +114,8 @@ func fewestNodes(n, least int, atLeast []int, uneven bool) int {
 }
 
 // fullest returns the split of n GPUs that uses the largest nodes fully and puts the rest on
-// one more.
+// one more. On nodes of 8, 8 and 4 GPUs it splits 18 into 8, 8 and 2. n MUST NOT exceed what the
+// nodes have.
 func (p *pool) fullest(n int) []int {
 	var split []int
 	for _, g := range p.have {
@@ -154,7 +163,9 @@ func (p *pool) holds(inventory []nodes.Node, place nodes.Placement) int {
 	return sum
 }
 
-// union returns the pool of everything that some of the pools may use.
+// union returns the pool of everything that some of the pools may use. Only free, holds and meets
+// may be asked of it: it has no sizes, and free counts GPUs of any type. Without pools it is
+// empty.
 func union(pools []*pool) *pool {
 	out := &pool{}
 	for _, p := range pools {

@@ -40,7 +40,8 @@ type baseline struct {
 	why reason.Reason
 }
 
-// allocate is one round.
+// allocate is one round. Jobs are served in the order of the snapshot. Once no node is open, a
+// waiting job gets a reason at most.
 func (e baseline) allocate(s elastic.Snapshot) elastic.Allocation {
 	q := &queue{baseline: e, snap: s, free: newFreeNodes(s), pools: map[poolKey]*pool{}, nodes: map[string]int{}, out: elastic.Allocation{}}
 	all := len(s.Jobs) <= mostExplained
@@ -66,7 +67,8 @@ func (q *queue) leave(ej *elastic.Job) {
 	q.out[j.ID] = elastic.Decision{GPUs: j.Now, Why: why}
 }
 
-// serve starts a waiting job, or lets it wait.
+// serve starts a waiting job, or lets it wait. A job with an open move, or that its user holds, is
+// no part of the queue: no job waits behind it.
 func (q *queue) serve(j *elastic.Job) {
 	if _, moving := q.snap.Intent(j.ID); moving || j.Directive.Hold {
 		q.leave(j)
@@ -98,7 +100,8 @@ func (q *queue) began(j *elastic.Job, n int) reason.Reason {
 	return reason.Starts{GPUs: n, Because: q.why}
 }
 
-// request returns the job as package nodes sees it, at the size it needs to start.
+// request returns the job as package nodes sees it, at the size it needs to start. A pin that the
+// job does not accept is ignored, as in rounds.
 func (q *queue) request(j *elastic.Job) nodes.Request {
 	r := j.Request(q.snap.Limits)
 	if pin := j.Directive.Pin; pin > 0 && j.Spec.Allows(pin, pin) {
@@ -115,6 +118,10 @@ const rearranged = 64
 
 // rearrange places all jobs that start in this round anew, large ones first, so that the
 // request finds a place too. It returns that place, nil if there is none.
+//
+// Nothing was started yet in Slurm, so these places are free to change. It is not done once a job
+// waits: its nodes are closed, and a place outside them may not be changed into one on them. The
+// places of queue.out are replaced, and their sizes stay.
 func (q *queue) rearrange(ask nodes.Request) nodes.Placement {
 	if n := len(q.started); n == 0 || n > rearranged || len(q.heads) > 0 || q.free.idle(ask) < ask.GPUs {
 		return nil
@@ -137,7 +144,9 @@ func (q *queue) rearrange(ask nodes.Request) nodes.Placement {
 }
 
 // wait lets the job wait, and every later job that could use the same nodes. A job that could
-// not start on an empty cluster keeps no other waiting.
+// not start on an empty cluster keeps no other waiting. The first job that waits in its part of
+// the cluster reserves (Decision.Reserves); a later one is Behind the first whose nodes it could
+// use.
 func (q *queue) wait(j *elastic.Job, ask nodes.Request) {
 	var behind elastic.JobID
 	var why reason.Reason
@@ -178,6 +187,7 @@ func (q *queue) largest(partitions string) int {
 	return n
 }
 
+// pool returns the pool of a request. It is made on first use, and kept for the round.
 func (q *queue) pool(r nodes.Request) *pool {
 	key := poolKey{r.Partition, r.Uneven, r.Type}
 	if q.pools[key] == nil {

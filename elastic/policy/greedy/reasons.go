@@ -9,7 +9,8 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// reasons is what the reasons of a round are made from.
+// reasons is what the reasons of a round are made from. It is made once a round, and what it
+// computes on demand is kept: one reason may need a trial.
 type reasons struct {
 	*round
 	idle  []nodes.Node  // the inventory after the decision
@@ -25,7 +26,8 @@ func (r *round) because() *reasons {
 	return r.said
 }
 
-// explain returns why the job gets its size.
+// explain returns why the job gets its size. The cases are in the order of what decides: what may
+// not be changed, then the queue, then the user's pin, then the policy's own choice.
 func (r *round) explain(i int) reason.Reason {
 	w, j := r.because(), &r.jobs[i]
 	switch {
@@ -98,7 +100,9 @@ func (w *reasons) waits(i int) reason.Reason {
 	return why
 }
 
-// back returns how many GPUs running jobs can give back in a pool.
+// back returns how many GPUs running jobs can give back in a pool. It counts from base: what was
+// given back already in this round counts again. That is for a sentence only; no size depends on
+// it.
 func (w *reasons) back(on *pool) int {
 	back, known := w.gives[on]
 	if !known {
@@ -108,6 +112,8 @@ func (w *reasons) back(on *pool) int {
 	return back
 }
 
+// starts returns why a waiting job gets its size now: the pin, the spare GPUs above its minimum,
+// or that it gets the minimum alone.
 func (w *reasons) starts(i int) reason.Reason {
 	j, n := &w.jobs[i], w.size[i]
 	switch {
@@ -133,6 +139,7 @@ func (w *reasons) reducedFor(j *job) bool {
 	return false
 }
 
+// pinned returns the reason of a running job with a pin; if it is not at the pin, the obstacle.
 func (w *reasons) pinned(i int) reason.Reason {
 	j, n := &w.jobs[i], w.size[i]
 	if n != j.Now {
@@ -158,6 +165,7 @@ func (w *reasons) pinned(i int) reason.Reason {
 	return keeps
 }
 
+// shrinks returns why a running job gets fewer GPUs: it is faster on fewer, or others wait.
 func (w *reasons) shrinks(i int) reason.Reason {
 	j, n := &w.jobs[i], w.size[i]
 	why := reason.Resizes{From: j.Now, To: n}
@@ -175,6 +183,7 @@ func (j *job) takes(seconds float64) reason.Reason {
 	return reason.RestTakes{After: seconds, Before: j.seconds(j.Now), Assumed: j.Assumed()}
 }
 
+// grows returns what a running job saves by more GPUs, beside the resize cost and the idle GPUs.
 func (w *reasons) grows(i int) reason.Reason {
 	j, n := &w.jobs[i], w.size[i]
 	saved, _ := j.saves(n, w.snap.Limits.Payback)
@@ -218,7 +227,8 @@ func (w *reasons) noGrowth(i int) reason.Reason {
 	return w.notWorth(i, idle)
 }
 
-// notWorth returns why idle GPUs that the job could use are not worth a resize.
+// notWorth returns why idle GPUs that the job could use are not worth a resize. The caller has
+// checked that the next larger size needs at most idle GPUs.
 func (w *reasons) notWorth(i, idle int) reason.Reason {
 	j, n := &w.jobs[i], w.size[i]
 	best, most := 0, math.Inf(-1)

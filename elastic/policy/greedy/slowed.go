@@ -9,7 +9,8 @@ import (
 
 // shrinkSlowed lets jobs give back GPUs that make them slower, if both speeds were measured. A
 // predicted speed is not enough: the move costs time, and a wrong prediction would be followed by
-// the move back.
+// the move back. It runs BEFORE startWaiting, so that waiting jobs find these GPUs before any job
+// shrinks for them.
 func (r *round) shrinkSlowed() {
 	for i := range r.jobs {
 		j := &r.jobs[i]
@@ -31,7 +32,8 @@ func (r *round) shrinkSlowed() {
 	}
 }
 
-// measured reports whether the job's speed on n GPUs is known from samples of that size.
+// measured reports whether the job's speed on n GPUs is known from samples of that size. A sample
+// on another number of nodes than the job would have (shape) does not count.
 func (j *job) measured(n int) bool {
 	_, src := j.Curve.Seconds(j.shape(n))
 	return src == speed.Measured

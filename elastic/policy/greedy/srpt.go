@@ -19,7 +19,8 @@ func restAsAsked(_ *reasons, j *job) reason.Reason {
 	return reason.ShortestRest{Seconds: j.Work * j.packed(j.asked()), GPUs: j.asked(), Assumed: j.Assumed()}
 }
 
-// shortestRest is the rule of srpt.
+// shortestRest is the rule of srpt. A job for which less than its smallest size is left stays
+// where it starts, with no GPUs if it may be stopped, and the next one may get what is left.
 func shortestRest(parts []part, gpus int) {
 	order, rest := make([]int, len(parts)), make([]float64, len(parts))
 	for i := range parts {

@@ -5,12 +5,14 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/solve/knapsack"
 )
 
-// step is one possible resize of one job, as an item of the knapsack.
+// step is one possible resize of one job, as an item of the knapsack. Weight is in GPUs. Value is
+// in seconds, with the resize cost: lost by a reduction, saved by a growth.
 type step struct {
 	to int // size after it, in GPUs
 	knapsack.Option
 }
 
+// options returns the steps as the solver takes them: option k of its class c is classes[c][k].
 func options(classes [][]step) [][]knapsack.Option {
 	out := make([][]knapsack.Option, len(classes))
 	for i, steps := range classes {
@@ -29,6 +31,10 @@ func options(classes [][]step) [][]knapsack.Option {
 //
 // A job that already shrinks in this round (size below Now) is counted with its whole new size,
 // one that keeps its size with the GPUs it has on the pool's nodes.
+//
+// who[c] is the job of classes[c]. A job with a pin, one that grows in this round and one on nodes
+// where Slurm starts nothing new give nothing back. Cooldown and payback do not count here: they
+// are for voluntary moves.
 func (r *round) reductions(size []int, on *pool) (classes [][]step, who []int, most int) {
 	for i := len(r.jobs) - 1; i >= 0; i-- {
 		j := &r.jobs[i]

@@ -23,7 +23,8 @@ func Tiresias(s elastic.Snapshot) elastic.Allocation {
 }
 
 // asked returns the size that its user requested, or the largest below it that the job accepts
-// and the nodes allow; at least its minimum.
+// and the nodes allow; at least its minimum. The search stops at the minimum without asking
+// whether the nodes have a split of it.
 func asked(q *queue, j *elastic.Job) int {
 	uneven := j.Spec.AllowUneven || q.snap.Limits.AnySplit()
 	for n := j.Asked; n > j.Spec.Min; n-- {
@@ -39,7 +40,8 @@ func attained(_ *reasons, j *job) reason.Reason {
 	return reason.Attained{GPUHours: j.Attained / 3600}
 }
 
-// TiresiasQueue returns the queue of the job, 0 or 1.
+// TiresiasQueue returns the queue of the job, 0 or 1. Simulators place queue 0 first
+// (policy.Policy.Queue).
 func TiresiasQueue(j elastic.Job) int {
 	if j.Attained >= demotion {
 		return 1
@@ -47,7 +49,9 @@ func TiresiasQueue(j elastic.Job) int {
 	return 0
 }
 
-// leastAttained is the rule of tiresias.
+// leastAttained is the rule of tiresias. Its parts have two sizes, 0 and the requested one. A job
+// that does not fit is skipped, and smaller ones behind it are tried: in this policy they may
+// overtake.
 func leastAttained(parts []part, gpus int) {
 	for i := range parts {
 		gpus -= parts[i].size()

@@ -9,7 +9,8 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// trial is the result of a plan if it were carried out.
+// trial is the result of a plan if it were carried out. A job of short is in place where it is
+// now. after is a copy, in the order of the snapshot's nodes.
 type trial struct {
 	place []nodes.Placement // where each job would be
 	short []int             // jobs that would not get their size, by index
@@ -21,7 +22,9 @@ type trial struct {
 func (t trial) ok() bool { return len(t.short) == 0 && len(t.unmet) == 0 }
 
 // try arranges the sizes on nodes, exactly as they will be after the decision, and then looks
-// for room for the ordinary jobs.
+// for room for the ordinary jobs. size has an entry for each job of the round; neither it nor the
+// round is changed. A job without room counts where it is now, so that the rest of the trial is as
+// if it were not moved. The cost is one plan.Arrange of the jobs that change.
 func (r *round) try(size []int, wants []want) trial {
 	where := r.arrange(size)
 	t := trial{place: make([]nodes.Placement, len(r.jobs))}
@@ -57,7 +60,9 @@ func (r *round) try(size []int, wants []want) trial {
 }
 
 // arrange is plan.Arrange without the jobs that stay as they are: to those that change, they
-// are GPUs in use, as ordinary jobs are.
+// are GPUs in use, as ordinary jobs are. So the time of plan.Arrange depends on how much changes,
+// not on how many jobs run. In a rigid trial every size is a pin, for which plan.Arrange accepts
+// no smaller one.
 func (r *round) arrange(size []int) plan.Arrangement {
 	few, a := r.snap, elastic.Allocation{}
 	few.Jobs = nil
@@ -83,6 +88,11 @@ func (r *round) arrange(size []int) plan.Arrangement {
 //
 // The knapsack counts GPUs and does not know nodes. So it proposes reductions that free the
 // missing number of GPUs, and try decides whether they can be placed.
+//
+// It tries to free need GPUs, then need+1, +2, +4, ..., and last all that could be freed: with m
+// of these it takes about log2(m) trials. need is a lower bound: what the jobs and wants without
+// room lack, less what is idle where they may run. The result is size itself if no reduction is
+// needed, else a new slice.
 func (r *round) fill(size []int, wants []want) ([]int, bool) {
 	t := r.try(size, wants)
 	if t.ok() {
@@ -109,7 +119,9 @@ func (r *round) fill(size []int, wants []want) ([]int, bool) {
 	return nil, false
 }
 
-// restore lets jobs keep what giving back would not help, the most expensive first.
+// restore lets jobs keep what giving back would not help, the most expensive first. full has the
+// sizes without reduction, and is not changed; who lists the jobs that may be reduced. size MUST
+// fit before, and fits after.
 func (r *round) restore(size, full, who []int, wants []want) {
 	loss := func(i int) float64 { return r.jobs[i].cost(size[i]) - r.jobs[i].cost(full[i]) }
 	order := slices.DeleteFunc(slices.Clone(who), func(i int) bool { return size[i] == full[i] })
@@ -148,7 +160,8 @@ func (r *round) lacking(t trial, size []int, wants []want) int {
 	return sum
 }
 
-// reduced applies the cheapest reduction of exactly k GPUs, or of the least number above.
+// reduced applies the cheapest reduction of exactly k GPUs, or of the least number above. It
+// returns false if all reductions together free fewer than k. size is not changed.
 func (r *round) reduced(size []int, classes [][]step, who []int, k int) ([]int, bool) {
 	choice, _, _, ok := r.solver.Reduce(options(classes), k)
 	if !ok {

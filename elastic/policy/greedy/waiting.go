@@ -10,6 +10,11 @@ import (
 // startWaiting starts the waiting jobs at their minimum (pinned ones at their pin) in order of
 // arrival, as far as there are GPUs. A job that finds none stops every later job that could use
 // the same nodes: none overtakes.
+//
+// Each pass starts the longest prefix of the queue that fits, blocks what the next job waits for,
+// and goes on with the jobs that can start elsewhere. So it ends after at most one pass per
+// waiting job. base gets the minimums of the started jobs too, since later steps compute size from
+// it.
 func (r *round) startWaiting() {
 	queue := r.queue()
 	for len(queue) > 0 {
@@ -28,7 +33,9 @@ func (r *round) startWaiting() {
 }
 
 // stop closes the nodes that the head of the queue waits for, and those that jobs wait for
-// which can only run there. It returns the jobs that may still start elsewhere.
+// which can only run there. It returns the jobs that may still start elsewhere. queue MUST NOT be
+// empty. All later jobs become late, so that try lets none of them start on a closed node
+// (overtakes), whatever partition its other nodes are in.
 func (r *round) stop(queue []int) []int {
 	r.block(&r.jobs[queue[0]])
 	var rest []int
@@ -78,7 +85,8 @@ func (r *round) queue() []int {
 
 // longest returns how many jobs of the queue, from its head, can be started, and the sizes that
 // make it possible. It assumes that a prefix fits if a longer one does, and searches the length
-// by bisection: a trial is expensive, since it arranges nodes.
+// by bisection: a trial is expensive, since it arranges nodes. The sizes are nil if not even the
+// first job can be started.
 func (r *round) longest(queue []int) (int, []int) {
 	var best []int
 	fits := func(k int) bool {
@@ -99,7 +107,8 @@ func (r *round) longest(queue []int) (int, []int) {
 	return k, best // the search ends at its largest success
 }
 
-// block keeps what the waiting job may use from every later job.
+// block keeps what the waiting job may use from every later job. A job keeps the first job that
+// blocked it, which is the one its reason names. Running jobs are blocked too: they do not grow.
 func (r *round) block(first *job) {
 	if r.shut == nil {
 		r.shut = make([]bool, len(r.snap.Nodes))

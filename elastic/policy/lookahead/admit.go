@@ -7,7 +7,9 @@ import (
 )
 
 // mayStop reports whether started jobs may be stopped below their minimum now. While ordinary
-// jobs wait none is: they would take the GPUs.
+// jobs wait none is: they would take the GPUs. Otherwise it depends on Limits.Overload: none may
+// be stopped while the minimums of all jobs that can be decided about add up to at most that share
+// of the GPUs.
 func (o *round) mayStop() bool {
 	l := o.snap.Limits
 	if !l.Preempt || len(o.snap.Demands) > 0 {
@@ -23,6 +25,10 @@ func (o *round) mayStop() bool {
 }
 
 // admit decides which jobs must have GPUs, and which of the waiting jobs may have some.
+//
+// Room is taken in the ORDER of the guarantees: the minimums that started jobs keep and what their
+// admissions need, then admitted jobs that wait, then the others in order of arrival. It may be
+// called again with a lower o.starts; must and admit are then set anew.
 func (o *round) admit() {
 	room := o.room()
 	for i := range o.jobs {
@@ -46,6 +52,9 @@ func (o *round) admit() {
 // admitInTurn starts the waiting jobs at their minimum in order of arrival. A job that finds no
 // GPUs stops every later job that could use the same nodes; so does one that is stopped. Room is
 // counted by class of node here, so that admitted jobs may still not fit: see admitFewer.
+//
+// room is what is left and starts how many jobs were started by admitPromised. behind is the first
+// job that waits for nodes that this one could use; the reasons and the backfill depend on it.
 func (o *round) admitInTurn(room room, starts int) {
 	var shut []*job // one per group
 	for i := range o.jobs {
@@ -65,7 +74,8 @@ func (o *round) admitInTurn(room room, starts int) {
 }
 
 // shut keeps running jobs from growing on nodes where another job waits to start: idle GPUs are
-// kept for that job. What a job needs to meet its deadline it may have.
+// kept for that job. What a job needs to meet its deadline it may have. It removes choices for
+// good: a later call, with fewer starts, does not bring them back.
 func (o *round) shut(heads []*job) {
 	if len(heads) == 0 {
 		return
@@ -84,7 +94,8 @@ func (o *round) shut(heads []*job) {
 	}
 }
 
-// meeting returns the first of the jobs that has usable nodes in common with p.
+// meeting returns the first of the jobs that has usable nodes in common with p. It is nil if none
+// has.
 func meeting(heads []*job, p *job) *job {
 	for _, h := range heads {
 		if h.group.meets(p.group) {
@@ -95,7 +106,8 @@ func meeting(heads []*job, p *job) *job {
 }
 
 // admitAll lets all jobs compete. Those that have waited as long as a job may wait get their
-// minimum, as far as there are GPUs, in order of arrival.
+// minimum, as far as there are GPUs, in order of arrival. All others may get GPUs if that is worth
+// more, and may be left without.
 func (o *round) admitAll(room room, starts int) {
 	for i := range o.jobs {
 		p := &o.jobs[i]
@@ -110,7 +122,9 @@ func (o *round) admitAll(room room, starts int) {
 }
 
 // admitFewer handles a cluster without room for all jobs that were to start: the later half
-// waits on. It returns false if no job is left to postpone.
+// waits on. It returns false if no job is left to postpone. With 5 such jobs 2 may start, then 1,
+// then none: a few repetitions, not one per job. The limit counts admitted jobs first, then order
+// of arrival.
 func (o *round) admitFewer() bool {
 	starts := 0
 	for i := range o.jobs {
@@ -126,7 +140,9 @@ func (o *round) admitFewer() bool {
 	return true
 }
 
-// waitedEnough reports whether a job has been without GPUs for as long as it may be.
+// waitedEnough reports whether a job has been without GPUs for as long as it may be. The time
+// counts from its submission or, for a job that was stopped, from then on. Without a bound
+// (Limits.Wait is 0) no job has waited enough.
 func (o *round) waitedEnough(p *job) bool {
 	since := p.Submitted
 	if p.Moved.After(since) {
@@ -136,15 +152,19 @@ func (o *round) waitedEnough(p *job) bool {
 }
 
 // justServed reports whether a job was started so recently that it keeps its minimum: for a
-// quarter of the time that a job may have to wait.
+// quarter of the time that a job may have to wait. Without a bound on waiting (Limits.Wait is 0)
+// no job was.
 func (o *round) justServed(p *job) bool {
 	return o.snap.Limits.Wait > 0 && o.snap.Now.Sub(p.Started) < o.snap.Limits.Wait/4 && p.Started != (time.Time{})
 }
 
 // room is the number of free GPUs by class of node. It ignores fragmentation: charge succeeds if the
-// classes together have enough GPUs, whatever their nodes. It is an upper bound, and cheap.
+// classes together have enough GPUs, whatever their nodes. It is an upper bound, and cheap. An
+// answer of true is therefore no promise of a place; the solver has the last word.
 type room []int
 
+// room returns what is free on the floor, where only ordinary and Fixed jobs count. The caller
+// charges what started jobs keep.
 func (o *round) room() room {
 	r := make(room, len(o.sorts))
 	for i, n := range o.floor {
@@ -153,7 +173,8 @@ func (o *round) room() room {
 	return r
 }
 
-// charge takes n GPUs from the classes, if together they have them.
+// charge takes n GPUs from the classes, if together they have them. If they have fewer it takes
+// none and returns false. Classes are emptied in the order given.
 func (r room) charge(classes []int, n int) bool {
 	have := 0
 	for _, c := range classes {

@@ -27,7 +27,9 @@ func annealWith(s elastic.Snapshot, value func(*round)) elastic.Allocation {
 	return o.answer(plan)
 }
 
-// speeds sets the value of a job's remaining work to its remaining time at its smallest size.
+// speeds sets the value of a job's remaining work to its remaining time at its smallest size. So
+// its value at a place, worth divided by the time there, is the speed relative to the smallest
+// size.
 func (o *round) speeds() {
 	for i := range o.jobs {
 		if p := &o.jobs[i]; p.active() {
@@ -39,6 +41,7 @@ func (o *round) speeds() {
 // The number of changes tried in one decision: per job, with a minimum and a maximum in all. On
 // one core that takes some milliseconds for a few dozen jobs.
 const (
+	// So the minimum counts for up to 4 jobs, and the maximum from 200 jobs on.
 	changesAJob  = 500
 	leastChanges = 2000
 	mostChanges  = 100_000
@@ -56,13 +59,15 @@ func (o *round) anneal(p *joint.Problem) (joint.Plan, bool) {
 	return anneal.Improve(search, start, min(max(leastChanges, changesAJob*len(p.Jobs)), mostChanges), rng), true
 }
 
-// presents is in how many orders starting jobs are placed beside running ones.
+// presents is in how many orders starting jobs are placed beside running ones. A job that finds no
+// place in one order may find one in another.
 const presents = 4
 
 // present returns the plan in which every job stays as it is, or at its minimum if it must
 // start; others make room if there is none. If an ordinary job waits, or a pin or an admission
 // is not met, for which several jobs have to make room together, sizes that do so are taken
-// from the knapsack.
+// from the knapsack. It returns false if in none of the orders each job that must have GPUs finds
+// some.
 func (o *round) present(search *joint.Search, p *joint.Problem, rng *rand.Rand) (best joint.Plan, found bool) {
 	begin := [][]int{o.asNow(p)}
 	if len(p.Jobs) > len(o.posed) || slices.ContainsFunc(o.posed, o.amiss) {
@@ -78,7 +83,8 @@ func (o *round) present(search *joint.Search, p *joint.Problem, rng *rand.Rand) 
 	return best, found
 }
 
-// amiss reports whether a job has another size than its pin, or less than its admission needs.
+// amiss reports whether a job has another size than its pin, or less than its admission needs. i
+// is an index into jobs.
 func (o *round) amiss(i int) bool {
 	p := &o.jobs[i]
 	return p.Pin > 0 && p.Now != p.Pin || p.Now < p.plan.least

@@ -15,6 +15,10 @@ import (
 // answer returns the plan as an Allocation with each job's reason. Moves that cannot be carried
 // out, because jobs would wait for each other in a circle, are left out: plan.Arrange is run on
 // the jobs that move, and its targets replace the plan's.
+//
+// Open moves are arranged too, since their targets are taken. A job that plan.Arrange would park
+// keeps the plan's decision. Sizes and places are final BEFORE the reasons are made: a reason
+// names what a job really gets.
 func (o *round) answer(chosen joint.Plan) elastic.Allocation {
 	a := make(elastic.Allocation, len(o.jobs))
 	few := o.snap
@@ -62,7 +66,8 @@ func (o *round) placement(place []joint.Share) nodes.Placement {
 
 func byNode(a, b joint.Share) int { return a.Node - b.Node }
 
-// explain sets for every job why it gets what it gets.
+// explain sets for every job why it gets what it gets. It completes a: a job that took no part
+// keeps what it has.
 func (o *round) explain(a elastic.Allocation, chosen joint.Plan) {
 	w := o.explainer(a, chosen)
 	for i := range o.jobs {
@@ -87,7 +92,8 @@ type explainer struct {
 }
 
 // explainer lists the jobs for which others give GPUs back. chosen.Places are of the posed jobs,
-// then of the ordinary jobs.
+// then of the ordinary jobs. a MUST have the final decisions, and chosen MUST be a plan of the
+// problem that was posed last.
 func (o *round) explainer(a elastic.Allocation, chosen joint.Plan) explainer {
 	w := explainer{round: o}
 	for _, i := range o.posed {
@@ -152,6 +158,12 @@ func (w explainer) waits(p *job) reason.Reason {
 
 // inLine returns the job's role in the queue (see Decision.Reserves). GPUs that are planned for
 // admitted jobs may not be backfilled.
+//
+//	jobs may be stopped, the deadline plan keeps it waiting,
+//	or it can start on no nodes                                 neither
+//	no earlier job waits for its nodes                          reserves
+//	it waits behind a job that the deadline plan holds back     neither
+//	it waits behind another job                                 behind that job
 func (w explainer) inLine(p *job) (reserves bool, behind elastic.JobID) {
 	if w.stop || p.plan.held || p.plan.later || len(p.choices) == 0 {
 		return false, 0
@@ -165,6 +177,8 @@ func (w explainer) inLine(p *job) (reserves bool, behind elastic.JobID) {
 	return false, p.behind.ID
 }
 
+// begins returns why a job starts at its size: the pin, the time that GPUs above the minimum save,
+// or why it gets the minimum alone.
 func (w explainer) begins(p *job, d elastic.Decision) reason.Reason {
 	switch least := p.Least(); {
 	case p.Pin > 0:
@@ -183,7 +197,8 @@ func (w explainer) begins(p *job, d elastic.Decision) reason.Reason {
 	return why
 }
 
-// served names the jobs for which GPUs are given back.
+// served names the jobs for which GPUs are given back. Jobs that start come before ordinary ones.
+// If there are none, the GPUs go to jobs that run.
 func (w explainer) served() reason.Reason {
 	switch {
 	case len(w.starts) > 0:
@@ -203,7 +218,8 @@ func (w explainer) takes(p *job, d elastic.Decision) reason.Reason {
 	return why
 }
 
-// untried reports whether the decision is for a GPU type that the job never ran on.
+// untried reports whether the decision is for a GPU type that the job never ran on. It is false
+// for policies that do not distinguish types, and for places of unknown type.
 func (w explainer) untried(p *job, d elastic.Decision) bool {
 	kind := w.kindOf(p, d.Place)
 	return w.causes.byType && kind != "" && p.Curve.Observed(kind) == 0
@@ -228,7 +244,8 @@ func (w explainer) restAt(p *job, d elastic.Decision) float64 {
 	return expected(w.curve(p, d.Place), d.Place.Split()) * p.Work
 }
 
-// expected returns the seconds per unit of work on a split, without that bonus.
+// expected returns the seconds per unit of work on a split, without that bonus. A curve that is
+// Known has no bonus, and may differ between splits of one shape.
 func expected(c *speed.Curve, split []int) float64 {
 	if c.Exact() {
 		seconds, _ := c.Split(split)
@@ -242,7 +259,8 @@ func expected(c *speed.Curve, split []int) float64 {
 	return seconds
 }
 
-// keeps returns why the job keeps its size and place.
+// keeps returns why the job keeps its size and place. The first obstacle that applies is named;
+// only without one is it the policy's own choice.
 func (w explainer) keeps(p *job) reason.Reason {
 	why := reason.Keeps{GPUs: p.Now}
 	switch {

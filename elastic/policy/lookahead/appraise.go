@@ -9,7 +9,8 @@ import (
 // Appraise compares an allocation with the optimum. value is its value in the score of
 // annealing and lookahead; best is the largest value of all sizes and places. ok is false if
 // the allocation leaves a job without GPUs that must have some now, or if there is no plan. All
-// plans are enumerated: it is for a few jobs on a few nodes.
+// plans are enumerated: it is for a few jobs on a few nodes. Ordinary jobs count in best only, so
+// that the comparison is for snapshots without demands.
 func Appraise(s elastic.Snapshot, a elastic.Allocation) (value, best float64, ok bool) {
 	o := newRound(s)
 	found := false

@@ -16,7 +16,8 @@ import (
 // started that would break an admission. Within these constraints the policy decides as usual,
 // so a job with a deadline may get more than it needs.
 
-// deadlinePlan is what its deadline requires of a job now.
+// deadlinePlan is what its deadline requires of a job now. The zero value is that of a job that is
+// not planned for, see duty.
 type deadlinePlan struct {
 	planned  bool
 	least    int  // GPUs that it needs now to keep its admission; 0 = it is not admitted, or needs none yet
@@ -25,7 +26,8 @@ type deadlinePlan struct {
 	decision elastic.Decision
 }
 
-// planDeadlines plans for the deadlines, separately for jobs that share no nodes.
+// planDeadlines plans for the deadlines, separately for jobs that share no nodes. Without a
+// deadline in the snapshot nothing is planned.
 func (o *round) planDeadlines() {
 	for _, classes := range o.deadlineNodes() {
 		o.planDeadlinesOn(classes)
@@ -33,7 +35,8 @@ func (o *round) planDeadlines() {
 }
 
 // deadlineNodes lists the node classes of the jobs with deadlines; classes that some of them
-// could share are in one group.
+// could share are in one group. The lists that it returns have no class in common, so that no GPU
+// is planned for twice.
 func (o *round) deadlineNodes() [][]int {
 	var out [][]int
 	for i := range o.jobs {
@@ -62,6 +65,11 @@ func haveCommon(a, b []int) bool {
 
 // planDeadlinesOn plans for the jobs with deadlines on some classes of nodes, and for those
 // that have GPUs there, or could get some.
+//
+// The GPUs to divide are those that are free on the floor: those of movable jobs count as free
+// there. Those of Settled jobs, booked as Fixed, are added, and those of movable jobs that cannot
+// be planned for are taken off. Time is in seconds since 1970, as deadline.Decide needs a fixed
+// start. A job that could also run on other classes is not held back here.
 func (o *round) planDeadlinesOn(classes []int) {
 	d := admission.Rules{Snap: o.snap}
 	gpus := o.free(classes)
@@ -102,7 +110,8 @@ func (o *round) free(classes []int) (gpus int) {
 
 // beside returns what is left of the GPUs after the ordinary jobs that wait have got theirs, as
 // far as possible without stopping a job. least is what running jobs keep in any plan; a demand
-// that does not fit beside that is ignored.
+// that does not fit beside that is ignored. It may return fewer GPUs than an admission needs: then
+// the plan says which ones cannot be kept.
 func (o *round) beside(classes []int, gpus int, jobs []deadline.Job) int {
 	least := 0
 	for _, j := range jobs {
@@ -124,6 +133,10 @@ func (o *round) beside(classes []int, gpus int, jobs []deadline.Job) int {
 // duty returns the job as a plan for deadlines sees it; false if there is nothing to plan. A Fixed
 // job is planned for only if it is admitted or awaits its first checkpoint, and then as Settled:
 // it keeps its size now.
+//
+// A waiting job without a checkpoint so far is planned with the sizes that it accepts later. A
+// running job may get 0 only where jobs may be stopped; one that has less than its smallest size
+// is not planned for.
 func (o *round) duty(d admission.Rules, p *job) (deadline.Job, bool) {
 	choices := p.choices
 	if p.Role == roles.Fixed {
@@ -166,6 +179,13 @@ func (o *round) unit(p *job, c choice) float64 {
 }
 
 // planOf reads the plan.
+//
+//	admitted                       least is what it needs now; later if it does not start now
+//	hard deadline that is not met  later: it gets nothing
+//	any other                      held if it does not start now
+//
+// Not to start now binds only jobs that could not be stopped again (Stays): others may start on
+// GPUs that are idle meanwhile.
 func (o *round) planOf(d admission.Rules, p *job, j deadline.Job, plan deadline.Plan, i int) deadlinePlan {
 	t := deadlinePlan{planned: true}
 	notNow := p.Role == roles.Waiting && j.Stays && plan.GPUs[i] == 0
@@ -184,7 +204,8 @@ func (o *round) planOf(d admission.Rules, p *job, j deadline.Job, plan deadline.
 }
 
 // admitPromised starts the jobs whose admission would break if they waited longer, before
-// earlier ones.
+// earlier ones. It MUST run BEFORE the other waiting jobs are admitted, and returns how many jobs
+// it started.
 func (o *round) admitPromised(room room) (starts int) {
 	for i := range o.jobs {
 		p := &o.jobs[i]
@@ -207,7 +228,8 @@ func (p *job) brokenPromise(size int) float64 {
 	return 0
 }
 
-// dated adds the decision on its deadline to a job's decision.
+// dated adds the decision on its deadline to a job's decision. A decision about a job without a
+// deadline is returned as it is.
 func (w explainer) dated(p *job, d elastic.Decision) elastic.Decision {
 	if !p.plan.planned || p.Spec.Deadline.IsZero() {
 		return d
@@ -230,7 +252,9 @@ func (w explainer) waitsForDate(p *job) reason.Reason {
 	return nil
 }
 
-// ends returns the expected end of the job with a deadline; zero if it is not known.
+// ends returns the expected end of the job with a deadline; zero if it is not known. It is not
+// after the deadline of an admitted job: if that is too late at the place found, the end is that
+// of the plan, in which the job may get more GPUs later.
 func (w explainer) ends(p *job, d elastic.Decision) time.Time {
 	said := p.plan.decision
 	if !said.Promised || d.GPUs == 0 || p.Role == roles.Fixed {

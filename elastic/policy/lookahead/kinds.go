@@ -30,7 +30,8 @@ func (o *round) typeOf(kind string) int {
 	return k + 1
 }
 
-// kindOf returns the type of the job's GPUs at a place, as throughput is kept by it.
+// kindOf returns the type of the job's GPUs at a place, as throughput is kept by it. Nodes that
+// are not in the inventory are left out.
 func (o *round) kindOf(p *job, place nodes.Placement) string {
 	if own := p.Spec.Type(); own != "" {
 		return own
@@ -44,7 +45,9 @@ func (o *round) kindOf(p *job, place nodes.Placement) string {
 	return speed.KindOf(types)
 }
 
-// byKind is choices for a job that is faster on some GPU types than on others.
+// byKind is choices for a job that is faster on some GPU types than on others. kinds[g] of a
+// choice is for the g-th list of the group's kinds, and is empty where the job cannot run at that
+// size. splits are those of the fastest.
 func (o *round) byKind(p *job, sizes []int, out []choice) []choice {
 	grid := o.grid(p)
 	on := make([][][]speed.Timed, len(p.group.kinds))
@@ -70,7 +73,8 @@ func (o *round) byKind(p *job, sizes []int, out []choice) []choice {
 }
 
 // acrossTypes reports whether the job can have several GPU types on the classes of nodes only
-// if it spans several nodes.
+// if it spans several nodes. classes MUST NOT be empty. Any node stands for its class: all have
+// one type.
 func (o *round) acrossTypes(p *job, classes []int) bool {
 	if p.Spec.Type() != "" {
 		return false

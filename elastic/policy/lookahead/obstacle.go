@@ -19,7 +19,9 @@ type obstacle struct {
 	fixed   int   // number of jobs that run there and cannot be resized now
 }
 
-// obstacle examines the nodes that the job may use.
+// obstacle examines the nodes that the job may use. free counts what is idle in the snapshot, not
+// what is left after the decision. Jobs at their minimum and Fixed ones are counted if any of
+// their nodes is among these.
 func (w explainer) obstacle(p *job) obstacle {
 	o := obstacle{want: p.Least(), uneven: p.Spec.AllowUneven || w.snap.Limits.AnySplit()}
 	o.split = !o.uneven && roles.Unevenly(w.snap.Nodes, &p.Job, o.want, w.snap.Limits)

@@ -14,6 +14,8 @@ import (
 // Values of requirements, which outweigh all gains: the values of work add up to the number of
 // jobs. Their ORDER is their priority.
 const (
+	// The k-th ordinary job counts wantDemand times (roles.MostDemands - k), so that earlier ones
+	// come first.
 	wantDemand  = 1e6 // a waiting ordinary job finds room
 	wantPin     = 1e4 // a pinned job has the size of its pin
 	wantDue     = 5e3 // a job has what its admission needs
@@ -30,7 +32,9 @@ const horizon = 500.0
 const steps = 200_000
 
 // patience is the minimum of the horizon as a multiple of the resize cost: where resizes are
-// expensive there are fewer of them, and each is of use for longer.
+// expensive there are fewer of them, and each is of use for longer. A move that costs c seconds
+// leaves 1 - c/horizon of the value of the new place while c is at most horizon/patience, which is
+// 62.5 s, and 7/8 of it beyond.
 const patience = 8.0
 
 // payback is how many times its cost a resize has to save if the site does not set it.
@@ -38,6 +42,11 @@ const payback = 2.0
 
 // pose formulates the decision as a problem of places and values: first the jobs, then the
 // ordinary jobs that wait for room.
+//
+// The jobs of the problem are o.posed, in that order, then demands by priority, at most
+// roles.MostDemands. Every reader of a plan's places MUST keep to that: place k is of job posed[k]
+// while k < len(posed). Near is 1%: within it, whole idle nodes are kept rather than the last
+// gain.
 func (o *round) pose() *joint.Problem {
 	p := &joint.Problem{Nodes: o.poseNodes(), Share: o.snap.Limits.ShareNodes, AtOnce: o.snap.Limits.AtOnce(), Near: 0.01}
 	o.posed = o.posed[:0]
@@ -75,7 +84,9 @@ func (o *round) poseNodes() []joint.Node {
 	return out
 }
 
-// poseJob lists a job's places with their values.
+// poseJob lists a job's places with their values. Options of one size share one array and are
+// listed with the largest value first, as joint.Size requires: splits come fastest first, and only
+// those of several GPU types are sorted again.
 func (o *round) poseJob(p *job) joint.Job {
 	j := joint.Job{
 		Groups: p.group.kinds, Must: p.must, CPUsPerGPU: p.Spec.CPUsPerGPU, MemPerGPUMB: p.Spec.MemPerGPUMB,
@@ -117,7 +128,8 @@ func (o *round) poseSplits(to []joint.Option, p *job, size int, splits []speed.T
 
 // poseDemand returns an ordinary job as a job with one size: room for it outweighs any growth,
 // but no job is stopped for it. Earlier ones come first. Slurm gives it what nodes.Reserve sets
-// aside.
+// aside. Where no node has GPUs for it, it is posed as 1 GPU, so that the k-th demand is still the
+// k-th job after posed.
 func (o *round) poseDemand(d elastic.Demand, k int) joint.Job {
 	g := o.group(d.Partition, d.Type)
 	count, share := d.Want().Shape(o.floor)
@@ -132,7 +144,7 @@ func (o *round) poseDemand(d elastic.Demand, k int) joint.Job {
 }
 
 // stayWorth returns the value of staying; 0 if the job has no place. It is on the scale of moveWorth,
-// without a resize cost.
+// without a resize cost. A rest does not change it: only leaving is penalized.
 func (p *job) stayWorth() float64 {
 	if p.Now == 0 {
 		return 0
@@ -152,6 +164,10 @@ func (p *job) stayWorth() float64 {
 //	w/rest * (1 - c/max(H, patience*c)) * rest/(rest + p*c) * surely
 //
 // plus the values of requirements. For a job without GPUs it is w/rest.
+//
+// With a resize cost of 14 s, the usual horizon and payback and no measurement noise, a place
+// counts 0.96 of its value if the job would need another hour there, and 0.66 if it would need a
+// minute. rest MUST be above 0.
 func (o *round) moveWorth(p *job, size int, rest, horizon float64) float64 {
 	v := p.worth / rest
 	if p.Now > 0 {
@@ -171,7 +187,8 @@ func (o *round) moveWorth(p *job, size int, rest, horizon float64) float64 {
 }
 
 // useful returns the share of a horizon that is left after the move. It caches the last answer,
-// because places are valued one after the other for one horizon.
+// because places are valued one after the other for one horizon. It is from 7/8 to 1. horizon MUST
+// NOT be 0, which stands for an empty cache.
 func (p *job) useful(horizon float64) float64 {
 	if p.use.horizon != horizon {
 		p.use.horizon, p.use.share = horizon, math.Max(0, 1-p.ResizeCost/max(horizon, patience*p.ResizeCost))
@@ -191,7 +208,9 @@ var guesses = []func(choice) float64{
 var horizons = []float64{1200, 300, math.Inf(1)}
 
 // candidates lists promising sizes to place: the exact solutions of the multiple-choice
-// knapsack over sizes, for several estimates of places and horizons, and the present sizes.
+// knapsack over sizes, for several estimates of places and horizons, and the present sizes. The
+// first count of them go through the guesses under the first horizon, then under the next one.
+// Lists that are equal to an earlier one are left out. The present sizes come last.
 func (o *round) candidates(p *joint.Problem, count int) [][]int {
 	var out [][]int
 	add := func(sizes []int) {
@@ -206,7 +225,8 @@ func (o *round) candidates(p *joint.Problem, count int) [][]int {
 	return out
 }
 
-// asNow returns the present size of each job, and the minimum for those that must start.
+// asNow returns the present size of each job, and the minimum for those that must start. If the
+// admission of a job that starts needs more than its minimum now, it gets that.
 func (o *round) asNow(p *joint.Problem) []int {
 	sizes := make([]int, len(p.Jobs))
 	for k, i := range o.posed {
@@ -225,6 +245,10 @@ func (o *round) asNow(p *joint.Problem) []int {
 // of weight 0, and the other options have their weight and value relative to it. A job that need
 // not have GPUs gets an option of weight 0 and value 0 instead. So in the solution, choice c of a
 // job that must have GPUs is its c-th size, and of another job its (c-1)-th.
+//
+// If a job accepts 2, 4 and 8 GPUs the weights are 0, 2 and 6 if it must have GPUs, else 0, 2, 4
+// and 8. GPUs are counted without nodes, so that the sizes may not all have a place. If the
+// minimums exceed o.gpus the capacity is 0, and Build finds what fits.
 func (o *round) sized(jp *joint.Problem, belief func(choice) float64, horizon float64) []int {
 	sizes := make([]int, len(jp.Jobs))
 	capacity := o.gpus
@@ -264,7 +288,8 @@ func (o *round) sized(jp *joint.Problem, belief func(choice) float64, horizon fl
 	return sizes
 }
 
-// sizeWorth returns the value of a size before its place is known.
+// sizeWorth returns the value of a size before its place is known. The present size counts as
+// staying if that is worth more, else as a move to another place.
 func (o *round) sizeWorth(p *job, c choice, belief func(choice) float64, horizon float64) float64 {
 	v := o.moveWorth(p, c.gpus, belief(c), horizon)
 	if c.gpus == p.Now {

@@ -14,7 +14,8 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// round is one decision under construction.
+// round is one decision under construction. Invariants: floor has the use of ordinary jobs and of
+// Fixed jobs, and of no other; gpus is the sum of its free GPUs. Classes are indices into sorts.
 type round struct {
 	snap    elastic.Snapshot
 	at      map[string]int // node by name
@@ -63,7 +64,8 @@ type job struct {
 	use     struct{ horizon, share float64 } // see useful
 }
 
-// choice is a size with its possible splits.
+// choice is a size with its possible splits. splits is never empty, and belongs to the curve: it
+// MUST NOT be changed.
 type choice struct {
 	gpus   int
 	splits []speed.Timed   // with seconds per unit, fastest first; on the GPU type where it is fastest
@@ -76,7 +78,9 @@ type choice struct {
 // nearer to the fastest split than to the one on the fewest nodes.
 func (c choice) typical() float64 { return 0.6*c.best + 0.4*c.packed }
 
-// group is the part of the cluster that the jobs of a partition may use.
+// group is the part of the cluster that the jobs of a partition may use. Jobs with equal
+// partitions and GPU type share one group, so that groups are compared by address. gpus and grid
+// are of the partition that has most, since a job runs in one partition only.
 type group struct {
 	kinds   [][]int // classes that may be used together, best first: one GPU type, then all
 	classes []int   // all of them
@@ -128,7 +132,8 @@ func (o *round) group(partition, kind string) *group {
 }
 
 // newGroup returns the nodes of partitions (comma separated) for a GPU type, with the splits
-// that they allow; own is the requested type, "" = any.
+// that they allow; own is the requested type, "" = any. A run is within one list of kinds: one
+// type in one partition or, last, all types of a partition.
 func (o *round) newGroup(partitions, own string) *group {
 	g := &group{grid: speed.Grid{Any: o.snap.Limits.AnySplit()}}
 	for _, partition := range strings.Split(partitions, ",") {
@@ -176,7 +181,9 @@ func (o *round) newGroup(partitions, own string) *group {
 // growing steps are, which keeps fragments and choices few.
 const dense = 64
 
-// usualSizes lists the sizes to try for a job that accepts any.
+// usualSizes lists the sizes to try for a job that accepts any. With 8 GPUs a node and 256 in all
+// these are 1 to 16, then 24, 32, 48 and 64, then 96, 128, 192 and 256. Without nodes there are
+// none.
 func usualSizes(most, perNode int) []int {
 	var out []int
 	for n := 1; n <= min(most, dense); n++ {
@@ -202,7 +209,8 @@ func spaced(k int) bool {
 
 // classify separates the jobs that can be decided about from the others, and books what the
 // others have on the floor. The resize cost counts once more for each checkpoint request that the
-// job left unanswered, because the next one may be unanswered too.
+// job left unanswered, because the next one may be unanswered too. Only Fixed jobs are booked: the
+// GPUs of a movable job count as free.
 func (o *round) classify() {
 	var fixtures []nodes.Load
 	o.jobs = make([]job, len(o.snap.Jobs))
@@ -236,7 +244,7 @@ func (o *round) committed(j *elastic.Job) nodes.Placement {
 	return o.snap.Committed(*j)
 }
 
-// roleOf is Classify, without a search of the intents.
+// roleOf is Classify, without a search of the intents. The search would cost jobs x intents.
 func (o *round) roleOf(j *roles.Subject) (roles.Role, reason.Reason) {
 	few := o.snap
 	few.Intents = nil
@@ -293,7 +301,8 @@ func (o *round) estimate() {
 	}
 }
 
-// fix takes a running job out of the decision: it keeps what it has.
+// fix takes a running job out of the decision: it keeps what it has. It MUST come BEFORE the
+// values and the problem are made.
 func (o *round) fix(p *job, why reason.Reason) {
 	p.Role, p.FixedBecause, p.must = roles.Fixed, reason.Keeps{GPUs: p.Now, Because: why}, false
 	nodes.Charge(o.floor, p.Load(p.At))
@@ -370,6 +379,7 @@ func (o *round) accepted(p *job) []int {
 	return o.sizes
 }
 
+// choice returns the size n with its splits, which MUST NOT be empty, fastest first.
 func (p *job) choice(n int, splits []speed.Timed) choice {
 	c := choice{gpus: n, splits: splits, best: splits[0].Seconds * p.Work}
 	c.packed = c.fewest().Seconds * p.Work

@@ -13,7 +13,8 @@ import (
 // Welfare maximizes social welfare: the value of running jobs to users, in proportion to speed,
 // less the cost to the provider (package welfare). Speeds are distinguished by GPU type, and
 // rarely tried pairs of a model and a type get a bonus (package bandit). The hard rules come
-// first, as in lookahead: minimums, which jobs start, and in which order.
+// first, as in lookahead: minimums, which jobs start, and in which order. Deadlines are not
+// judged: Decision.Due stays DueUnjudged.
 func Welfare(s elastic.Snapshot) elastic.Allocation {
 	w := newWelfareRound(s)
 	return w.answer(w.decide())
@@ -24,7 +25,8 @@ var welfareCauses = causes{
 	stops: reason.WorthMoreFirst, shrinks: reason.OthersWorthMore, stays: reason.NoResizeWorth, byType: true,
 }
 
-// welfareRound is one decision by welfare: a round whose values are money per hour.
+// welfareRound is one decision by welfare: a round whose values are money per hour. stays,
+// classNodes and classLists are of the problem posed last (poseWelfare).
 type welfareRound struct {
 	*round
 	costs      elastic.Costs
@@ -55,7 +57,9 @@ func newWelfareRound(s elastic.Snapshot) *welfareRound {
 const mostCost = 10
 
 // normalized scales the costs so that an hour of a GPU at its best use is worth 1. So costs
-// rank below pins, rests and the demands of ordinary jobs in any currency.
+// rank below pins, rests and the demands of ordinary jobs in any currency. With a GPU-hour worth 2
+// and a cost of 0.5, the cost is 0.25. A negative cost counts as none. Peak and Surcharge are
+// ratios and stay.
 func normalized(c elastic.Costs) elastic.Costs {
 	per := func(cost float64) float64 {
 		if cost <= 0 {
@@ -72,7 +76,7 @@ func normalized(c elastic.Costs) elastic.Costs {
 
 // decide follows the same steps as round.decide, with values in money per hour and without
 // plans for deadlines. While a plan has no room for all jobs that must start, fewer are
-// started.
+// started. Values do not depend on which jobs start, so that they are set once, BEFORE admit.
 func (w *welfareRound) decide() joint.Plan {
 	w.classify()
 	w.estimate()
@@ -91,6 +95,10 @@ func (w *welfareRound) decide() joint.Plan {
 // search starts from the present allocation with minimums for starting jobs, from minimums
 // for all, and from what greedy choices make of these. It returns false if a job that must
 // have GPUs finds none.
+//
+// Two problems describe one decision. placing has shares of nodes and knows which moves can be
+// made one after the other; p has options with money values. The k-th job of one is the k-th of
+// the other.
 func (w *welfareRound) search(placing *joint.Problem, p *welfare.Problem) (joint.Plan, bool) {
 	rng := rand.New(rand.NewPCG(w.seed(), 0xe))
 	search := joint.NewSearch(placing)
@@ -154,7 +162,8 @@ func (w *welfareRound) asShares(plan welfare.Plan, placing *joint.Problem, p *we
 	return out
 }
 
-// shares returns a job's place as shares of nodes, in the memory given.
+// shares returns a job's place as shares of nodes, in the memory given. in MUST be empty. The
+// result may be placing's own place of the job, so it MUST NOT be changed.
 func (w *welfareRound) shares(i int, at welfare.Place, placing *joint.Problem, p *welfare.Problem, in []joint.Share) []joint.Share {
 	switch {
 	case at.Option == welfare.None:
@@ -184,7 +193,8 @@ func (w *welfareRound) asOptions(plan joint.Plan, placing *joint.Problem, p *wel
 }
 
 // option returns the option that is this place. A place that is no option's becomes staying for
-// a job with GPUs, which is its first option, and no place for others.
+// a job with GPUs, which is its first option, and no place for others. Several may be: on one GPU
+// type, and on all types together. The first counts, which is that of one type.
 func (w *welfareRound) option(i int, place []joint.Share, placing *joint.Problem, j *welfare.Job) welfare.Place {
 	if len(place) == 0 {
 		return welfare.Place{Option: welfare.None}

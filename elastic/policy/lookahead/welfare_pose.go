@@ -65,7 +65,7 @@ func (w *welfareRound) valueJobs() {
 // optimism returns how much faster a job is assumed to be on a type than was measured: less,
 // the more was measured there. With a single type there is nothing to try. Several types
 // together run at the speed of the slowest and teach nothing about any of them: their bonus is
-// the smallest of theirs.
+// the smallest of theirs. It is a factor of the speed there, from 1 to 1+untriedBonus.
 func (w *welfareRound) optimism(p *job, kind string) float64 {
 	seen := p.Curve.Observed(kind)
 	if len(w.types) < 2 || math.IsInf(seen, 1) || p.Curve.Samples() == 0 {
@@ -89,7 +89,7 @@ func untriedMix(p *job, kind string) bool {
 	return speed.Mixed(kind) && slices.ContainsFunc(strings.Split(kind, "+"), func(part string) bool { return p.Curve.Observed(part) == 0 })
 }
 
-// staying returns the value of staying, including the bonus of its type.
+// staying returns the value of staying, including the bonus of its type. The job MUST have GPUs.
 func (w *welfareRound) staying(p *job) float64 {
 	v := p.worth / p.stay * w.optimism(p, w.kindOf(p, p.At)) * stayBonus
 	if p.Now == p.Pin {
@@ -121,7 +121,8 @@ func (w *welfareRound) poseWelfare() *welfare.Problem {
 
 // poseWelfareNodes returns what is free on each node: GPUs, CPUs, memory, jobs on several nodes,
 // and for nodes with several GPU types the GPUs of each. Jobs on several nodes that share one
-// already may stay.
+// already may stay. Each node has its amounts in the order of the constants above, then one for
+// each type in o.mixed; what is not counted is a very large number.
 func (w *welfareRound) poseWelfareNodes() []welfare.Node {
 	spans := make([]int64, len(w.floor))
 	for _, i := range w.posed {
@@ -154,7 +155,8 @@ func (w *welfareRound) poseWelfareNodes() []welfare.Node {
 	return out
 }
 
-// poseWelfareJob lists a job's places: its present one, and every split on every node type.
+// poseWelfareJob lists a job's places: its present one, and every split on every node type. The
+// present place comes first, if there is one: shares and option rely on that (stays).
 func (w *welfareRound) poseWelfareJob(p *job) welfare.Job {
 	j := welfare.Job{Must: p.must}
 	if p.Now > 0 {
@@ -199,7 +201,8 @@ func (w *welfareRound) tasks(p *job, split []int, nodes []int32) []welfare.Task 
 	return out
 }
 
-// needs returns what a share of this many GPUs takes of its node.
+// needs returns what a share of this many GPUs takes of its node. GPUs count twice on a node with
+// several types, in all and by type; a job that names no type counts in all only.
 func (w *welfareRound) needs(p *job, gpus, across int) []int64 {
 	load := p.Load(nil)
 	out := []int64{int64(gpus), int64(load.CPUs(gpus)), int64(gpus) * load.MemPerGPUMB, 0}
@@ -216,7 +219,8 @@ func (w *welfareRound) needs(p *job, gpus, across int) []int64 {
 	return out
 }
 
-// nodes lists the nodes of classes; the same classes give the same list.
+// nodes lists the nodes of classes; the same classes give the same list. The caller MUST NOT
+// change it.
 func (w *welfareRound) nodes(classes []int) []int32 {
 	for k, of := range w.classLists {
 		if slices.Equal(of, classes) {
@@ -233,10 +237,11 @@ func (w *welfareRound) nodes(classes []int) []int32 {
 	return out
 }
 
+// sameShares reports whether two places have the same shares in the same order.
 func sameShares(a, b []joint.Share) bool { return slices.Equal(a, b) }
 
 // nodesFor returns the nodes of a place in the order of an option's tasks; false if the place
-// is not of the option.
+// is not of the option. The place may list its shares in any order.
 func nodesFor(o *welfare.Option, place []joint.Share) ([]int32, bool) {
 	left := slices.Clone(place)
 	var out []int32

@@ -9,6 +9,9 @@ import (
 
 // price adds the provider's costs to the problem: an account for each GPU type, then CPUs and
 // memory. What costs nothing has no account.
+//
+// Accounts 0 to kinds-1 are GPUs by type, account kinds is CPUs, kinds+1 is memory in MB. Rates
+// are per hour and unit. Nodes that take no new job count neither as existing nor as used.
 func (w *welfareRound) price(p *welfare.Problem) {
 	kinds := len(w.types)
 	have, free := make([]int64, kinds+2), make([]int64, kinds+2)
@@ -42,7 +45,9 @@ func (w *welfareRound) price(p *welfare.Problem) {
 }
 
 // rising returns a rate that increases beyond the peak, a share of what the cluster has. mostCost is
-// more than any use is worth, so a higher rate would change nothing.
+// more than any use is worth, so a higher rate would change nothing. With a peak of 0.8 and a
+// surcharge of 2, the first 80 of 100 GPUs cost the rate and the last 20 twice as much. Without a
+// surcharge above 1 the rate is the same for all.
 func (w *welfareRound) rising(rate float64, have int64) welfare.Cost {
 	out := welfare.Cost{{From: 0, Rate: rate}}
 	if from := int64(w.costs.Peak * float64(have)); w.costs.Surcharge > 1 && from > 0 && from < have {
@@ -53,7 +58,7 @@ func (w *welfareRound) rising(rate float64, have int64) welfare.Cost {
 
 // reachable checks what a plan needs beside room: that its moves can be made one after the
 // other, and that Slurm would allocate its uneven splits. What was built that way is correct
-// already.
+// already. The function returned reuses its memory: it is for one goroutine.
 func (w *welfareRound) reachable(search *joint.Search, placing *joint.Problem, p *welfare.Problem, built []joint.Plan) func([]welfare.Place) bool {
 	places := make([][]joint.Share, len(p.Jobs))
 	memory := make([][]joint.Share, len(p.Jobs))
@@ -69,7 +74,9 @@ func (w *welfareRound) reachable(search *joint.Search, placing *joint.Problem, p
 }
 
 // slurmGives reports whether Slurm would allocate every uneven split as in the plan: it fills
-// nodes in order, and leaves at least one GPU for each that follows.
+// nodes in order, and leaves at least one GPU for each that follows. If 3 GPUs are free on the
+// first node and 4 on the second, 5 GPUs are allocated as 3+2, so that a plan with 2+3 is refused.
+// Even splits, present places and those of built plans are not checked.
 func (w *welfareRound) slurmGives(places [][]joint.Share, built []joint.Plan, placing *joint.Problem) bool {
 	var free []int
 	for i, place := range places {
@@ -96,6 +103,7 @@ func (w *welfareRound) slurmGives(places [][]joint.Share, built []joint.Plan, pl
 	return true
 }
 
+// even reports whether a place has the same number of GPUs on each of its nodes.
 func even(place []joint.Share) bool {
 	for _, s := range place {
 		if s.GPUs != place[0].GPUs {
