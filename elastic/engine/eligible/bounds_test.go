@@ -82,6 +82,19 @@ func TestKeptFrom(t *testing.T) {
 	}
 }
 
+// TestKeptNamesDiffer: jobs that different reservations concern share no virtual partition, whatever
+// the reservations are called: each may use other nodes.
+func TestKeptNamesDiffer(t *testing.T) {
+	reservation := func(name, node string) slurm.Reservation {
+		return slurm.Reservation{Name: name, Start: noon, End: noon.Add(time.Hour), Nodes: []string{node}}
+	}
+	both := slurm.Limits{Reserved: map[slurm.JobID]string{1: "a"}, Reservations: []slurm.Reservation{reservation("a", "n1"), reservation("b", "n2")}}
+	one := slurm.Limits{Reserved: map[slurm.JobID]string{2: "a-b"}, Reservations: []slurm.Reservation{reservation("a-b", "n3")}}
+	if k, other := keptFrom(both, 1, 0, noon), keptFrom(one, 2, 0, noon); k.name == other.name {
+		t.Errorf("in a, excluded by b, and in a-b: both are %q", k.name)
+	}
+}
+
 // TestKeptFromSeveral: each reservation keeps its nodes, also those of the job's own reservation.
 func TestKeptFromSeveral(t *testing.T) {
 	l := slurm.Limits{Reserved: map[slurm.JobID]string{1: "mine"}, Reservations: []slurm.Reservation{
@@ -95,7 +108,7 @@ func TestKeptFromSeveral(t *testing.T) {
 			open = append(open, node)
 		}
 	}
-	if !slices.Equal(open, []string{"n1"}) || k.name != "mine-maint" {
+	if !slices.Equal(open, []string{"n1"}) || k.name != "mine/-maint" {
 		t.Errorf("%q leaves %v, want n1", k.name, open)
 	}
 }

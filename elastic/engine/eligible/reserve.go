@@ -38,8 +38,9 @@ func (l *Look) reserve(s *elastic.Snapshot) {
 }
 
 // kept is what reservations leave a job. name is also the part of the virtual partition: jobs with
-// the same name and partition share it. Own reservations are named as they are, others with a "-":
-// "mine-maint" is a job of mine that maint excludes.
+// the same name and partition share it. Own reservations are named as they are, others with a "-"
+// before, and a "/" is between two: "mine/-maint" is a job of mine that maint excludes, and not one of
+// a reservation that is called mine-maint.
 type kept struct {
 	name    string // of the reservations that concern it
 	why     reason.Reason
@@ -74,7 +75,7 @@ func keptFrom(l slurm.Limits, id slurm.JobID, limit time.Duration, now time.Time
 		}
 	}
 	why.NoLimit = limit == 0 && len(k.nodes) > 0
-	k.name, k.why = strings.Join(names, ""), why
+	k.name, k.why = strings.Join(names, "/"), why
 	return k
 }
 
