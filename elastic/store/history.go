@@ -209,7 +209,8 @@ func (h *History) Add(ctx context.Context, entries []past.Entry, samples []past.
 const mostUnpacked = 16 << 20
 
 // packer compresses. It keeps its working memory, which is much larger than most bodies. Its zero
-// value is ready. Only the bodies of samples are compressed: those of entries are short (past.MostBody).
+// value is ready. Only the bodies of samples are compressed: those of entries are short
+// (past.MostBody).
 type packer struct{ w *flate.Writer }
 
 // packed returns a compressed copy of the body, which belongs to the caller.
@@ -225,7 +226,8 @@ func (p *packer) packed(body []byte) []byte {
 	return out.Bytes()
 }
 
-// unpacked returns what packed was given. A body that expands beyond mostUnpacked is ErrCorrupt, so that a damaged one cannot use up the daemon's memory.
+// unpacked returns what packed was given. A body that expands beyond mostUnpacked is ErrCorrupt, so
+// that a damaged one cannot use up the daemon's memory.
 func unpacked(body []byte) ([]byte, error) {
 	r := flate.NewReader(bytes.NewReader(body))
 	defer r.Close()

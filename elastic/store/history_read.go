@@ -102,8 +102,9 @@ const (
 // Thin drops what is older than past.Keep, thins samples as past.Thinnings says, and bounds the number of
 // entries. now MUST be at most the time that has passed: a clock that is ahead would drop everything.
 //
-// A second call with the same time changes nothing if nothing was added. It is one transaction over all samples: the
-// caller MUST call it rarely (offcycle.History: once an hour), and outside the cycle.
+// A second call with the same time changes nothing if nothing was added. It is one transaction over
+// all samples: the caller MUST call it rarely (offcycle.History: once an hour), and outside the
+// cycle.
 func (h *History) Thin(ctx context.Context, now time.Time) error {
 	h.mu.RLock()
 	defer h.mu.RUnlock()

@@ -27,7 +27,8 @@ const (
 
 // Intend stores new intents, all or none, and gives them ascending IDs that are never reused. It
 // returns journal.ErrIntentOpen if a job has an open intent already. The caller MUST go on with the
-// intents that are returned, which have the IDs; ins is not changed. The IDs are counted in the tally, by which verify tells an ID that was never given.
+// intents that are returned, which have the IDs; ins is not changed. The IDs are counted in the
+// tally, by which verify tells an ID that was never given.
 func (s *Store) Intend(ctx context.Context, ins []elastic.Intent) ([]elastic.Intent, error) {
 	out := make([]elastic.Intent, len(ins))
 	err := s.write(ctx, "record a move", func(c *change) error {
@@ -71,8 +72,9 @@ func (s *Store) Advance(ctx context.Context, in elastic.Intent) error {
 }
 
 // Close ends an intent, and keeps its last values and its outcome. Closing it again changes
-// nothing. A second call, also one with another outcome, is no error and keeps the first one: a caller that does not know whether its first call was stored may repeat it. It returns journal.ErrNoIntent if no
-// intent has that ID and job. (Shutdown closes the store.)
+// nothing. A second call, also one with another outcome, is no error and keeps the first one: a
+// caller that does not know whether its first call was stored may repeat it. It returns
+// journal.ErrNoIntent if no intent has that ID and job. (Shutdown closes the store.)
 func (s *Store) Close(ctx context.Context, in elastic.Intent, how elastic.Outcome, why reason.Reason, at time.Time) error {
 	return s.write(ctx, "close a move", func(c *change) error {
 		there, closed, err := c.intent(in)

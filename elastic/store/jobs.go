@@ -18,8 +18,9 @@ const (
 	selectJobs = `SELECT ` + jobColumns + ` FROM jobs WHERE ended IS NULL OR ? IS NULL OR ended > ? ORDER BY submitted, id, token`
 )
 
-// SaveJobs inserts or replaces records by token, all or none. A record is replaced as a whole. If one cannot be encoded (see encode), none is stored. The record of a job MUST
-// be saved BEFORE its segments: Prune finds segments by the record.
+// SaveJobs inserts or replaces records by token, all or none. A record is replaced as a whole. If
+// one cannot be encoded (see encode), none is stored. The record of a job MUST be saved BEFORE its
+// segments: Prune finds segments by the record.
 func (s *Store) SaveJobs(ctx context.Context, records []journal.JobRecord) error {
 	return s.write(ctx, "save jobs", func(c *change) error {
 		for _, r := range records {

@@ -23,9 +23,10 @@ type lock struct {
 
 // takeLock makes this process the only daemon on the store at path.
 //
-// It never waits. The folder is locked first, then the file; both MUST be had, since a person may have removed the file, and NFS has no locks on folders. If the store is held, the error is ErrInUse
-// and names the pid that the file has, if it has one. A folder that cannot be locked for another
-// reason is left unlocked, and the file decides.
+// It never waits. The folder is locked first, then the file; both MUST be had, since a person may
+// have removed the file, and NFS has no locks on folders. If the store is held, the error is
+// ErrInUse and names the pid that the file has, if it has one. A folder that cannot be locked for
+// another reason is left unlocked, and the file decides.
 func takeLock(path string) (*lock, error) {
 	l := &lock{}
 	var err error

@@ -44,8 +44,8 @@ type Store struct {
 // before, and an older copy that was restored; they MUST reach a person. After ErrInUse,
 // ErrNewer, ErrForeign, ErrReadOnly, ErrFull, ErrDisk and ErrBusy everything is unchanged.
 //
-// It reads the whole file, so that its time grows with the rows that Prune leaves. ctx bounds the checks. If it returns an error, nothing is held and s is nil; else the
-// caller MUST call Shutdown.
+// It reads the whole file, so that its time grows with the rows that Prune leaves. ctx bounds the
+// checks. If it returns an error, nothing is held and s is nil; else the caller MUST call Shutdown.
 func Open(ctx context.Context, path string, now time.Time) (s *Store, notices []string, err error) {
 	return open(ctx, path, now, busyFor)
 }
@@ -110,7 +110,8 @@ func (s *Store) start(ctx context.Context, now time.Time, busy time.Duration) (n
 }
 
 // leftovers returns an ErrCorrupt if an existing database is gone or empty and SQLite's files
-// beside it are not: they MUST NOT be combined with a new one. known says whether the store was opened before.
+// beside it are not: they MUST NOT be combined with a new one. known says whether the store was
+// opened before.
 func leftovers(path string, known bool) error {
 	info, err := os.Lstat(path)
 	gone := errors.Is(err, os.ErrNotExist)
@@ -178,7 +179,8 @@ func (s *Store) countOpening(ctx context.Context, fresh bool) (notices []string,
 
 // openFile opens, checks and migrates one file; fresh: it was empty. The header and the log are
 // checked BEFORE SQLite opens the file: SQLite would rebuild the log's index from the log, and with
-// it forget how long the log has to be. If a check fails the database is closed again, so that the file can be set aside. An empty file is no damage here: see leftovers.
+// it forget how long the log has to be. If a check fails the database is closed again, so that the
+// file can be set aside. An empty file is no damage here: see leftovers.
 func openFile(ctx context.Context, path string, busy time.Duration) (_ *sql.DB, fresh bool, err error) {
 	if err := prepareFile(path); err != nil {
 		return nil, false, err

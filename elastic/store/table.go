@@ -152,9 +152,9 @@ func each(ctx context.Context, q asker, t table, do func(row) error) error {
 }
 
 // seal gives the rows of tables new sums, or first ones, and counts them. first: the rows have no
-// sums yet, so that the highest id is taken from them and, of moves, from SQLite's own sequence; else the highest
-// id is that of the old tally, since the rows with it may be pruned. The caller MUST have verified
-// rows that have sums.
+// sums yet, so that the highest id is taken from them and, of moves, from SQLite's own sequence;
+// else the highest id is that of the old tally, since the rows with it may be pruned. The caller
+// MUST have verified rows that have sums.
 func seal(ctx context.Context, tx *sql.Tx, tables []table, first bool) error {
 	for _, t := range tables {
 		all, err := readRaw(ctx, tx, t)

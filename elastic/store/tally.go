@@ -135,7 +135,7 @@ func (c *change) drop(t *tally, query string, key ...any) error {
 }
 
 // forget runs a statement that deletes rows and returns their sums ("RETURNING sum"). Every DELETE
-// in this package returns its sums, for this reason. Deleting none is no error.
+// from a table with a tally returns its sums, for this reason. Deleting none is no error.
 func (c *change) forget(of, statement string, args ...any) error {
 	t, err := c.tally(of)
 	if err != nil {
