@@ -8,7 +8,8 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/past"
 )
 
-// Keeper stores history; store.History is one.
+// Keeper stores history; store.History is one. One goroutine calls it. Add stores all that it is
+// given, or nothing; Thin drops what is too old.
 type Keeper interface {
 	Add(ctx context.Context, entries []past.Entry, samples []past.Sample, now time.Time) error
 	Thin(ctx context.Context, now time.Time) error
@@ -25,8 +26,8 @@ const (
 	thinEvery = time.Hour
 )
 
-// History passes history to a store that may be slow, in one goroutine. What waits is lost if the daemon
-// dies; nothing is decided by it.
+// History passes history to a store that may be slow, in one goroutine. What waits is lost if the
+// daemon dies; nothing is decided by it. Any goroutine may call Add and Dropped.
 type History struct {
 	under Keeper
 	told  func(error) // called when the store returns an error, and with nil when it works again
@@ -38,12 +39,14 @@ type History struct {
 	more    chan struct{}
 }
 
-// NewHistory returns a History over the store.
+// NewHistory returns a History over the store. told MUST NOT be nil. It is called by Run's
+// goroutine when errors begin and when they end, not for each.
 func NewHistory(under Keeper, told func(error)) *History {
 	return &History{under: under, told: told, more: make(chan struct{}, 1)}
 }
 
-// Add queues entries and samples. It never waits.
+// Add queues entries and samples. It never waits. It keeps the entries' bodies, which the caller
+// MUST NOT change afterwards. When too many wait the new ones are dropped.
 func (h *History) Add(entries []past.Entry, samples ...past.Sample) {
 	if len(entries)+len(samples) == 0 {
 		return
@@ -76,6 +79,11 @@ func (h *History) Dropped() uint64 {
 
 // Run stores what is added until ctx ends, and then what is left. age returns the time by which history is
 // thinned.
+//
+// It returns nil, at most storeAgain after ctx has ended. now MUST be the clock, since the times of
+// a file that is set aside are from it; age MUST NOT be moved by a clock that is ahead, or
+// everything would be thinned away: they are two for that reason. After an error it does not thin,
+// and goes on when something new is added.
 func (h *History) Run(ctx context.Context, now, age func() time.Time) error {
 	failed := false
 	tell := func(err error) {
@@ -109,7 +117,8 @@ func (h *History) Run(ctx context.Context, now, age func() time.Time) error {
 }
 
 // store stores one part of what waits, and reports whether there was any. What the store refuses is
-// dropped: a page without it is better than a queue that only grows.
+// dropped: a page without it is better than a queue that only grows. All samples that wait go with
+// the first part. The lock is not held while the store works, so that Add never waits for a disk.
 func (h *History) store(ctx context.Context, now func() time.Time, tell func(error)) bool {
 	h.mu.Lock()
 	n := min(len(h.entries), historyPart)

@@ -27,11 +27,14 @@ func NewLimiter(ctx context.Context, under slurm.Limiter, now func() time.Time) 
 	return &Limiter{under: under, asker: asker[slurm.Limits]{ctx: ctx, now: now}}
 }
 
-// Ask begins a query whose answer the next call of Limits returns. It returns false while another one
-// is under way, or has an answer that no call has returned.
+// Ask begins a query whose answer the next call of Limits returns. It returns false while another
+// one is under way, or has an answer that no call has returned. It never waits. The query takes the
+// place of one that was begun ahead, has ended and was not used, or is too old.
 func (l *Limiter) Ask() bool { return l.asker.ahead(l.under.Limits) }
 
-// Limits returns the site's limits, or engine.ErrAsking while there is no answer.
+// Limits returns the site's limits, or observe.ErrAsking while there is no answer. ctx bounds the
+// wait alone. After ErrAsking the caller goes on with the limits that it has, and calls again in
+// the next cycle.
 func (l *Limiter) Limits(ctx context.Context) (slurm.Limits, error) {
 	return l.asker.ask(ctx, l.under.Limits)
 }

@@ -34,6 +34,15 @@ var errNotTried = errors.New("not tried now: folders that do not answer used up 
 // call that finds its folder late returns an *observe.Unanswered.
 //
 // It is meant for one caller at a time, as an engine is; concurrent callers are safe.
+//
+// What a call costs the cycle, whatever hangs: reads of a late folder are not waited for until it
+// has answered in time again, and a write is not tried behind work that is late. All waits together
+// come out of two budgets (patience), one for reads and one for writes. If a budget is used up,
+// reads are begun and not waited for, and writes are not begun (errNotTried).
+//
+// A write that was begun and not waited for to its end may still take effect. So a caller MUST
+// treat a failed write as one with an unknown outcome, and repeat the same call: effects are safe
+// to repeat (I5).
 type Mailbox struct {
 	under observe.Mailbox
 	now   func() time.Time
@@ -48,7 +57,8 @@ type Mailbox struct {
 
 var _ observe.Mailbox = (*Mailbox)(nil)
 
-// NewMailbox returns a Mailbox over another one; now is the clock.
+// NewMailbox returns a Mailbox over another one; now is the clock. The other one is called from
+// many goroutines, but from one at a time for a folder.
 func NewMailbox(under observe.Mailbox, now func() time.Time) *Mailbox {
 	return &Mailbox{
 		under: under, now: now, folders: map[string]*folder{}, crew: newCrew(),
@@ -58,6 +68,10 @@ func NewMailbox(under observe.Mailbox, now func() time.Time) *Mailbox {
 
 // Runner returns the runner's word as read now or, if the folder is late, as read at most 10 s
 // ago.
+//
+// ok is false without an error if there is no word. A word of another user than uid is never
+// returned, also one that was read before the folder changed hands. If a read is under way already
+// none is begun, and none is waited for.
 func (m *Mailbox) Runner(token string, uid uint32) (checkpoint.Runner, bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -76,6 +90,10 @@ func (m *Mailbox) Runner(token string, uid uint32) (checkpoint.Runner, bool, err
 }
 
 // RunnerNow returns the runner's word from a read that begins after the call.
+//
+// It is for the moment before a job is stopped, when an old answer would cost work: a read that was
+// queued before the call does not count. It waits as a write does, and comes out of the same
+// budget.
 func (m *Mailbox) RunnerNow(token string, uid uint32) (checkpoint.Runner, bool, error) {
 	w, err := m.act(token, uid, "", func(w *work) { w.word, w.ok, w.err = m.under.RunnerNow(token, uid) })
 	if w == nil {
@@ -85,6 +103,10 @@ func (m *Mailbox) RunnerNow(token string, uid uint32) (checkpoint.Runner, bool, 
 }
 
 // Progress returns the lines after the offset, as read now or since the last call.
+//
+// The caller MUST pass the offset that the last call returned: lines are returned once, and what
+// was read from another offset is dropped. After an *observe.Unanswered the offset that is returned
+// is the one passed; the lines are not lost but come with a later call.
 func (m *Mailbox) Progress(token string, uid uint32, offset int64) ([]checkpoint.Progress, int64, []error, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -107,8 +129,8 @@ func (m *Mailbox) Progress(token string, uid uint32, offset int64) ([]checkpoint
 	return nil, offset, nil, f.late(o)
 }
 
-// Ask writes a request. A request with an earlier deadline that was written late counts as
-// written.
+// Ask writes a request. A request with an earlier deadline that was written late counts as written.
+// Calls that differ in anything else are different writes.
 func (m *Mailbox) Ask(token string, r checkpoint.Request) error {
 	same := r
 	same.Asked, same.Deadline = time.Time{}, time.Time{}
@@ -122,13 +144,16 @@ func (m *Mailbox) Withdraw(token string) error {
 	return err
 }
 
-// Aim writes the target.
+// Aim writes the target. A target with other values is another write, which comes after one that is
+// late.
 func (m *Mailbox) Aim(token string, t checkpoint.Target) error {
 	_, err := m.act(token, unknown, fmt.Sprintf("aim %+v", t), func(w *work) { w.err = m.under.Aim(token, t) })
 	return err
 }
 
-// Forget removes the job's outbox folder. It returns BEFORE that is done.
+// Forget removes the job's outbox folder. It returns BEFORE that is done. Words and lines that were
+// read are dropped. An error means that nothing was queued; whether the removal itself succeeds is
+// not reported.
 func (m *Mailbox) Forget(token string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -145,6 +170,13 @@ func (m *Mailbox) Forget(token string) error {
 // time. Work that has not begun by then is dropped; work that has may still be done, BEFORE any
 // later work in that folder. A caller that repeats the same call, with no other in between,
 // gets the late result.
+//
+//	the same write, late, was done meanwhile         its result, without waiting
+//	the folder's oldest work is older than actWait   Unanswered at once; nothing is queued
+//	the user's or the common budget is empty         errNotTried; nothing is queued
+//	done in time                                     its result
+//	not begun in time                                dropped; Unanswered
+//	begun, and not done in time                      kept as given; Unanswered
 func (m *Mailbox) act(token string, uid uint32, what string, do func(*work)) (*work, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -176,7 +208,9 @@ func (m *Mailbox) act(token string, uid uint32, what string, do func(*work)) (*w
 }
 
 // wait waits for the work at most this long. The caller holds the lock, which is released
-// meanwhile.
+// meanwhile. It does not wait if the budget is empty. Everything that the caller read from the
+// folder before MUST be read again. A change that is late does not make the folder slow: reads may
+// be fast where writes are not.
 func (m *Mailbox) wait(o *work, f *folder, p *patience, most time.Duration) {
 	began := m.now()
 	most = min(most, p.left(f.uid, began))

@@ -17,6 +17,13 @@ const (
 
 // asker makes queries in a goroutine, one at a time. An answer that does not come within
 // askWait is returned by a later call. Until one comes in time again, calls do not wait.
+//
+//	a query ends within askWait    its caller gets the result
+//	it ends later                  calls get ErrAsking at once; the first one after the end gets the result
+//	no call within askOld          the result is dropped, and the next call begins a new query
+//
+// slow is set by a late answer and cleared by one in time: it is what keeps a database that is down
+// from costing each cycle askWait.
 type asker[T any] struct {
 	ctx context.Context // of the queries, which outlive the calls
 	now func() time.Time
@@ -53,8 +60,13 @@ func (a *asker[T]) ahead(do func(context.Context) (T, error)) bool {
 // old reports whether the result of a query that is over was kept for too long.
 func (a *asker[T]) old(q *question[T]) bool { return a.now().Sub(q.ended) > askOld }
 
-// ask returns the result of do, or that of an earlier call. It returns engine.ErrAsking while
+// ask returns the result of do, or that of an earlier call. It returns observe.ErrAsking while
 // there is none.
+//
+// The lock is held during the wait, so that a second caller waits too. A context that ends stops
+// the wait alone, and the query stays the one that is under way. The result of an earlier call's do
+// may be returned although this call's differs, so that callers MUST ask for the same or check what
+// they get.
 func (a *asker[T]) ask(ctx context.Context, do func(context.Context) (T, error)) (none T, _ error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -85,6 +97,7 @@ func (a *asker[T]) ask(ctx context.Context, do func(context.Context) (T, error))
 	return q.found, q.err
 }
 
+// over reports whether the query has ended; found, err and ended may be read then.
 func (q *question[T]) over() bool {
 	select {
 	case <-q.done:
@@ -94,6 +107,8 @@ func (q *question[T]) over() bool {
 	}
 }
 
+// begin starts a query in a goroutine. Its context is the asker's, so that it ends with the daemon
+// at the latest, if the source respects it.
 func (a *asker[T]) begin(do func(context.Context) (T, error)) *question[T] {
 	q := &question[T]{done: make(chan struct{}), asked: a.now()}
 	go func() {

@@ -19,9 +19,10 @@ const (
 	storeAgain = 5 * time.Second
 )
 
-// Samples is a journal.Samples over a store that may be slow. What is added is stored later, by
-// one goroutine, and is read back as if it were stored. Samples that wait are lost if the
-// daemon dies; only the quality of later predictions depends on them.
+// Samples is a journal.Samples over a store that may be slow. What is added is stored later, by one
+// goroutine, and is read back as if it were stored. Samples that wait are lost if the daemon dies;
+// only the quality of later predictions depends on them. Any goroutine may call AddSamples, Samples
+// and Backlog.
 type Samples struct {
 	under journal.Samples
 	told  func(error) // called when the store returns an error, and with nil when it works again
@@ -49,7 +50,9 @@ func NewSamples(under journal.Samples, told func(error)) *Samples {
 	return &Samples{under: under, told: told, waiting: map[string][]speed.Sample{}, more: make(chan struct{}, 1)}
 }
 
-// AddSamples queues samples to be stored. It never waits for the store and never fails.
+// AddSamples queues samples to be stored. It never waits for the store and never fails. It copies
+// the samples. If too many wait, some are dropped (mostPending), which is no error either: Backlog
+// counts them.
 func (s *Samples) AddSamples(_ context.Context, model string, samples []speed.Sample) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,7 +70,8 @@ func (s *Samples) AddSamples(_ context.Context, model string, samples []speed.Sa
 }
 
 // thin drops every second sample of the longest series, never its newest. If no series has two
-// samples, those that have waited longest are dropped.
+// samples, those that have waited longest are dropped. A curve needs samples of all times and
+// shapes more than it needs many. The caller holds the lock.
 func (s *Samples) thin() {
 	longest := 0
 	for _, samples := range s.waiting {
@@ -95,6 +99,10 @@ func (s *Samples) thin() {
 
 // Samples returns the newest samples of a model, oldest first, with those that wait. It waits
 // for the store and returns its error.
+//
+// The waiting ones are taken BEFORE the store is read: in the other order a sample that is stored
+// in between would be in neither. In this one it may be in both, and is then left out once. Two
+// equal samples of one model therefore count as one while they wait.
 func (s *Samples) Samples(ctx context.Context, model string, limit int) ([]speed.Sample, error) {
 	pending := s.pending(model)
 	stored, err := s.under.Samples(ctx, model, limit)
@@ -110,6 +118,7 @@ func (s *Samples) Samples(ctx context.Context, model string, limit int) ([]speed
 	return stored[max(0, len(stored)-max(limit, 0)):], nil
 }
 
+// pending returns a copy of the samples of a model that are being stored or wait.
 func (s *Samples) pending(model string) (out []speed.Sample) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -128,6 +137,10 @@ func (s *Samples) Backlog() (waiting int, dropped uint64) {
 }
 
 // Run stores what is added, one series after the other, until ctx ends.
+//
+// It returns nil. One goroutine MUST call it, and Flush only AFTER it has returned: the series that
+// is being stored has room for one. After an error it tries again every storeAgain, with what was
+// added meanwhile.
 func (s *Samples) Run(ctx context.Context) error {
 	failed := false
 	for {
@@ -153,7 +166,8 @@ func (s *Samples) Run(ctx context.Context) error {
 	}
 }
 
-// Flush stores all that waits now, or returns the first error.
+// Flush stores all that waits now, or returns the first error. What the store refuses stays queued.
+// It has no bound of its own: ctx is the bound.
 func (s *Samples) Flush(ctx context.Context) error {
 	for {
 		model, samples := s.take()
@@ -168,7 +182,8 @@ func (s *Samples) Flush(ctx context.Context) error {
 	}
 }
 
-// take removes and returns the series that has waited longest.
+// take removes and returns the series that has waited longest. It stays visible to readers as what
+// is being stored, until settle. It returns "" and none if nothing waits.
 func (s *Samples) take() (string, []speed.Sample) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -183,7 +198,9 @@ func (s *Samples) take() (string, []speed.Sample) {
 	return model, s.storing.samples
 }
 
-// settle puts back what the store did not take, after the other series.
+// settle puts back what the store did not take, after the other series. They come before those of
+// their series that were added meanwhile, and count for the bound again. The caller MUST have
+// called take.
 func (s *Samples) settle(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -198,13 +215,16 @@ func (s *Samples) settle(err error) {
 	s.storing.model, s.storing.samples = "", nil
 }
 
-// bound keeps the samples that wait within mostPending.
+// bound keeps the samples that wait within mostPending. Each round of thin drops at least one
+// sample, so that it ends. It thins to leftPending and not to mostPending, so that not each new
+// sample thins again.
 func (s *Samples) bound() {
 	for over := s.count > mostPending; over && s.count > leftPending; {
 		s.thin()
 	}
 }
 
+// wake lets Run look at the queue. One signal is enough for any number of additions.
 func (s *Samples) wake() {
 	select {
 	case s.more <- struct{}{}:

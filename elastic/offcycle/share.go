@@ -13,7 +13,8 @@ const (
 	fewUser  = 4
 )
 
-// crew counts the goroutines at work, by user.
+// crew counts the goroutines at work, by user. It has no lock of its own: that of the Mailbox is
+// held.
 type crew struct {
 	all   int
 	of    map[uint32]int
@@ -23,6 +24,9 @@ type crew struct {
 func newCrew() crew { return crew{of: map[uint32]int{}, ready: map[uint32][]*folder{}} }
 
 // takes counts another goroutine for the user, if one is allowed.
+//
+// With fewer than 64 at work a user may have 32, beyond that 4. So the folders of two users that
+// hang leave 64 goroutines, for 16 others at least. The caller MUST call leaves for each true.
 func (c *crew) takes(uid uint32) bool {
 	if c.all >= mostAll || c.of[uid] >= mostUser || c.all >= mostAll/2 && c.of[uid] >= fewUser {
 		return false
@@ -32,6 +36,8 @@ func (c *crew) takes(uid uint32) bool {
 	return true
 }
 
+// leaves gives a goroutine of the user back. The caller MUST call dispatch afterwards, since
+// folders may wait for it.
 func (c *crew) leaves(uid uint32) {
 	c.all--
 	if c.of[uid]--; c.of[uid] <= 0 {
@@ -39,8 +45,10 @@ func (c *crew) leaves(uid uint32) {
 	}
 }
 
-// patience is the time that calls may wait: a fixed amount, refilled by a tenth of the time
-// that passes. One user may use half of it.
+// patience is the time that calls may wait: a fixed amount, refilled by a tenth of the time that
+// passes. One user may use half of it. It bounds the part of a cycle that waits for folders,
+// however many of them are late and however often the cycle runs: a tenth of the time, and a
+// twentieth for the folders of one user. It has no lock of its own.
 type patience struct {
 	most time.Duration
 	free time.Duration // part of each wait that is not counted
@@ -48,6 +56,8 @@ type patience struct {
 	of   map[uint32]purse // purses that are not full
 }
 
+// purse is an amount of waiting time at a time. left may be negative: a wait is counted in full
+// when it is over.
 type purse struct {
 	left time.Duration
 	at   time.Time
@@ -57,7 +67,8 @@ func newPatience(most, free time.Duration, now time.Time) patience {
 	return patience{most: most, free: free, all: purse{most, now}, of: map[uint32]purse{}}
 }
 
-// refilled returns the purse at a later time. A clock that was set back refills nothing.
+// refilled returns the purse at a later time. A clock that was set back refills nothing. It gains
+// one part in share of the time that has passed, up to most.
 func (p purse) refilled(most time.Duration, share time.Duration, now time.Time) purse {
 	if passed := now.Sub(p.at); passed > 0 {
 		p.left = min(most, p.left+passed/share)
@@ -66,6 +77,8 @@ func (p purse) refilled(most time.Duration, share time.Duration, now time.Time) 
 	return p
 }
 
+// user returns the purse of a user now: half of the whole one, refilled half as fast. A user
+// without one has a full purse, so that only users that waited lately take memory.
 func (p *patience) user(uid uint32, now time.Time) purse {
 	u, some := p.of[uid]
 	if !some {
@@ -74,13 +87,15 @@ func (p *patience) user(uid uint32, now time.Time) purse {
 	return u.refilled(p.most/2, 20, now)
 }
 
-// left returns how long a call for a folder of the user may wait now.
+// left returns how long a call for a folder of the user may wait now. 0 or less = not at all. It is
+// the smaller of the user's and the common purse.
 func (p *patience) left(uid uint32, now time.Time) time.Duration {
 	p.all = p.all.refilled(p.most, 10, now)
 	return min(p.all.left, p.user(uid, now).left)
 }
 
-// spend counts a wait.
+// spend counts a wait. The caller MUST call it once for each wait, with all of its time; the free
+// part is taken off here.
 func (p *patience) spend(uid uint32, d time.Duration, now time.Time) {
 	if d -= p.free; d <= 0 {
 		return

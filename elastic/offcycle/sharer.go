@@ -22,7 +22,8 @@ func NewSharer(ctx context.Context, under slurm.Sharer, now func() time.Time) *S
 	return &Sharer{under: under, asker: asker[[]slurm.Share]{ctx: ctx, now: now}}
 }
 
-// Shares returns the tree of shares, or observe.ErrAsking while there is no answer.
+// Shares returns the tree of shares, or observe.ErrAsking while there is no answer. ctx bounds the
+// wait alone.
 func (s *Sharer) Shares(ctx context.Context) ([]slurm.Share, error) {
 	return s.asker.ask(ctx, s.under.Shares)
 }

@@ -38,11 +38,16 @@ type Live struct {
 // Sweeps keeps the sweeps: it reads what their lanes write, decides with package keeper, records
 // that, and tells the lanes. It reads and writes files only, each sweep in a goroutine of its own.
 // Slurm is not asked anything.
+//
+// Run and Look are for one goroutine; any may call Standings and Settle. Of each sweep one step is
+// under way at a time. A step that hangs holds its own sweep up, and counts against its user
+// (mostPerUser) and all (mostSweeps): other sweeps of that user wait then, others' go on.
 type Sweeps struct {
 	paths SweepPaths
 	live  func() Live
 	now   func() time.Time
-	// Changed, if not nil, is called when a user paused, resumed or ended a sweep: a decision is due.
+	// Changed, if not nil, is called when a user paused, resumed or ended a sweep: a decision
+	// is due. The lock is held then: it MUST NOT call Sweeps, and MUST NOT wait.
 	Changed func()
 
 	tell func(token string, err error) // logs what is wrong with a sweep, once; nil = it works again
@@ -54,12 +59,18 @@ type Sweeps struct {
 }
 
 // SweepPaths are the directories in which sweeps are kept.
+//
+// Jobs has the folders that users own, Outbox those that the daemon writes for them, each named by
+// a token. Record is made when it is needed, and MUST be readable by the daemon alone: it has what
+// was decided, before it takes effect.
 type SweepPaths struct {
 	Jobs, Outbox string
 	Record       string // of the daemon: a file for each sweep
 }
 
-// kept is one sweep. While busy is set only the goroutine that works on it uses book and files.
+// kept is one sweep. While busy is set only the goroutine that works on it uses files. The other
+// fields are under the lock of Sweeps. standing is of the last step that succeeded; said is its
+// error as it was logged, "" if there was none.
 type kept struct {
 	token string
 	uid   uint32
@@ -71,7 +82,8 @@ type kept struct {
 	standing Standing
 }
 
-// Standing is what the policies know of a sweep.
+// Standing is what the policies know of a sweep. The zero value is that of a sweep of which no step
+// has succeeded.
 type Standing struct {
 	Number int64
 	Metric string
@@ -84,12 +96,15 @@ type Standing struct {
 	Bid    float64 // what a GPU-second more is worth to it
 }
 
-// NewSweeps returns the keeper of all sweeps. live reports the lanes, and is called in one goroutine.
+// NewSweeps returns the keeper of all sweeps. live reports the lanes, and is called in one
+// goroutine. now is the clock, and is called from several goroutines. tell may be nil; else it is
+// called with the lock held, so that it MUST NOT call Sweeps and MUST NOT wait.
 func NewSweeps(paths SweepPaths, live func() Live, now func() time.Time, tell func(string, error)) *Sweeps {
 	return &Sweeps{paths: paths, live: live, now: now, tell: tell, known: map[string]*kept{}, byUser: map[uint32]int{}}
 }
 
-// Run looks after all sweeps, once per tick, until ctx ends.
+// Run looks after all sweeps, once per tick, until ctx ends. Steps that are under way then are not
+// waited for: see Settle. It returns nil.
 func (s *Sweeps) Run(ctx context.Context, ticks <-chan time.Time) error {
 	var pruned time.Time
 	for {
@@ -107,6 +122,10 @@ func (s *Sweeps) Run(ctx context.Context, ticks <-chan time.Time) error {
 }
 
 // Look begins a step for each sweep that has lanes, unless its last step is still under way.
+//
+// It does not wait for steps, only for live. If Slurm does not answer nothing is done: a lane that
+// is missing from an old report would count as gone. A sweep without lanes is looked at for 10 min
+// more, and then forgotten; its next lane finds all of it again in its record.
 func (s *Sweeps) Look() {
 	live := s.live()
 	if !live.Known {
@@ -145,7 +164,8 @@ func (s *Sweeps) Look() {
 	}
 }
 
-// forget ends the work for a sweep that has no lanes any more. Its record stays: a lane may come back.
+// forget ends the work for a sweep that has no lanes any more. Its record stays: a lane may come
+// back. No step of it may be under way.
 func (k *kept) forget(paths SweepPaths) {
 	k.files.close()
 	_ = os.RemoveAll(filepath.Join(paths.Outbox, k.token)) // what is left there is a number
@@ -154,7 +174,7 @@ func (k *kept) forget(paths SweepPaths) {
 // recordFor is how long the record of a sweep is kept after its last entry.
 const recordFor = 90 * 24 * time.Hour
 
-// prune removes old records.
+// prune removes old records. The age is that of the file, which each entry makes new.
 func (s *Sweeps) prune(now time.Time) {
 	entries, _ := os.ReadDir(s.paths.Record) // there may be none yet
 	for _, e := range entries {
@@ -165,6 +185,10 @@ func (s *Sweeps) prune(now time.Time) {
 }
 
 // step does one step for a sweep. Any part of it may hang.
+//
+// After an error everything read is dropped, and the next step begins with the record: what was
+// decided in memory and not recorded MUST NOT be built upon. An error is told once, until it
+// changes; the standing stays that of the last good step.
 func (s *Sweeps) step(k *kept, lanes []LaneJob, idle bool) {
 	if k.files == nil {
 		k.files = newFiles(s.paths, k.token, k.uid)
@@ -192,7 +216,8 @@ func (s *Sweeps) step(k *kept, lanes []LaneJob, idle bool) {
 	k.said = said
 }
 
-// Standings returns what is known of each sweep, by token.
+// Standings returns what is known of each sweep, by token. Sweeps of which no step has succeeded
+// are not in it. The map is the caller's.
 func (s *Sweeps) Standings() map[string]Standing {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -205,7 +230,9 @@ func (s *Sweeps) Standings() map[string]Standing {
 	return out
 }
 
-// Settle waits until no step is under way, at most so long; for tests and the end of the daemon.
+// Settle waits until no step is under way, at most so long; for tests and the end of the daemon. It
+// reports whether that came about before ctx ended. It begins no step and stops none, so that Run
+// MUST have returned, or it may not be true for long.
 func (s *Sweeps) Settle(ctx context.Context) bool {
 	for {
 		s.mu.Lock()

@@ -13,8 +13,9 @@ const (
 	selectAnswers   = `SELECT ` + answerColumns + ` FROM answers ORDER BY uid, key`
 )
 
-// SaveAnswers inserts, replaces or deletes answers by user and key, all or none. An answer
-// with the zero time is deleted.
+// SaveAnswers inserts, replaces or deletes answers by user and key, all or none. An answer with the
+// zero time is deleted. If a list has two of one key, the later one counts. The caller bounds how
+// many a user has; the store does not.
 func (s *Store) SaveAnswers(ctx context.Context, answers []journal.Answer) error {
 	return s.write(ctx, "save answers", func(c *change) error {
 		for _, a := range answers {
@@ -32,7 +33,7 @@ func (s *Store) SaveAnswers(ctx context.Context, answers []journal.Answer) error
 	})
 }
 
-// Answers returns all answers, in order of user and key.
+// Answers returns all answers, in order of user and key. It returns nil if there are none.
 func (s *Store) Answers(ctx context.Context) ([]journal.Answer, error) {
 	var out []journal.Answer
 	err := s.rows(ctx, "read answers", "answers", selectAnswers, func(r row) error {

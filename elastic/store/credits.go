@@ -14,7 +14,8 @@ const (
 )
 
 // SaveCredits inserts, replaces or deletes credits by account and user, all or none. One of 0 is
-// deleted. Prune deletes none: a credit that did not change is not written again, and counts on.
+// deleted. Prune deletes none: a credit that did not change is not written again, and counts on. A
+// credit that is infinite or no number counts as 0 (journal.NormalCredit).
 func (s *Store) SaveCredits(ctx context.Context, credits []journal.Credit) error {
 	return s.write(ctx, "save credits of shares", func(c *change) error {
 		for _, x := range credits {
@@ -32,7 +33,8 @@ func (s *Store) SaveCredits(ctx context.Context, credits []journal.Credit) error
 	})
 }
 
-// Credits returns all credits, in order of account and user.
+// Credits returns all credits, in order of account and user. They are as they were at their own
+// times: the caller MUST decay each one from At to now BEFORE it compares or adds any.
 func (s *Store) Credits(ctx context.Context) ([]journal.Credit, error) {
 	var out []journal.Credit
 	err := s.rows(ctx, "read credits of shares", "credits", selectCredits, func(r row) error {

@@ -12,6 +12,12 @@ import (
 )
 
 // Kinds of failure. Test with errors.Is.
+//
+//	from Open alone            ErrInUse, ErrForeign: a person has to act
+//	from Open, and reads       ErrNewer, also of open moves that only a newer sluice knows
+//	may pass by themselves     ErrFull, ErrBusy, ErrDisk: the call may be repeated
+//	after a person has acted   ErrReadOnly: likewise
+//	never pass                 ErrCorrupt: the store has to be closed and opened again
 var (
 	// ErrInUse: another daemon holds the store.
 	ErrInUse = errors.New("store is in use")
@@ -42,10 +48,11 @@ const (
 	sortMissing = "missing" // the file is missing, and files beside it exist
 )
 
-// Error is one failed call on the store.
+// Error is one failed call on the store. errors.Is compares Err; the texts are for people and may
+// change.
 type Error struct {
 	Op   string // the operation: "open", "save jobs"
-	Path string
+	Path string // the database, or the file or folder beside it that the call failed on
 	Err  error  // one of the Err values, or an error of SQLite or the system
 	Text string // details, may be empty
 	Hint string // what to do, may be empty
@@ -62,12 +69,14 @@ func whatOf(err error) string {
 	return err.Error()
 }
 
-// damaged returns an ErrCorrupt of a kind; explain adds the operation and the file.
+// damaged returns an ErrCorrupt of a kind; explain adds the operation and the file. Its Op is empty
+// until explain fills it in.
 func damaged(sort, format string, args ...any) error {
 	return &Error{Err: ErrCorrupt, Text: fmt.Sprintf(format, args...), sort: sort}
 }
 
-// sortOf returns the kind of damage of an ErrCorrupt.
+// sortOf returns the kind of damage of an ErrCorrupt. It is sortPages for damage that SQLite itself
+// reported.
 func sortOf(err error) string {
 	var known *Error
 	if errors.As(err, &known) && known.sort != "" {
@@ -126,6 +135,10 @@ var hints = map[error]string{
 
 // explain turns any failure into an *Error; errors of the context and of the journal stay as
 // they are.
+//
+// The operation that is named is the innermost one, which is the one that failed: an *Error that
+// has an Op already is returned unchanged. Errors of the context and of the journal are no failures
+// of the file, and callers compare them.
 func explain(op, path string, err error) error {
 	var known *Error
 	switch {
@@ -146,7 +159,8 @@ func explain(op, path string, err error) error {
 	return &Error{Op: op, Path: path, Err: err}
 }
 
-// kindOf returns which of the Err values an error of SQLite or of the system is, nil if none.
+// kindOf returns which of the Err values an error of SQLite or of the system is, nil if none. The
+// system's number is looked at first: see numbers.
 func kindOf(err error) error {
 	var lite sqlite3.Error
 	isLite := errors.As(err, &lite)
@@ -164,6 +178,12 @@ func kindOf(err error) error {
 // suspect is explain for the calls that check a file. A file without what it must contain, or
 // that SQLite cannot read, is damaged; a failure caused by the system or another program does
 // not blame the file.
+//
+//	SQLite says                        a checked file      any other call (explain)
+//	SQLITE_CORRUPT, SQLITE_NOTADB      ErrCorrupt          ErrCorrupt
+//	no such table or column            ErrCorrupt          an error without a kind
+//	SQLITE_BUSY, SQLITE_FULL           ErrBusy, ErrFull    ErrBusy, ErrFull
+//	SQLITE_NOMEM, SQLITE_INTERRUPT     without a kind      without a kind
 func suspect(op, path, sort string, err error) error {
 	var lite sqlite3.Error
 	if errors.As(err, &lite) && kindOf(err) == nil && !passing[lite.Code] {
@@ -177,7 +197,8 @@ var passing = map[sqlite3.ErrNo]bool{
 	sqlite3.ErrNomem: true, sqlite3.ErrInterrupt: true, sqlite3.ErrAuth: true, sqlite3.ErrProtocol: true, sqlite3.ErrAbort: true,
 }
 
-// constraint reports whether err is a violation of a unique index.
+// constraint reports whether err is a violation of a unique index. In this schema that is
+// intents_open: one open move for each job.
 func constraint(err error) bool {
 	var lite sqlite3.Error
 	return errors.As(err, &lite) && lite.ExtendedCode == sqlite3.ErrConstraintUnique

@@ -14,6 +14,10 @@ var beside = []string{"", "-wal", "-shm", "-journal"}
 
 // prepareFolder makes the state folder, or checks that no other account can put files into the
 // existing one, and makes it unreadable for others.
+//
+// A folder in which the group or others may write is ErrForeign: another account could replace the
+// database. It is refused BEFORE anything is written into it. A folder that others may only read is
+// closed to them instead. The path may be a symbolic link to a folder.
 func prepareFolder(dir string) error {
 	if _, err := os.Lstat(dir); errors.Is(err, os.ErrNotExist) {
 		if err := makeFolder(dir); err != nil {
@@ -34,7 +38,9 @@ func prepareFolder(dir string) error {
 	return nil
 }
 
-// makeFolder makes a folder and the ones above it that are missing, durably.
+// makeFolder makes a folder and the ones above it that are missing, durably. Each new name is
+// synced in the folder above it: otherwise a power loss could take the folder away, together with
+// writes that the store has acknowledged.
 func makeFolder(dir string) error {
 	above := filepath.Dir(dir)
 	if _, err := os.Lstat(above); errors.Is(err, os.ErrNotExist) && above != dir {
@@ -48,8 +54,9 @@ func makeFolder(dir string) error {
 	return syncFolder(above)
 }
 
-// prepareFile creates the database file with mode 0600 BEFORE SQLite can create it with
-// another, or checks and tightens the existing one.
+// prepareFile creates the database file with mode 0600 BEFORE SQLite can create it with another, or
+// checks and tightens the existing one. A symbolic link is ErrForeign, as everything that is not a
+// regular file.
 func prepareFile(path string) error {
 	info, err := os.Lstat(path)
 	switch {
@@ -73,6 +80,11 @@ func prepareFile(path string) error {
 // quarantine sets a damaged database aside, with the files beside it, under a name that says
 // when and what was wrong, and returns that name. The database goes first: if it is missing,
 // whatever a crash leaves behind is set aside next time.
+//
+//	sluice.db.corrupt-20260304T050607Z-rows      the first of that second
+//	sluice.db.corrupt-20260304T050607Z-rows-2    the next one; an existing file is never overwritten
+//
+// The caller MUST hold the store's lock, and MUST have closed the database.
 func quarantine(path, sort string, now time.Time) (string, error) {
 	stem := path + ".corrupt-" + now.UTC().Format("20060102T150405Z") + "-" + sort
 	aside := stem
@@ -92,7 +104,8 @@ func quarantine(path, sort string, now time.Time) (string, error) {
 	return aside, syncFolder(filepath.Dir(path))
 }
 
-// anyOf reports whether one of the files exists.
+// anyOf reports whether one of the files exists. Each is path with one of the suffixes. A link that
+// leads nowhere counts as existing.
 func anyOf(path string, suffixes []string) (bool, error) {
 	for _, suffix := range suffixes {
 		if _, err := os.Lstat(path + suffix); err == nil {
@@ -104,7 +117,7 @@ func anyOf(path string, suffixes []string) (bool, error) {
 	return false, nil
 }
 
-// syncFolder makes renames durable.
+// syncFolder makes renames durable. The same holds for files that were created in the folder.
 func syncFolder(dir string) error {
 	f, err := os.Open(dir)
 	if err != nil {

@@ -20,6 +20,10 @@ const (
 
 // SaveHealth replaces the complaints about the GPUs of nodes, all or nothing. Unchanged ones
 // are not written again: few of many change at a time.
+//
+// An empty list removes all of them. Whether a complaint has changed is seen by its sum, without
+// comparing values. It costs one read of all stored sums, and one write for each complaint that is
+// new, changed or gone.
 func (s *Store) SaveHealth(ctx context.Context, h elastic.Health) error {
 	return s.write(ctx, "save the health of GPUs", func(c *change) error {
 		// Begins with all that are stored; those left at the end are no longer in h.
@@ -51,6 +55,7 @@ func (s *Store) SaveHealth(ctx context.Context, h elastic.Health) error {
 	})
 }
 
+// complaintKey is the primary key of a complaint: one user has at most one about a GPU.
 type complaintKey struct {
 	node, gpu string
 	uid       uint32
@@ -75,7 +80,8 @@ func (c *change) complaints() (map[complaintKey]int64, error) {
 	return out, rows.Err()
 }
 
-// Health returns what SaveHealth stored last, in order of node, GPU and user.
+// Health returns what SaveHealth stored last, in order of node, GPU and user. It returns nil if
+// there are none.
 func (s *Store) Health(ctx context.Context) (elastic.Health, error) {
 	var out elastic.Health
 	err := s.rows(ctx, "read the health of GPUs", "complaints", selectComplaints, func(r row) error {

@@ -48,13 +48,18 @@ type History struct {
 	path string
 	mu   sync.RWMutex // held for writing while db is replaced
 	db   *sql.DB
-	bad  atomic.Bool // a call found damage
+	bad  atomic.Bool // a call found damage; the next Add starts an empty file
 }
 
 // OpenHistory opens, or creates, the history in the file path, in a folder that Open has prepared: the
 // caller MUST hold the store's lock. A file that is damaged, or that a newer sluice wrote, is set
 // aside as PATH.corrupt-TIME-history, and an empty one is started; the notice says so. Damage that
 // is found later makes Add do the same.
+//
+// After ErrFull and ErrBusy nothing was set aside: there is nothing wrong with such a file. If an
+// empty file cannot be started either, there are both a notice and an error, and h is nil. The
+// daemon runs without a history then: nothing is decided by it. The caller MUST call Close AFTER
+// the last call of Add, and BEFORE Shutdown of the store.
 func OpenHistory(ctx context.Context, path string, now time.Time) (h *History, notice string, err error) {
 	h, err = openHistory(ctx, path)
 	if err == nil {
@@ -72,6 +77,10 @@ func OpenHistory(ctx context.Context, path string, now time.Time) (h *History, n
 	return h, fmt.Sprintf("the history %s cannot be used (%v): it is kept as %s and an empty one is started; only pages and reports about the past miss it", path, why, aside), err
 }
 
+// openHistory opens one file and brings its schema up to date; it sets nothing aside. The log is
+// flushed when it is folded into the file, not at each write (NORMAL): a power loss may take the
+// last writes away, but never damages the file. That suffices for what nothing is decided by
+// (decision 53).
 func openHistory(ctx context.Context, path string) (*History, error) {
 	if err := prepareFile(path); err != nil {
 		return nil, err
@@ -90,7 +99,10 @@ func openHistory(ctx context.Context, path string) (*History, error) {
 	return h, nil
 }
 
-// check brings the schema up to date.
+// check brings the schema up to date. Each step is a transaction that also sets the version, so
+// that a crash leaves one schema or the next. The rows are not read: damage in them is found by the
+// first call that reads them. The last query makes SQLite read the schema, so that a damaged one is
+// found here.
 func (h *History) check(ctx context.Context) error {
 	var version int
 	if err := h.db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
@@ -116,7 +128,8 @@ func (h *History) check(ctx context.Context) error {
 	return explain("open", h.path, h.db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_master").Scan(&tables))
 }
 
-// explain is the function, and notes damage.
+// explain is the function, and notes damage. Nothing is set aside here, since the caller may be a
+// reader that holds mu: Add does that.
 func (h *History) explain(op string, err error) error {
 	if err = explain(op, h.path, err); errors.Is(err, ErrCorrupt) {
 		h.bad.Store(true)
@@ -124,7 +137,9 @@ func (h *History) explain(op string, err error) error {
 	return err
 }
 
-// renew sets a file aside in which a call found damage, and starts an empty one.
+// renew sets a file aside in which a call found damage, and starts an empty one. It waits for the
+// calls under way. After an error the history stays closed, reads fail, and the next Add tries
+// again. It MUST be called by one goroutine at a time, as Add is.
 func (h *History) renew(ctx context.Context, now time.Time) error {
 	if !h.bad.Load() {
 		return nil
@@ -144,7 +159,7 @@ func (h *History) renew(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// Close closes the file.
+// Close closes the file. It waits for the calls under way; later ones fail.
 func (h *History) Close() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -158,6 +173,10 @@ const (
 
 // Add stores entries and samples, all or none. An entry whose body is too long is left out. now names a
 // file that is set aside because of damage.
+//
+// One goroutine at a time MUST call it. A sample replaces one of the same kind and time; entries
+// are never replaced, and their IDs are given here. The slices and the bodies stay the caller's.
+// Add does not bound what is stored: Thin does.
 func (h *History) Add(ctx context.Context, entries []past.Entry, samples []past.Sample, now time.Time) error {
 	if err := h.renew(ctx, now); err != nil {
 		return err
@@ -189,9 +208,12 @@ func (h *History) Add(ctx context.Context, entries []past.Entry, samples []past.
 // mostUnpacked bounds the body of a sample, in bytes: some 100,000 nodes.
 const mostUnpacked = 16 << 20
 
-// packer compresses. It keeps its working memory, which is much larger than most bodies.
+// packer compresses. It keeps its working memory, which is much larger than most bodies. Its zero
+// value is ready. Only the bodies of samples are compressed: those of entries are short
+// (past.MostBody).
 type packer struct{ w *flate.Writer }
 
+// packed returns a compressed copy of the body, which belongs to the caller.
 func (p *packer) packed(body []byte) []byte {
 	var out bytes.Buffer
 	if p.w == nil {
@@ -204,6 +226,8 @@ func (p *packer) packed(body []byte) []byte {
 	return out.Bytes()
 }
 
+// unpacked returns what packed was given. A body that expands beyond mostUnpacked is ErrCorrupt, so
+// that a damaged one cannot use up the daemon's memory.
 func unpacked(body []byte) ([]byte, error) {
 	r := flate.NewReader(bytes.NewReader(body))
 	defer r.Close()

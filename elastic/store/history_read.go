@@ -16,6 +16,12 @@ const (
 )
 
 // Entries returns the next entries of a query, in order of time, then id.
+//
+// It returns at most q.Most of those from q.From, included, to q.To, excluded, of the job q.Job (0
+// = of all). Fewer than q.Most mean that there are no more. For the next page the caller sets
+// AfterAt and AfterID to the time and the ID of the last entry: entries of one time are told apart
+// by their IDs. Both bounds MUST be times that nanoseconds since 1970 can represent (1678 to 2261);
+// the zero time is not.
 func (h *History) Entries(ctx context.Context, q past.Query) (out []past.Entry, err error) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
@@ -45,6 +51,10 @@ func (h *History) Entries(ctx context.Context, q past.Query) (out []past.Entry, 
 }
 
 // Samples returns the next samples of a query, in order of time.
+//
+// The bounds are those of Entries. There is one sample of a kind at a time, so that AfterAt alone
+// says where the next page begins; Job and AfterID are ignored, since samples are of the whole
+// cluster.
 func (h *History) Samples(ctx context.Context, q past.Query) (out []past.Sample, err error) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
@@ -75,19 +85,26 @@ func (h *History) Samples(ctx context.Context, q past.Query) (out []past.Sample,
 }
 
 const (
-	// The first sample of each bucket stands for it: one is dropped if there is another before it in the same
-	// bucket.
+	// The first sample of each bucket stands for it: one is dropped if there is another before
+	// it in the same bucket. With buckets of 10 min, samples at 12:00:30, 12:01:30 and 12:10:30
+	// leave those at 12:00:30 and 12:10:30.
 	thinSamples = `DELETE FROM samples WHERE at < ?1 AND EXISTS
 		(SELECT 1 FROM samples AS first WHERE first.kind = samples.kind AND first.at < samples.at AND first.at >= samples.at - samples.at % ?2)`
+	// A sample that is left stands for its whole bucket from then on.
 	widen = `UPDATE samples SET seconds = ?2 WHERE at < ?1 AND seconds < ?2`
 
 	pruneOldSamples = `DELETE FROM samples WHERE at < ?`
 	pruneOldEntries = `DELETE FROM entries WHERE kind = ? AND at < ?`
-	pruneMost       = `DELETE FROM entries WHERE id <= (SELECT max(id) FROM entries) - ?`
+	// Ids ascend in the order of Add, so that no count of the rows is needed.
+	pruneMost = `DELETE FROM entries WHERE id <= (SELECT max(id) FROM entries) - ?`
 )
 
 // Thin drops what is older than past.Keep, thins samples as past.Thinnings says, and bounds the number of
 // entries. now MUST be at most the time that has passed: a clock that is ahead would drop everything.
+//
+// A second call with the same time changes nothing if nothing was added. It is one transaction over
+// all samples: the caller MUST call it rarely (offcycle.History: once an hour), and outside the
+// cycle.
 func (h *History) Thin(ctx context.Context, now time.Time) error {
 	h.mu.RLock()
 	defer h.mu.RUnlock()

@@ -25,8 +25,10 @@ const (
 	selectOpen      = `SELECT ` + intentColumns + ` FROM intents WHERE outcome IS NULL ORDER BY id`
 )
 
-// Intend stores new intents, all or none, and gives them ascending IDs that are never reused.
-// It returns journal.ErrIntentOpen if a job has an open intent already.
+// Intend stores new intents, all or none, and gives them ascending IDs that are never reused. It
+// returns journal.ErrIntentOpen if a job has an open intent already. The caller MUST go on with the
+// intents that are returned, which have the IDs; ins is not changed. The IDs are counted in the
+// tally, by which verify tells an ID that was never given.
 func (s *Store) Intend(ctx context.Context, ins []elastic.Intent) ([]elastic.Intent, error) {
 	out := make([]elastic.Intent, len(ins))
 	err := s.write(ctx, "record a move", func(c *change) error {
@@ -54,7 +56,8 @@ func (s *Store) Intend(ctx context.Context, ins []elastic.Intent) ([]elastic.Int
 	return out, nil
 }
 
-// Advance replaces an open intent; it returns journal.ErrNoIntent if there is none.
+// Advance replaces an open intent; it returns journal.ErrNoIntent if there is none. All values are
+// replaced, so that in MUST be complete. A closed intent counts as none.
 func (s *Store) Advance(ctx context.Context, in elastic.Intent) error {
 	return s.write(ctx, "advance a move", func(c *change) error {
 		there, closed, err := c.intent(in)
@@ -69,7 +72,9 @@ func (s *Store) Advance(ctx context.Context, in elastic.Intent) error {
 }
 
 // Close ends an intent, and keeps its last values and its outcome. Closing it again changes
-// nothing.
+// nothing. A second call, also one with another outcome, is no error and keeps the first one: a
+// caller that does not know whether its first call was stored may repeat it. It returns
+// journal.ErrNoIntent if no intent has that ID and job. (Shutdown closes the store.)
 func (s *Store) Close(ctx context.Context, in elastic.Intent, how elastic.Outcome, why reason.Reason, at time.Time) error {
 	return s.write(ctx, "close a move", func(c *change) error {
 		there, closed, err := c.intent(in)
@@ -83,7 +88,8 @@ func (s *Store) Close(ctx context.Context, in elastic.Intent, how elastic.Outcom
 	})
 }
 
-// intent reports whether an intent with that ID and job exists, and whether it is closed.
+// intent reports whether an intent with that ID and job exists, and whether it is closed. Its row
+// is checked against its sum BEFORE it is overwritten: a damaged one MUST NOT get a valid sum.
 func (c *change) intent(in elastic.Intent) (there, closed bool, err error) {
 	rows, err := c.tx.QueryContext(c.ctx, selectIntent, in.ID, in.Job)
 	if err != nil {
@@ -101,11 +107,15 @@ func (c *change) intent(in elastic.Intent) (there, closed bool, err error) {
 	return true, outcome != nil, nil
 }
 
+// putIntent replaces a stored intent. The caller MUST have checked that it exists: an UPDATE of no
+// row would still be counted in the tally.
 func (c *change) putIntent(in elastic.Intent, end *ending) error {
 	return c.put("intents", updateIntent, intentValues(journal.NormalIntent(in), end), selectIntentSum, in.ID)
 }
 
-// Open returns the open intents in order of ID.
+// Open returns the open intents in order of ID. It returns ErrNewer if one of them has a kind or a
+// step that this program does not know. No move can be carried on then, and Open of the package
+// fails with it too.
 func (s *Store) Open(ctx context.Context) ([]elastic.Intent, error) {
 	var out []elastic.Intent
 	err := s.rows(ctx, "read open moves", "intents", selectOpen, func(r row) error {
@@ -136,8 +146,10 @@ func (s *Store) newer(err error) error {
 		Hint: "install the newer sluice again, or let it run until no move is open ('sluice queue' shows none at RS), then stop it"}
 }
 
-// Written returns the highest incarnation that the moves of each job have written, open and
-// closed ones.
+// Written returns the highest incarnation that the moves of each job have written, open and closed
+// ones. A move counts once its step elastic.Written is stored. Closed moves count until Prune
+// deletes them. A caller MUST take the maximum of this and the job's record: a new incarnation has
+// to be higher than both (I1).
 func (s *Store) Written(ctx context.Context) (map[elastic.JobID]int, error) {
 	out := map[elastic.JobID]int{}
 	err := s.rows(ctx, "read written moves", "intents", selectWritten, func(r row) error {
@@ -159,7 +171,9 @@ type ending struct {
 	at  sql.NullInt64
 }
 
-// intentValues returns an intent's columns without the sum.
+// intentValues returns an intent's columns without the sum. They are in the order of intentColumns,
+// which is also that of the sum. end is nil while the move is open: outcome, why and closed_at are
+// NULL then.
 func intentValues(in elastic.Intent, end *ending) []any {
 	var outcome, why, closed any // NULL while it is open
 	if end != nil {
@@ -171,6 +185,7 @@ func intentValues(in elastic.Intent, end *ending) []any {
 		outcome, why, closed}
 }
 
+// noIntent returns the journal.ErrNoIntent of an intent, with its job for the log.
 func noIntent(in elastic.Intent) error {
 	return fmt.Errorf("job %d, intent %d: %w", in.Job, in.ID, journal.ErrNoIntent)
 }

@@ -18,7 +18,9 @@ const (
 	selectJobs = `SELECT ` + jobColumns + ` FROM jobs WHERE ended IS NULL OR ? IS NULL OR ended > ? ORDER BY submitted, id, token`
 )
 
-// SaveJobs inserts or replaces records by token, all or none.
+// SaveJobs inserts or replaces records by token, all or none. A record is replaced as a whole. If
+// one cannot be encoded (see encode), none is stored. The record of a job MUST be saved BEFORE its
+// segments: Prune finds segments by the record.
 func (s *Store) SaveJobs(ctx context.Context, records []journal.JobRecord) error {
 	return s.write(ctx, "save jobs", func(c *change) error {
 		for _, r := range records {
@@ -35,7 +37,8 @@ func (s *Store) SaveJobs(ctx context.Context, records []journal.JobRecord) error
 }
 
 // Jobs returns the records of jobs that have not ended or ended after since, in order of
-// submission, then id.
+// submission, then id. A zero since returns all that Prune has left. It reads them in one call and
+// into memory: the caller is a daemon that starts. For reports use Past or Page.
 func (s *Store) Jobs(ctx context.Context, since time.Time) ([]journal.JobRecord, error) {
 	var out []journal.JobRecord
 	err := s.rows(ctx, "read jobs", "jobs", selectJobs, func(row row) error {
@@ -49,6 +52,7 @@ func (s *Store) Jobs(ctx context.Context, since time.Time) ([]journal.JobRecord,
 	return out, nil
 }
 
+// jobOf reads a record from a row with the columns of jobColumns, in their order.
 func jobOf(row row) (r journal.JobRecord, err error) {
 	err = row.Scan(&r.Token, &r.ID, &r.Name, &r.User, &r.UID, &r.Partition, document{&r.Tag},
 		instant{&r.Submitted}, instant{&r.FirstRun}, instant{&r.Ended}, &r.State, document{&r.Place},
@@ -57,6 +61,8 @@ func jobOf(row row) (r journal.JobRecord, err error) {
 	return r, err
 }
 
+// jobValues returns the columns of a record without the sum, in the order of jobColumns. A new
+// column comes last in all three places, and before the sum: see before.
 func jobValues(r journal.JobRecord) ([]any, error) {
 	tag, err := encode(r.Tag)
 	if err != nil {

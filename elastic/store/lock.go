@@ -22,6 +22,11 @@ type lock struct {
 }
 
 // takeLock makes this process the only daemon on the store at path.
+//
+// It never waits. The folder is locked first, then the file; both MUST be had, since a person may
+// have removed the file, and NFS has no locks on folders. If the store is held, the error is
+// ErrInUse and names the pid that the file has, if it has one. A folder that cannot be locked for
+// another reason is left unlocked, and the file decides.
 func takeLock(path string) (*lock, error) {
 	l := &lock{}
 	var err error
@@ -53,11 +58,14 @@ func takeLock(path string) (*lock, error) {
 	return l, nil
 }
 
+// exclusive locks an open file or folder, or returns EWOULDBLOCK at once. The lock belongs to the
+// open file: it ends when that is closed, or with the process.
 func exclusive(f *os.File) error { return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) }
 
-// release drops the lock.
+// release drops the lock. The caller MUST have closed the database BEFORE that.
 func (l *lock) release() error { return errors.Join(l.file.Close(), l.folder.Close()) }
 
+// inUse returns the ErrInUse of a store that the process pid holds; 0 = which one is not known.
 func inUse(path string, pid int) error {
 	who := "another sluiced"
 	hint := "one sluiced a store: stop the other, or give this one its own [paths] state"
@@ -70,6 +78,9 @@ func inUse(path string, pid int) error {
 
 // read returns what the file says: the holder's pid, and how often the store was opened; 0 for
 // what cannot be read.
+//
+//	4711         the pid
+//	opened 12    how often the store was opened
 func (l *lock) read() (pid int, opened int64) {
 	raw, err := io.ReadAll(io.NewSectionReader(l.file, 0, 64))
 	if err != nil {

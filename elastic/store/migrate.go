@@ -16,8 +16,9 @@ var migrations embed.FS
 // applicationID marks a SQLite file as sluice's; see migrations/0001.
 const applicationID = 1936487779
 
-// scripts returns the migrations in order: scripts()[n] leads from schema n to
-// n+1. Each sets user_version itself, in the transaction that runs it.
+// scripts returns the migrations in order: scripts()[n] leads from schema n to n+1. Each sets
+// user_version itself, in the transaction that runs it. A script that was released MUST NOT be
+// changed: files exist that it has made.
 func scripts() ([]string, error) {
 	names, err := fs.Glob(migrations, "migrations/*.sql") // sorted
 	if err != nil {
@@ -37,8 +38,9 @@ func scripts() ([]string, error) {
 	return out, nil
 }
 
-// migrate brings the schema up to date in one transaction, so that a crash leaves the old or
-// the new one. It refuses files that are newer or not sluice's.
+// migrate brings the schema up to date in one transaction, so that a crash leaves the old or the
+// new one. It refuses files that are newer or not sluice's. Going back to an older sluice is not
+// supported: that one returns ErrNewer.
 func migrate(ctx context.Context, db *sql.DB, path string, steps []string) error {
 	version, err := schema(ctx, db, path)
 	if err != nil {
@@ -56,7 +58,9 @@ func migrate(ctx context.Context, db *sql.DB, path string, steps []string) error
 }
 
 // schema returns the file's schema version, 0 for an empty file. From schema 3 on it is stored
-// twice: in the header, and in a row with a sum.
+// twice: in the header, and in a row with a sum. If the two differ the header is damaged. Another
+// program's file is ErrForeign, which the caller MUST leave alone. A file is empty if it has no
+// version, no program and no table.
 func schema(ctx context.Context, db *sql.DB, path string) (int, error) {
 	var version, application, tables int
 	for _, q := range []struct {
@@ -85,6 +89,14 @@ func schema(ctx context.Context, db *sql.DB, path string) (int, error) {
 
 // apply runs the missing migrations. A migration that changes the contents of rows MUST also
 // give them new sums, as seal does for rows that had none.
+//
+// All of it is one transaction, in this ORDER:
+//
+//  1. the rows are checked with the columns that they had, so that no damaged row gets a valid sum;
+//  2. the scripts, each of which MUST set the next schema;
+//  3. tallies of zero for tables that are new;
+//  4. new sums for the rows of tables with new columns, or for all rows if there were none;
+//  5. the schema in the tally of the whole store.
 func apply(ctx context.Context, db *sql.DB, steps []string, from int) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
@@ -151,6 +163,13 @@ var added = map[string]int{"answers": answersKnown, "credits": creditsKnown}
 
 // before returns the tables as an earlier schema with sums has them: an old row's sum is over
 // the columns it had then.
+//
+//	schema 3       all columns, in the order in which the script made them
+//	schema 4, 5    jobs without barred, ending and account
+//	schema 6       jobs without account
+//	schema 7       all columns
+//
+// Schemas before that of a table (see added) are without the table.
 func before(schema int) []table {
 	out := slices.DeleteFunc(slices.Clone(tables), func(t table) bool { return schema < added[t.name] })
 	for i := range out {
@@ -166,7 +185,9 @@ func before(schema int) []table {
 	return out
 }
 
-// resealed lists the tables whose rows have more columns than in an earlier schema.
+// resealed lists the tables whose rows have more columns than in an earlier schema. They need new
+// sums, which are over all columns. A migration that adds a column to a table MUST be added here
+// and in before.
 func resealed(schema int) []table {
 	if schema < firstSummed {
 		return tables

@@ -23,6 +23,11 @@ const (
 // calls, between which others write: a job that ends meanwhile is passed once, as it was before,
 // and one that is adopted meanwhile may be missing. It stops at the first error of each and
 // returns it unchanged.
+//
+// A zero since means all. wanted and each are called on the caller's goroutine and between two
+// reads, so that they may take their time and may call the store. wanted MUST be cheap, since it is
+// called for each record; the runs of a wanted job cost one more query. The tokens of live jobs are
+// kept in memory meanwhile.
 func (s *Store) Past(ctx context.Context, since time.Time, wanted func(journal.JobRecord) bool, each func(journal.JobRecord, []journal.Segment) error) error {
 	pass := func(r journal.JobRecord) error {
 		if !wanted(r) {
@@ -55,7 +60,9 @@ func (s *Store) Past(ctx context.Context, since time.Time, wanted func(journal.J
 }
 
 // pages calls each with the jobs of a query, which it runs once a page. next returns the query's
-// arguments for the page after a job; the limit is added to them.
+// arguments for the page after a job; the limit is added to them. A page is read completely BEFORE
+// each is called, which may therefore query the store. Pages continue after a key and not at a
+// number of rows: rows that are deleted in between do not shift them.
 func (s *Store) pages(ctx context.Context, query string, args []any, next func(journal.JobRecord) []any, each func(journal.JobRecord) error) error {
 	for {
 		var page []journal.JobRecord
@@ -83,6 +90,10 @@ func (s *Store) pages(ctx context.Context, query string, args []any, next func(j
 // most are looked at. It returns the position after the last one, and more if there may be others. Each may
 // return journal.ErrPageFull, after which its job counts as passed and the page ends. A job that ends
 // between two pages may be passed twice.
+//
+// since MUST be the same for all pages of one list, and scan MUST be positive, or no page makes
+// progress. scan counts the jobs that wanted refuses too, and so bounds the time of a call. After
+// an error next is no position to go on from.
 func (s *Store) Page(ctx context.Context, since time.Time, at journal.Position, scan int, wanted func(journal.JobRecord) bool, each func(journal.JobRecord, []journal.Segment) error) (next journal.Position, more bool, err error) {
 	if !at.Past {
 		next, more, err = s.page(ctx, at, livePage, []any{at.Token}, &scan, wanted, each)
@@ -98,8 +109,9 @@ func (s *Store) Page(ctx context.Context, since time.Time, at journal.Position, 
 	return s.page(ctx, at, endedPage, []any{first, at.Token}, &scan, wanted, each)
 }
 
-// page is Page for the jobs of one query; more is false if there are no others of it. If it looks at none,
-// next is at.
+// page is Page for the jobs of one query; more is false if there are no others of it. If it looks
+// at none, next is at. It takes the jobs that were looked at off scan, so that the second query
+// continues with what the first has left.
 func (s *Store) page(ctx context.Context, at journal.Position, query string, args []any, scan *int, wanted func(journal.JobRecord) bool, each func(journal.JobRecord, []journal.Segment) error) (next journal.Position, more bool, err error) {
 	stop := errors.New("looked at enough")
 	next = at

@@ -20,6 +20,11 @@ const (
 // Prune deletes jobs that ended before the time, their histories, moves that were closed before
 // it, and the samples and answers of models and scripts without news since. A job without a
 // model has its own series, so that every job leaves one.
+//
+// Open moves, jobs that have not ended, complaints and credits are never deleted. A zero time
+// deletes nothing. The time MUST NOT come from the system clock alone, which may be ahead: see
+// Newest. It is one transaction, during which the cycle's writes wait: a daemon calls it once a
+// day.
 func (s *Store) Prune(ctx context.Context, before time.Time) error {
 	return s.write(ctx, "prune", func(c *change) error {
 		for _, p := range []struct{ of, text string }{ // segments BEFORE jobs: they are found by their jobs

@@ -39,7 +39,9 @@ const (
 )
 
 // AddSamples appends samples and deletes what is older than the newest journal.MaxSamples of the
-// model, and the models of its owner beyond journal.MaxSeries.
+// model, and the models of its owner beyond journal.MaxSeries. model is the key of a series
+// (learn.Keys). Both bounds are by the samples' own times: one with an unknown time is the first to
+// go. Series of single jobs (journal.Owner returns "") are not counted: ForgetOwn deletes them.
 func (s *Store) AddSamples(ctx context.Context, model string, samples []speed.Sample) error {
 	return s.write(ctx, "save speeds", func(c *change) error {
 		t, err := c.tally("samples")
@@ -65,20 +67,24 @@ func (s *Store) AddSamples(ctx context.Context, model string, samples []speed.Sa
 		if known || owner == "" {
 			return nil
 		}
+		// "user:7/model:" ends with a colon, and ";" is the next character: all models of
+		// the owner sort before "user:7/model;".
 		behind := strings.TrimSuffix(owner, ":") + ";" // the first name that is not a model of this owner
 		return c.forget("samples", forgetSeries, owner, behind, journal.MaxSeries)
 	})
 }
 
-// ForgetOwn deletes the samples of jobs without a model that ended before the time: no other
-// job learns from them.
+// ForgetOwn deletes the samples of jobs without a model that ended before the time: no other job
+// learns from them. It finds them by the records of the jobs, so that it MUST be called with a
+// later time than Prune: what Prune has deleted is not found.
 func (s *Store) ForgetOwn(ctx context.Context, before time.Time) error {
 	return s.write(ctx, "forget speeds of ended jobs", func(c *change) error {
 		return c.forget("samples", forgetOwn, nanos(before))
 	})
 }
 
-// Samples returns the newest samples of a model, oldest first, at most limit.
+// Samples returns the newest samples of a model, oldest first, at most limit. It returns none for
+// an unknown model, and for a limit of 0 or less.
 func (s *Store) Samples(ctx context.Context, model string, limit int) ([]speed.Sample, error) {
 	var out []speed.Sample
 	err := s.rows(ctx, "read speeds", "samples", selectSamples, func(r row) error {
@@ -101,6 +107,8 @@ func (s *Store) Samples(ctx context.Context, model string, limit int) ([]speed.S
 // unknownTime sorts before every time in nanoseconds.
 const unknownTime = -1 << 63
 
+// order returns a time for the column at, which has no NULL: samples are sorted by it, those with
+// an unknown time first. Compare nanos.
 func order(t time.Time) int64 {
 	if t.IsZero() {
 		return unknownTime

@@ -15,7 +15,8 @@ const (
 	selectSegments   = `SELECT ` + segmentColumns + ` FROM segments WHERE token = ? ORDER BY restarts`
 )
 
-// SaveSegments inserts or replaces segments by token and restarts, all or none.
+// SaveSegments inserts or replaces segments by token and restarts, all or none. The record of the
+// job is not required, but Prune deletes only segments of jobs that have one.
 func (s *Store) SaveSegments(ctx context.Context, segments []journal.Segment) error {
 	return s.write(ctx, "save history", func(c *change) error {
 		for _, g := range segments {
@@ -31,7 +32,8 @@ func (s *Store) SaveSegments(ctx context.Context, segments []journal.Segment) er
 	})
 }
 
-// Segments returns the job's segments in order of restarts; none for an unknown job.
+// Segments returns the job's segments in order of restarts; none for an unknown job. The last one
+// has no end while it runs.
 func (s *Store) Segments(ctx context.Context, token string) ([]journal.Segment, error) {
 	var out []journal.Segment
 	err := s.rows(ctx, "read history", "segments", selectSegments, func(r row) error {

@@ -27,13 +27,14 @@ var (
 // person's sqlite3 shell.
 const busyFor = 5 * time.Second
 
-// Store is an open journal. It is safe for concurrent use; writes are serialized.
+// Store is an open journal. It is safe for concurrent use; writes are serialized. It is made by
+// Open alone. It has no goroutine of its own.
 type Store struct {
 	db     *sql.DB
-	lock   *lock
+	lock   *lock // held from Open to Shutdown
 	path   string
-	file   os.FileInfo // the file as opened
-	damage atomic.Pointer[Error]
+	file   os.FileInfo           // the file as opened
+	damage atomic.Pointer[Error] // the first damage that a call found; it stays
 }
 
 // Open opens, or creates, the store in the file path (mode 0600; its folder, which should be
@@ -42,10 +43,15 @@ type Store struct {
 // one started; now gives that TIME. The notices report that, a missing file that existed
 // before, and an older copy that was restored; they MUST reach a person. After ErrInUse,
 // ErrNewer, ErrForeign, ErrReadOnly, ErrFull, ErrDisk and ErrBusy everything is unchanged.
+//
+// It reads the whole file, so that its time grows with the rows that Prune leaves. ctx bounds the
+// checks. If it returns an error, nothing is held and s is nil; else the caller MUST call Shutdown.
 func Open(ctx context.Context, path string, now time.Time) (s *Store, notices []string, err error) {
 	return open(ctx, path, now, busyFor)
 }
 
+// open is Open with the time that a call waits for another program's lock. The folder is checked
+// BEFORE a lock file is made in it, and the lock is taken BEFORE the file is read.
 func open(ctx context.Context, path string, now time.Time, busy time.Duration) (*Store, []string, error) {
 	if err := prepareFolder(filepath.Dir(path)); err != nil {
 		return nil, nil, err
@@ -65,6 +71,10 @@ func open(ctx context.Context, path string, now time.Time, busy time.Duration) (
 
 // start opens the file, or a new one in its place, and counts the opening. The lock MUST be
 // held: a file that another daemon is writing may look damaged.
+//
+// The ORDER is: what lies beside a missing file, the file itself, the count of openings, the open
+// moves. A file that is damaged is replaced by an empty one once; if that one cannot be opened
+// either, start fails.
 func (s *Store) start(ctx context.Context, now time.Time, busy time.Duration) (notices []string, err error) {
 	known := s.lock.opened > 0
 	fresh := false
@@ -100,7 +110,8 @@ func (s *Store) start(ctx context.Context, now time.Time, busy time.Duration) (n
 }
 
 // leftovers returns an ErrCorrupt if an existing database is gone or empty and SQLite's files
-// beside it are not: they MUST NOT be combined with a new one.
+// beside it are not: they MUST NOT be combined with a new one. known says whether the store was
+// opened before.
 func leftovers(path string, known bool) error {
 	info, err := os.Lstat(path)
 	gone := errors.Is(err, os.ErrNotExist)
@@ -122,7 +133,9 @@ func leftovers(path string, known bool) error {
 	return explain("open", path, err)
 }
 
-// replace sets the damaged file aside, starts an empty one and returns notices.
+// replace sets the damaged file aside, starts an empty one and returns notices. The database MUST
+// NOT be open. An error leaves the damaged file where it is, or set aside without a new one; both
+// are found by the next Open.
 func replace(ctx context.Context, path string, now time.Time, busy time.Duration, why error) (*sql.DB, string, error) {
 	aside, err := quarantine(path, sortOf(why), now)
 	if err != nil {
@@ -138,6 +151,12 @@ func replace(ctx context.Context, path string, now time.Time, busy time.Duration
 // countOpening counts the times the store was opened, in the store and in the lock file. A
 // store with a lower count than the lock file is an older copy. The store is written first:
 // a crash between the two leaves it the higher count, which raises no alarm.
+//
+//	lock file   store   what that means
+//	3           3       as the last daemon left it
+//	3           4       it was killed between the two writes
+//	3           2       an older copy of the file was put in its place: a notice
+//	3           0       a new file, fresh: start has given a notice already
 func (s *Store) countOpening(ctx context.Context, fresh bool) (notices []string, err error) {
 	err = s.write(ctx, "open", func(c *change) error {
 		t, err := c.tally(whole)
@@ -159,8 +178,9 @@ func (s *Store) countOpening(ctx context.Context, fresh bool) (notices []string,
 }
 
 // openFile opens, checks and migrates one file; fresh: it was empty. The header and the log are
-// checked BEFORE SQLite opens the file: SQLite would rebuild the log's index from the log, and
-// with it forget how long the log has to be.
+// checked BEFORE SQLite opens the file: SQLite would rebuild the log's index from the log, and with
+// it forget how long the log has to be. If a check fails the database is closed again, so that the
+// file can be set aside. An empty file is no damage here: see leftovers.
 func openFile(ctx context.Context, path string, busy time.Duration) (_ *sql.DB, fresh bool, err error) {
 	if err := prepareFile(path); err != nil {
 		return nil, false, err
@@ -217,18 +237,20 @@ func source(path string, busy time.Duration) string {
 	return (&url.URL{Scheme: "file", Path: path, RawQuery: options.Encode()}).String()
 }
 
-// Path returns the database's file.
+// Path returns the database's file. It is the path that Open was given.
 func (s *Store) Path() string { return s.path }
 
-// Shutdown folds the write-ahead log into the file, closes it and drops the lock. (Close ends
-// an intent of the journal.)
+// Shutdown folds the write-ahead log into the file, closes it and drops the lock. (Close ends an
+// intent of the journal.) It MUST be called once, AFTER the last call has returned. The lock is
+// dropped last: another daemon would otherwise open a file that is being written.
 func (s *Store) Shutdown() error {
 	err := explain("close", s.path, s.db.Close())
 	return errors.Join(err, explain("unlock", s.path, s.lock.release()))
 }
 
 // Damage returns the first damage that a call found since Open, nil if there was none. A daemon
-// that finds damage should stop: the next Open sets the file aside.
+// that finds damage should stop: the next Open sets the file aside. Any goroutine may call it;
+// sluiced does after each cycle. It is not reset.
 func (s *Store) Damage() error {
 	if e := s.damage.Load(); e != nil {
 		return e
@@ -247,9 +269,9 @@ func (s *Store) explain(op string, err error) error {
 }
 
 // write runs one change in a transaction. It is on the disk if write returns nil, and undone
-// otherwise. do MUST change rows with put and forget only, or the tallies do not match the rows
-// and the next Open takes the file for damaged. do MUST NOT use s.db: its only connection is
-// the transaction's.
+// otherwise. do MUST change rows with put and forget only, or the tallies do not match the rows and
+// the next Open takes the file for damaged. do MUST NOT use s.db: its only connection is the
+// transaction's. A ctx that has ended undoes it. op is for the text of an error.
 func (s *Store) write(ctx context.Context, op string, do func(*change) error) error {
 	if err := s.same(); err != nil {
 		return s.explain(op, err)
@@ -270,7 +292,8 @@ func (s *Store) write(ctx context.Context, op string, do func(*change) error) er
 }
 
 // same checks that the file is still the one that was opened. An intent that is written to a
-// removed or replaced file would be lost after a restart.
+// removed or replaced file would be lost after a restart. It costs one lstat per write. Reads are
+// not checked: their result is at worst old.
 func (s *Store) same() error {
 	if s.file == nil { // being opened
 		return nil
@@ -285,8 +308,9 @@ func (s *Store) same() error {
 	return nil
 }
 
-// rows runs a query for whole rows of a table and calls scan for each, AFTER its sum was
-// checked.
+// rows runs a query for whole rows of a table and calls scan for each, AFTER its sum was checked.
+// scan MUST NOT keep the row, and MUST NOT call the store, whose connection the query holds. Rows
+// before an error were passed already: callers drop what they have of them. args are the query's.
 func (s *Store) rows(ctx context.Context, op, of, query string, scan func(row) error, args ...any) error {
 	rows, err := s.db.QueryContext(ctx, query, args...)
 	if err != nil {

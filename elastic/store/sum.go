@@ -11,6 +11,16 @@ import (
 // rowSum returns the sum of one row: over its table's name and all its values, which are the
 // same when bound and when read. It is 64 bits of SHA-256, so that no pattern of damage goes
 // unnoticed.
+//
+// What is summed, with numbers in little-endian order:
+//
+//	NULL            'n'
+//	INTEGER, bool   'i' and 8 bytes
+//	REAL            'f' and the 8 bytes of its bits
+//	TEXT            's', its length in 8 bytes, and its bytes; the table's name comes first, likewise
+//
+// A change of this form makes every existing store look damaged. Another type of value is an error
+// of the program.
 func rowSum(table string, values []any) (int64, error) {
 	raw := piece(nil, 's', table)
 	for _, v := range values {
@@ -40,6 +50,7 @@ func rowSum(table string, values []any) (int64, error) {
 	return int64(binary.LittleEndian.Uint64(full[:])), nil
 }
 
+// number appends a kind and 8 bytes.
 func number(raw []byte, kind byte, n uint64) []byte {
 	return binary.LittleEndian.AppendUint64(append(raw, kind), n)
 }

@@ -30,7 +30,7 @@ type table struct {
 	text string // SELECT of all columns
 	id   bool   // its first column is an id that is never reused
 	sums string // UPDATE of one row's sum, by its key, which is the first columns
-	keys int
+	keys int    // number of columns of its key
 }
 
 // tables are all tables of the newest schema, without that of the tallies.
@@ -46,14 +46,16 @@ var tables = []table{
 		`UPDATE complaints SET sum = ? WHERE node = ? AND gpu = ? AND uid = ?`, 3},
 }
 
-// row is a row that was checked against its sum.
+// row is a row that was checked against its sum. It is never made of a row whose sum does not
+// match.
 type row struct {
 	rows *sql.Rows
 	raw  []any // all columns but the sum
 	sum  int64
 }
 
-// checked reads the present row completely and compares it with its sum.
+// checked reads the present row completely and compares it with its sum. A row that does not match
+// is ErrCorrupt. The query MUST select all columns in the order of the sum, the sum last.
 func checked(of string, rows *sql.Rows) (row, error) {
 	names, err := rows.Columns()
 	if err != nil {
@@ -94,13 +96,18 @@ func (t table) asBefore() table {
 	return t
 }
 
-// without returns the table without these columns, which stand before the sum.
+// without returns the table without these columns, which stand before the sum. A table that does
+// not have them is returned as it is.
 func (t table) without(columns string) table {
 	t.text = strings.Replace(t.text, ", "+columns+", sum", ", sum", 1)
 	return t
 }
 
 // verify reads every row and compares sums and tallies.
+//
+// Sums show a row that was changed. The tally shows what sums cannot: rows that are missing, of
+// another time, or there twice; and the highest id shows a move that no daemon has opened. It reads
+// the whole store, one row in memory at a time.
 func verify(ctx context.Context, q asker, tables []table) error {
 	for _, t := range tables {
 		want, err := readTally(ctx, q, t.name)
@@ -144,7 +151,10 @@ func each(ctx context.Context, q asker, t table, do func(row) error) error {
 	return rows.Err()
 }
 
-// seal gives the rows of tables new sums, or first ones, and counts them.
+// seal gives the rows of tables new sums, or first ones, and counts them. first: the rows have no
+// sums yet, so that the highest id is taken from them and, of moves, from SQLite's own sequence;
+// else the highest id is that of the old tally, since the rows with it may be pruned. The caller
+// MUST have verified rows that have sums.
 func seal(ctx context.Context, tx *sql.Tx, tables []table, first bool) error {
 	for _, t := range tables {
 		all, err := readRaw(ctx, tx, t)
@@ -189,7 +199,8 @@ func seal(ctx context.Context, tx *sql.Tx, tables []table, first bool) error {
 	return writeTally(ctx, tx, &tally{of: whole})
 }
 
-// readRaw reads all rows of a table without their sums.
+// readRaw reads all rows of a table without their sums. All are read BEFORE the first is updated:
+// SQLite does not define whether an open query sees the rows that its own connection changes.
 func readRaw(ctx context.Context, tx *sql.Tx, t table) ([][]any, error) {
 	rows, err := tx.QueryContext(ctx, t.text)
 	if err != nil {

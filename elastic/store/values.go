@@ -10,13 +10,15 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// nanos returns a time as the schema stores it: nanoseconds since 1970, NULL if unknown (the
-// zero time, which has no such number).
+// nanos returns a time as the schema stores it: nanoseconds since 1970, NULL if unknown (the zero
+// time, which has no such number). The caller MUST have made the time normal (journal.NormalIntent
+// and its like): one that nanoseconds cannot represent is not detected here.
 func nanos(t time.Time) sql.NullInt64 {
 	return sql.NullInt64{Int64: t.UnixNano(), Valid: !t.IsZero()}
 }
 
-// instant scans such a time into what it points to.
+// instant scans such a time into what it points to. NULL becomes the zero time; other times are in
+// UTC, so that they equal those of journal.Memory.
 type instant struct{ at *time.Time }
 
 // Scan takes a column's value.
@@ -44,7 +46,9 @@ func encode(v any) (string, error) {
 	return string(raw), err
 }
 
-// document scans what placed or encode wrote into what it points to.
+// document scans what placed or encode wrote into what it points to. Fields that the text does not
+// have keep their values, so that into MUST be zero; fields that an older sluice did not write stay
+// zero.
 type document struct{ into any }
 
 // Scan takes a column's value.
@@ -56,7 +60,8 @@ func (d document) Scan(column any) error {
 	return json.Unmarshal([]byte(text.String), d.into)
 }
 
-// because scans a reason; an older sluice stored it as a sentence.
+// because scans a reason; an older sluice stored it as a sentence. It is in the one column for
+// both, and never fails: a text that is no reason is one that says the text.
 type because struct{ into *reason.Reason }
 
 // Scan takes a column's value.
@@ -69,7 +74,8 @@ func (b because) Scan(column any) error {
 	return nil
 }
 
-// accounted returns an account as the schema stores it: NULL if it is not known.
+// accounted returns an account as the schema stores it: NULL if it is not known. An account that is
+// known to be none is the empty text: see journal.Account.
 func accounted(a journal.Account) sql.NullString {
 	return sql.NullString{String: a.Name, Valid: a.Known}
 }

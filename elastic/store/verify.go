@@ -14,6 +14,12 @@ import (
 // checkHeader checks the first bytes of the file BEFORE SQLite reads them: for some damage
 // there SQLite's error would not say so. A file whose very first write was cut short, which
 // SQLite is about to restore from its rollback journal, is left to SQLite.
+//
+//	bytes 0 to 15    the name of the format
+//	16, 17           the size of a page
+//	18, 19           versions for writing and reading: 1 or 2
+//	20               bytes reserved at the end of each page: SQLite's default is none
+//	21 to 23         64, 32, 32: fixed by the format
 func checkHeader(path string) error {
 	if info, err := os.Stat(path + "-journal"); err == nil && info.Size() > 0 {
 		return nil
@@ -43,7 +49,9 @@ func checkHeader(path string) error {
 	return nil
 }
 
-// checkPages asks SQLite whether its own structures are valid, indexes included.
+// checkPages asks SQLite whether its own structures are valid, indexes included. It reads the whole
+// file, and stops at the first error. It is also where a file system without shared memory shows,
+// on which SQLite does not use its log: that is ErrForeign, and no fault of the file.
 func checkPages(ctx context.Context, db *sql.DB, path string) error {
 	var verdict, mode string
 	if err := db.QueryRowContext(ctx, "PRAGMA integrity_check(1)").Scan(&verdict); err != nil {
@@ -62,9 +70,9 @@ func checkPages(ctx context.Context, db *sql.DB, path string) error {
 	return nil
 }
 
-// checkRows compares tables and indexes with the result of the migrations, and every row with
-// its sum. Without its index for open moves, for example, the store would accept two moves of
-// one job.
+// checkRows compares tables and indexes with the result of the migrations, and every row with its
+// sum. Without its index for open moves, for example, the store would accept two moves of one job.
+// It MUST come AFTER migrate. Differences are ErrCorrupt.
 func checkRows(ctx context.Context, db *sql.DB, path string) error {
 	want, err := blueprint()
 	if err != nil {
@@ -82,7 +90,9 @@ func checkRows(ctx context.Context, db *sql.DB, path string) error {
 	return suspect("check", path, sortRows, verify(ctx, db, tables))
 }
 
-// blueprint returns the tables and indexes of a new store.
+// blueprint returns the tables and indexes of a new store. It runs the migrations in memory, once
+// per process: so no second description of the schema has to be kept equal to them. Callers MUST
+// NOT change the map.
 var blueprint = sync.OnceValues(func() (map[string]string, error) {
 	steps, err := scripts()
 	if err != nil {
@@ -102,7 +112,8 @@ var blueprint = sync.OnceValues(func() (map[string]string, error) {
 })
 
 // objects returns the text of every table and index by kind and name. Additions of an
-// administrator, an index or statistics, are allowed.
+// administrator, an index or statistics, are allowed. SQLite keeps the text as it was executed, so
+// that equal migrations give equal texts.
 func objects(ctx context.Context, db *sql.DB) (map[string]string, error) {
 	rows, err := db.QueryContext(ctx, "SELECT type || ' ' || name, tbl_name || ': ' || ifnull(sql, '') FROM sqlite_master")
 	if err != nil {

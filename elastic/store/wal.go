@@ -14,6 +14,11 @@ import (
 // would silently return to an older state. The log's index, which a killed daemon leaves
 // behind, says how many frames were synced and acknowledged. It is compared with the log here.
 // After a power loss the index may be old or torn; then it claims less, or nothing.
+//
+//	bytes 0 to 47     the index's header: 0 format, 12 whether it is set up, 16 frames in the log,
+//	                  32 to 39 the log's salt, 40 to 47 the sum of what is before
+//	bytes 48 to 95    the same again
+//	bytes 96 to 99    frames that are in the database already
 const (
 	indexSize   = 48 // of one of the two copies at its start
 	indexFilled = 96 // offset: frames that are in the database already
@@ -30,8 +35,10 @@ type index struct {
 }
 
 // checkLog returns an ErrCorrupt if the log beside the database lacks something that was
-// acknowledged. Another program that has the file open, and is just closing it, removes first
-// the index and then the log: so a result counts only if the index is unchanged afterwards.
+// acknowledged. Another program that has the file open, and is just closing it, removes first the
+// index and then the log: so a result counts only if the index is unchanged afterwards. Without an
+// index, as after an orderly end, there is nothing to check. It MUST be called BEFORE SQLite opens
+// the file, and changes nothing.
 func checkLog(path string) error {
 	for {
 		claim, ok, err := readIndex(path + "-shm")
@@ -49,11 +56,13 @@ func checkLog(path string) error {
 	}
 }
 
+// same reports whether nothing was written, and no log begun, between two reads of the index.
 func (x index) same(y index) bool {
 	return x.frames == y.frames && x.filled == y.filled && bytes.Equal(x.salt, y.salt)
 }
 
-// check compares the log with the claim.
+// check compares the log with the claim. A missing log is no damage if all of its frames are in the
+// database.
 func (x index) check(path string) error {
 	f, err := os.Open(path + "-wal")
 	switch {
@@ -96,6 +105,8 @@ func readIndex(path string) (x index, ok bool, err error) {
 	return x, x.frames > 0, nil
 }
 
+// ignoreEOF returns the error of a read, nil if the file was only too short: the caller says what
+// that means.
 func ignoreEOF(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil
@@ -103,10 +114,10 @@ func ignoreEOF(err error) error {
 	return err
 }
 
-// holds checks that the log has all frames of the claim, each matching its sum. Every sum
-// continues that of the frame before, the first that of the header: so frames cannot have been
-// exchanged either. The last bit of the first number is the byte order of the sums; the numbers
-// themselves are big-endian.
+// holds checks that the log has all frames of the claim, each matching its sum. Every sum continues
+// that of the frame before, the first that of the header: so frames cannot have been exchanged
+// either. The last bit of the first number is the byte order of the sums; the numbers themselves
+// are big-endian. Frames beyond the claim are left to SQLite.
 func (x index) holds(log io.Reader) error {
 	header := make([]byte, logHeader)
 	if _, err := io.ReadFull(log, header); err != nil {
@@ -140,7 +151,9 @@ func (x index) holds(log io.Reader) error {
 	return nil
 }
 
-// logSum is SQLite's checksum, continued from a and b; len(raw) MUST be a multiple of 8.
+// logSum is SQLite's checksum, continued from a and b; len(raw) MUST be a multiple of 8. Unlike a
+// sum of bytes it depends on their order. The log has it in the byte order that its header names,
+// the index in that of the processor.
 func logSum(order binary.ByteOrder, raw []byte, a, b uint32) (uint32, uint32) {
 	for ; len(raw) >= 8; raw = raw[8:] {
 		a += order.Uint32(raw) + b

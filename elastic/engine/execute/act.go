@@ -25,6 +25,10 @@ const maxRows = 4
 
 // Executor carries out decisions and records them. It changes Slurm, the journal and jobs' folders,
 // and updates the state with the results.
+//
+// It belongs to the goroutine of the cycle. All fields but Between are required. Nothing else in
+// the engine writes to Slurm, the journal, the samples or the outboxes, so that the rules of this
+// package hold for every effect.
 type Executor struct {
 	*track.State
 	Slurm   slurm.Client
@@ -38,6 +42,11 @@ type Executor struct {
 // done, and whether a snapshot of the same observation may differ now. It uses the number of
 // events for that, since every change of a job's state is also logged. If slurmctld goes down
 // meanwhile, the remaining moves wait for the next cycle.
+//
+// moves MUST be in the journal, and in x.Open. snap MUST be of the present observation: the table
+// judges a job by it, and an effect that was right for an older one may stop a run that has begun
+// since. What a move frees or takes counts for the moves after it, which see the open ones as they
+// are then. Errors are told and not returned: a move that fails does not keep others waiting.
 func (x *Executor) Act(ctx context.Context, moves []elastic.Intent, snap elastic.Snapshot, now time.Time) (acted, stirred bool) {
 	told := x.Count
 	for _, in := range slices.Clone(moves) {
@@ -54,7 +63,7 @@ func (x *Executor) Act(ctx context.Context, moves []elastic.Intent, snap elastic
 	return acted, acted || stirred || x.Count != told
 }
 
-// step advances one move, or ends it if the job's tag was removed.
+// step advances one move, or ends it if the job's tag was removed. The results are those of walk.
 func (x *Executor) step(ctx context.Context, in elastic.Intent, snap elastic.Snapshot, now time.Time) (_ elastic.Intent, keep, did, down bool) {
 	if js := x.ByID[in.Job]; js != nil && js.Shown.Disown {
 		return in, !x.letGo(ctx, js, in, now), true, false
@@ -64,6 +73,16 @@ func (x *Executor) step(ctx context.Context, in elastic.Intent, snap elastic.Sna
 
 // walk takes one move through the resize table until it has to wait, closes, or fails. keep: the
 // move is still open; did: something was done; down: slurmctld is down.
+//
+//	                                  keep    did     down
+//	it waits for an observation       true    -       false
+//	it was closed                     false   true    false
+//	the journal refused its end       true    true    false
+//	the journal refused a step        true    -       false    (the move as before the step)
+//	an effect failed                  ?       true    ?        (as failed returns)
+//
+// did is - where it depends on whether an effect came before. A begin time that could not be put
+// off is not a failure if the run was stopped before it: the next cycle puts it off.
 func (x *Executor) walk(ctx context.Context, in elastic.Intent, job elastic.Job, snap elastic.Snapshot, now time.Time) (_ elastic.Intent, keep, did, down bool) {
 	for range maxRows {
 		if x.Unread(in, now) || x.ByID.Unsure(in, now) {
@@ -76,6 +95,7 @@ func (x *Executor) walk(ctx context.Context, in elastic.Intent, job elastic.Job,
 		if next.Obstacle != "" {
 			x.NoteObstacle(in, next.Obstacle, now)
 		}
+		// The one case in which the journal comes BEFORE the effect: see closeFirst.
 		if next.Close != "" && onlyWithdraws(next.Do) {
 			return x.closeFirst(ctx, in, next, job, now)
 		}
@@ -149,6 +169,9 @@ func (x *Executor) closeFirst(ctx context.Context, in elastic.Intent, next resiz
 
 // Renumbered ends the move of a job whose number slurmctld, having lost the job, has given to
 // another one. Moves identify their job by its number and would affect the other job.
+//
+// The caller MUST call it BEFORE it takes the other job in. After an error the move is still open,
+// and the other job MUST NOT be taken in.
 func (x *Executor) Renumbered(ctx context.Context, js *track.Job, now time.Time) error {
 	for _, in := range slices.Clone(x.Open) {
 		if in.Job != js.Rec.ID {
@@ -163,6 +186,8 @@ func (x *Executor) Renumbered(ctx context.Context, js *track.Job, now time.Time)
 	return nil
 }
 
+// onlyWithdraws reports whether a close has no effect but to withdraw requests; true if it has none
+// at all.
 func onlyWithdraws(actions []elastic.Action) bool {
 	for _, a := range actions {
 		if _, ok := a.(elastic.WithdrawRequest); !ok {
@@ -172,11 +197,14 @@ func onlyWithdraws(actions []elastic.Action) bool {
 	return true
 }
 
-// changed reports whether the move has changed in a way that the journal must record.
+// changed reports whether the move has changed in a way that the journal must record. Its other
+// fields are stored with the next of these.
 func changed(a, b elastic.Intent) bool {
 	return a.Step != b.Step || !a.RequeuedAt.Equal(b.RequeuedAt) || !a.ReleasedAt.Equal(b.ReleasedAt) || a.AnyNodes != b.AnyNodes || !a.Target.Equal(b.Target)
 }
 
+// replaced returns a copy of the moves with one of them in place of the one with its ID. The
+// snapshot that the list came from is not changed.
 func replaced(ins []elastic.Intent, in elastic.Intent) []elastic.Intent {
 	out := make([]elastic.Intent, len(ins))
 	for i, old := range ins {
@@ -188,6 +216,12 @@ func replaced(ins []elastic.Intent, in elastic.Intent) []elastic.Intent {
 }
 
 // failed handles a failed effect. The effect is not repeated before the next observation.
+//
+//	slurmctld is down, or ctx has ended               kept; no other move is tried
+//	a begin time was refused                          kept: the job may have started
+//	bringing a failed or cancelled job back, refused  kept and tried again, or the job is lost
+//	anything else, refused or not permitted           closed; from R4 on the refusal is noted
+//	timeout, wrong state, no such job                 kept: the next observation decides
 func (x *Executor) failed(ctx context.Context, in elastic.Intent, a elastic.Action, err error, now time.Time) (keep, down bool) {
 	x.CouldNot(a, in.Job, err, now)
 	js := x.ByID[in.Job]
@@ -227,6 +261,7 @@ func clears(a elastic.Action) bool {
 	return is
 }
 
+// defers reports whether an action puts a job's begin time off.
 func defers(a elastic.Action) bool {
 	_, is := a.(elastic.Defer)
 	return is
@@ -234,6 +269,9 @@ func defers(a elastic.Action) bool {
 
 // refused closes a move that Slurm refused, and reports whether it is closed. A running job
 // continues; a pending one gets a new placement.
+//
+// A request is withdrawn up to R3 only: from R4 on the run that would answer it is stopped. A
+// withdrawal that fails never closes the move.
 func (x *Executor) refused(ctx context.Context, in elastic.Intent, a elastic.Action, err error, now time.Time) bool {
 	if _, ok := a.(elastic.WithdrawRequest); ok {
 		return false
@@ -246,7 +284,9 @@ func (x *Executor) refused(ctx context.Context, in elastic.Intent, a elastic.Act
 	return !keep
 }
 
-// closeMove records the end of a move and reports whether it is durable.
+// closeMove records the end of a move and reports whether it is durable. If it is not, nothing in
+// the state has changed, and the move MUST stay open there: the journal would return it after a
+// restart. Removing it from x.Open is left to the caller.
 func (x *Executor) closeMove(ctx context.Context, next resize.Next, now time.Time) bool {
 	in := next.Intent
 	if err := x.Journal.Close(ctx, in, next.Close, next.Why, now); err != nil {

@@ -13,6 +13,10 @@ import (
 // that no move needs. Jobs that are to contend in Slurm's own order get their begin time now: no move
 // is recorded, since a job that was never started waits as before if sluiced dies here. It reports
 // whether there were any of these. Then it renews begin times.
+//
+// It MUST come AFTER Act: jobs with open moves are left to those. A job's actions end at the first
+// that fails, since later ones rely on it; other jobs go on. Renewals do not count in the result:
+// they are due at any time, and would make every cycle a busy one.
 func (x *Executor) DoChores(ctx context.Context, contend []elastic.JobID, now time.Time) bool {
 	did := len(contend) > 0
 	for _, id := range contend {

@@ -26,4 +26,10 @@
 // job continues or gets a new placement. If Slurm did not answer, the effect may still be
 // carried out; the next observation shows whether it was. If slurmctld is down, or the context
 // has ended, all other moves wait for the next cycle.
+//
+// # Users' requests
+//
+// Direct and Redate may also be called between two effects of a cycle (Between), Trust and Record
+// of a single move only between two cycles. Each is durable when it returns nil, and is not in
+// force when it returns an error. The caller MUST have authorised the user.
 package execute

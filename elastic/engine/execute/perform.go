@@ -17,6 +17,12 @@ import (
 )
 
 // perform carries out one action. Every action is safe to repeat.
+//
+// Between is called BEFORE the action is logged and carried out, and may change the job's
+// directives; the action is carried out all the same, and the next cycle follows the directive. job
+// may have the ID alone for actions that need no more: all but AskCheckpoint, Requeue and Write.
+// Whatever err is, the state records that a begin time may have been written and that a stop may
+// still come.
 func (x *Executor) perform(ctx context.Context, a elastic.Action, job elastic.Job, now time.Time) error {
 	observe.LetIn(x.Between)
 	x.Tell(now, a.About(), "act", a.String(), event.OfAct(a))
@@ -33,6 +39,9 @@ func (x *Executor) perform(ctx context.Context, a elastic.Action, job elastic.Jo
 	return err
 }
 
+// carryOut does what perform says. Errors of Slurm are returned as they are, since failed compares
+// them. What is written into the folder or the comment of a job that the state does not know is
+// left out, without an error.
 func (x *Executor) carryOut(ctx context.Context, a elastic.Action, job elastic.Job, now time.Time) error {
 	id := slurm.JobID(a.About())
 	switch a := a.(type) {
@@ -72,7 +81,8 @@ func (x *Executor) carryOut(ctx context.Context, a elastic.Action, job elastic.J
 
 // stillWaits checks again, right before a job is stopped for its move, that its answer is still
 // valid. A log, disk or file system that blocked may have delayed the daemon by minutes since the
-// answer was read, and a runner whose request gets no reaction lets its program continue.
+// answer was read, and a runner whose request gets no reaction lets its program continue. It
+// returns nil if the answer stands. It is the last read BEFORE the stop.
 func (x *Executor) stillWaits(job elastic.Job) error {
 	js := x.ByID[job.ID]
 	if js == nil || job.Phase != elastic.Running || job.Saved.Request == "" {
@@ -102,6 +112,8 @@ func (x *Executor) requestPass(ctx context.Context, a elastic.RequestPass, now t
 	return nil
 }
 
+// ask writes the request file and then sends the job's own signal, if it has one. The file comes
+// first: it has the request that the signal is about.
 func (x *Executor) ask(ctx context.Context, a elastic.AskCheckpoint, job elastic.Job, now time.Time) error {
 	js := x.ByID[a.Job]
 	if js == nil {
@@ -121,8 +133,10 @@ func (x *Executor) ask(ctx context.Context, a elastic.AskCheckpoint, job elastic
 	return err
 }
 
-// letStart lets Slurm start the job. Slurm itself holds a job whose dependency could not be satisfied,
-// also after that is over: it is released first.
+// letStart lets Slurm start the job. Slurm itself holds a job whose dependency could not be
+// satisfied, also after that is over: it is released first. First is for a job that has never run:
+// its begin time is the present second, and not the next (ARCHITECTURE.md, "A resize, crash by
+// crash").
 func letStart(ctx context.Context, c slurm.Client, js *track.Job, a elastic.LetStart) error {
 	id := slurm.JobID(a.Job)
 	if js != nil && js.Rec.Barred && js.Shown.Slurm.Held {
@@ -136,6 +150,7 @@ func letStart(ctx context.Context, c slurm.Client, js *track.Job, a elastic.LetS
 	return c.Start(ctx, id)
 }
 
+// release ends a user's hold. It stays wanted until Slurm has done it.
 func release(ctx context.Context, c slurm.Client, js *track.Job, id slurm.JobID) error {
 	err := c.Release(ctx, id)
 	if js != nil && err == nil {
@@ -146,6 +161,17 @@ func release(ctx context.Context, c slurm.Client, js *track.Job, id slurm.JobID)
 
 // write sets the new size of the pending job in Slurm. BEFORE that it writes the target file of the
 // next run, which may start as soon as the begin time has come.
+//
+// The ORDER is
+//
+//  1. withdraw the request, which was to the last run;
+//  2. write the target file;
+//  3. store the record with all partitions of the job, if Slurm will be given one of them: it is the
+//     only copy then;
+//  4. one update in Slurm: size, nodes, comment with the incarnation, and begin time, all or nothing.
+//
+// The new incarnation is in the record in memory only after 4; after a crash it is read from the
+// comment and from the journal (Journal.Written).
 func (x *Executor) write(ctx context.Context, a elastic.Write, job elastic.Job) error {
 	js := x.ByID[a.Job]
 	if js == nil {
@@ -184,6 +210,11 @@ func (x *Executor) write(ctx context.Context, a elastic.Write, job elastic.Job) 
 
 // updateFor expresses a placement as an update that Slurm allocates exactly: GPUs per node if the
 // split is even, else a total, which Slurm fills greedily in node order.
+//
+//	g1:4 g2:4    4 GPUs per node on g1 and g2
+//	g1:4 g2:2    6 GPUs in all on g1 and g2
+//
+// The target MUST NOT be empty.
 func updateFor(a elastic.Write, spec elastic.Spec) slurm.Update {
 	u := slurm.Update{CPUs: max(len(a.Target), spec.CPUsPerGPU*a.Target.GPUs())}
 	// Slurm refuses a GPU count with a type if sbatch was given one without. With several
@@ -206,7 +237,8 @@ func updateFor(a elastic.Write, spec elastic.Spec) slurm.Update {
 }
 
 // annotate writes a user's directive into the job's comment, where it survives the loss of the
-// journal.
+// journal. A job that Slurm does not know or that has ended needs none. After any other error it is
+// tried again in the next cycle.
 func (x *Executor) annotate(ctx context.Context, a elastic.Annotate) error {
 	js := x.ByID[a.Job]
 	if js == nil {

@@ -12,6 +12,10 @@ import (
 
 // Record writes a plan's moves to the journal, stores each job's reason, and returns the moves with
 // the IDs that the journal assigned. After an error no move is open.
+//
+// The moves that are returned MUST be those that Act gets: those of the plan have no IDs. All are
+// recorded or none. The reasons are kept also after an error, since readers are to see what was
+// decided. A plan without moves does not touch the journal.
 func (x *Executor) Record(ctx context.Context, decided elastic.Plan, now time.Time) ([]elastic.Intent, error) {
 	x.Decided(decided)
 	if len(decided.Open) == 0 {

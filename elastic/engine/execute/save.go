@@ -10,6 +10,11 @@ import (
 
 // Save stores what changed in the cycle, in few transactions. What could not be stored is tried
 // again by the next call.
+//
+// The ORDER is speeds, records, runs, answers, credits, complaints. Records come BEFORE runs, since
+// Prune finds a run by its record. It ends at the first error: a store that refuses one write
+// mostly refuses the next, and each may have to wait. Nothing in Slurm depends on it, and a cycle
+// whose Save failed is complete otherwise.
 func (x *Executor) Save(ctx context.Context) error {
 	if err := x.saveSpeeds(ctx); err != nil {
 		return err
@@ -35,6 +40,8 @@ func (x *Executor) Save(ctx context.Context) error {
 	return x.saveHealth(ctx)
 }
 
+// saveSpeeds stores the new samples, a transaction for each series; what a cycle stores at most is
+// bounded by UnsavedSpeeds (decision 39).
 func (x *Executor) saveSpeeds(ctx context.Context) error {
 	for _, of := range x.UnsavedSpeeds() {
 		if err := x.Samples.AddSamples(ctx, of.Key, of.Samples()); err != nil {

@@ -35,7 +35,7 @@ type AnswerKey struct {
 	Key string // "script/DIGEST" or "model/NAME"
 }
 
-// SortedAnswers lists answers in order of user and key.
+// SortedAnswers lists answers in order of user and key. The map may be nil.
 func SortedAnswers(of map[AnswerKey]time.Time) []Answer {
 	out := make([]Answer, 0, len(of))
 	for k, at := range of {

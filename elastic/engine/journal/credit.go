@@ -8,6 +8,8 @@ import (
 )
 
 // Credit says by how much a user of an account had less than it deserved by shares, or more.
+// Credits decay with the half-life of Slurm's usage, so that two of different times MUST NOT be
+// compared or added before that.
 type Credit struct {
 	CreditKey
 	Seconds float64   // GPU-seconds; negative = it had more
@@ -17,7 +19,8 @@ type Credit struct {
 // CreditKey is a user of an account.
 type CreditKey struct{ Account, User string }
 
-// NormalCredit is NormalIntent for credits.
+// NormalCredit is NormalIntent for credits. Seconds that are infinite or no number become 0, as
+// which a credit is deleted.
 func NormalCredit(c Credit) Credit {
 	c.Seconds, c.At = finite(c.Seconds), normalTime(c.At)
 	return c

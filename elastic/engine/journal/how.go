@@ -8,7 +8,8 @@ import (
 	"github.com/sluice-hpc/sluice/checkpoint"
 )
 
-// How is the way a job ended, in one word.
+// How is the way a job ended, in one word. "" = it has not ended. The values are stored, and MUST
+// NOT be changed.
 type How string
 
 // The ways a job can end.
@@ -46,6 +47,9 @@ type Ending struct {
 }
 
 // String returns the ending in English.
+//
+// It is "" for a job that has not ended. Where the runner said why a script failed, that comes
+// before Slurm's exit code or signal.
 func (e Ending) String() string {
 	switch e.How {
 	case "":
@@ -102,6 +106,7 @@ func (e Ending) last() string {
 	return "; last line: " + line
 }
 
+// said returns the runner's explanation after a head; "" if there is none.
 func (e Ending) said(head string) string {
 	if e.Words == nil || e.Words.Why == "" {
 		return ""
@@ -109,6 +114,7 @@ func (e Ending) said(head string) string {
 	return head + e.Words.Why
 }
 
+// within returns a time limit in its largest whole unit, " of 2 h"; "" if it is unknown.
 func within(d time.Duration) string {
 	switch {
 	case d <= 0:

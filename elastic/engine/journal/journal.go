@@ -14,13 +14,18 @@ import (
 // has changed nothing when it returns an error.
 // Implementations: store (SQLite), Memory (in this package).
 type Journal interface {
-	// Intend stores new intents in one transaction and gives them IDs.
+	// Intend stores new intents in one transaction and gives them IDs. The caller MUST go on
+	// with what is returned, since ins has no IDs. It returns ErrIntentOpen, and stores none,
+	// if a job has an open one already or twice in ins.
 	Intend(ctx context.Context, ins []elastic.Intent) ([]elastic.Intent, error)
-	// Advance stores an open intent's new step.
+	// Advance stores an open intent's new step. All fields are replaced. It returns ErrNoIntent
+	// if none with that ID and job is open.
 	Advance(ctx context.Context, in elastic.Intent) error
-	// Close ends an intent. Closing it again is no error and changes nothing.
+	// Close ends an intent. Closing it again is no error and changes nothing. It returns
+	// ErrNoIntent if there never was one with that ID and job.
 	Close(ctx context.Context, in elastic.Intent, how elastic.Outcome, why reason.Reason, at time.Time) error
-	// Open returns the open intents in order of ID.
+	// Open returns the open intents in order of ID. A store returns an error if one of them is
+	// of a kind or a step that only a newer sluice knows.
 	Open(ctx context.Context) ([]elastic.Intent, error)
 	// Written returns the highest incarnation that each job's moves, open and closed, have
 	// written to Slurm, as far back as moves are kept. A job's record may have an older one if
@@ -29,8 +34,8 @@ type Journal interface {
 
 	// SaveJobs inserts or replaces records by token in one transaction.
 	SaveJobs(ctx context.Context, records []JobRecord) error
-	// Jobs returns the records of jobs that have not ended, or ended after
-	// since, in order of Submitted, then ID.
+	// Jobs returns the records of jobs that have not ended, or ended after since, in order of
+	// Submitted, then ID. A zero since = all that are kept.
 	Jobs(ctx context.Context, since time.Time) ([]JobRecord, error)
 
 	// SaveSegments inserts or replaces segments by (token, restarts).
@@ -63,7 +68,8 @@ type Answer struct {
 	At  time.Time // when it was noted last, to the day
 }
 
-// Samples stores observed speeds across jobs.
+// Samples stores observed speeds across jobs. model is the key of a series, see learn.Keys; at most
+// MaxSamples are kept of each. A sample MUST be added once: there is no key to find it by.
 type Samples interface {
 	AddSamples(ctx context.Context, model string, samples []speed.Sample) error
 	// Samples returns the newest samples of a model, oldest first, at most limit.
@@ -79,7 +85,8 @@ var (
 )
 
 // Position is a job in the order in which past jobs are read in pages: those that have not ended by
-// token, then those that have by end and token. The zero value is before the first.
+// token, then those that have by end and token. The zero value is before the first. Ended and Token
+// are those of the last job that was looked at.
 type Position struct {
 	Past  bool // it has ended
 	Ended time.Time

@@ -28,6 +28,10 @@ const MaxSeries = 600
 // Owner returns the prefix of all keys that count together for MaxSeries: those of one user's models,
 // or of all models if users share speeds. It is "" for the series of a single job, which is
 // deleted with the job.
+//
+//	user:1000/model:bert/epoch    user:1000/model:
+//	model:bert/epoch              model:
+//	job:TOKEN/step                ""
 func Owner(key string) string {
 	if user, _, ok := strings.Cut(key, "/model:"); ok && strings.HasPrefix(user, "user:") {
 		return user + "/model:"
@@ -41,6 +45,10 @@ func Owner(key string) string {
 // Memory is a Journal and Samples in memory, for simulation, dry runs and tests.
 // It behaves as the store does, except that it does not survive. The zero value
 // is empty and ready; it must not be copied after first use.
+//
+// All methods are safe for concurrent use. Fail is called with the lock held, so that it MUST NOT
+// call the Memory; it MUST be set while no call is under way. Nothing is pruned: closed moves stay,
+// as they do in the store until Prune.
 type Memory struct {
 	// Fail, when set, is called before every write with the method's name. If it returns an
 	// error, the write fails with it and changes nothing.
@@ -58,7 +66,8 @@ type Memory struct {
 	credits  map[CreditKey]Credit
 }
 
-// Copy returns an independent journal with the same contents.
+// Copy returns an independent journal with the same contents. Fail is not copied. Its cost grows
+// with what is stored, but the lists inside are shared, which no method changes in place.
 func (m *Memory) Copy() *Memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -76,7 +85,8 @@ func (m *Memory) Copy() *Memory {
 	return c
 }
 
-// write runs change under the lock, unless ctx has ended or Fail returns an error.
+// write runs change under the lock, unless ctx has ended or Fail returns an error. change MUST
+// check everything BEFORE it changes anything: there is no way back.
 func (m *Memory) write(ctx context.Context, op string, change func() error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -293,8 +303,9 @@ func (m *Memory) Samples(ctx context.Context, model string, limit int) ([]speed.
 	return slices.Clone(all[max(0, len(all)-max(limit, 0)):]), ctx.Err()
 }
 
-// NormalIntent returns the intent as a Journal returns it: times in UTC and without monotonic clock,
-// empty lists nil, lists copied.
+// NormalIntent returns the intent as a Journal returns it: times in UTC and without monotonic
+// clock, empty lists nil, lists copied. Implementations MUST apply it to what they store and what
+// they return, so that a caller that changes a list does not change the journal.
 func NormalIntent(in elastic.Intent) elastic.Intent {
 	in.From, in.Target, in.Cause = normalList(in.From), normalList(in.Target), reason.Normal(in.Cause)
 	for _, t := range in.Times() {
@@ -342,6 +353,8 @@ func NormalHealth(h elastic.Health) elastic.Health {
 	return h
 }
 
+// normalList returns a copy; nil for an empty list, so that a list that was read equals the one
+// that was stored.
 func normalList[S ~[]E, E any](list S) S {
 	if len(list) == 0 {
 		return nil

@@ -8,7 +8,8 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// JobRecord is what is stored about a job, live or ended.
+// JobRecord is what is stored about a job, live or ended. Token identifies it: Slurm gives a job's
+// number again, also while the record is kept.
 type JobRecord struct {
 	Token string // key
 	Identity
@@ -58,7 +59,8 @@ type LastRun struct {
 	Restarts int             // Slurm's restart count of that run
 }
 
-// Signs are what the job's program and its runner have reported.
+// Signs are what the job's program and its runner have reported. A restart reads on at Offset, so
+// that no line counts twice.
 type Signs struct {
 	Speaks bool    // see elastic.Job
 	Deaf   int     // requests in a row without an answer
@@ -66,7 +68,8 @@ type Signs struct {
 	Offset int64   // bytes read so far of progress.jsonl
 }
 
-// Segment is one run of a job between two moves.
+// Segment is one run of a job between two moves. DoneFrom and DoneTo are units of the job's work.
+// (Token, Restarts) is its key: a requeue begins a new one.
 type Segment struct {
 	Token       string          `json:"-"`
 	Restarts    int             `json:"restarts"`
@@ -81,7 +84,8 @@ type Segment struct {
 	Price       elastic.Price   `json:"price"` // cost of the resize that began it
 }
 
-// Held returns the GPU-seconds that the segment has used by now; 0 if it has no end and now is zero.
+// Held returns the GPU-seconds that the segment has used by now; 0 if it has no end and now is
+// zero. A clock that was set back gives 0, not a negative time.
 func (s Segment) Held(now time.Time) float64 {
 	if !s.Ended.IsZero() {
 		now = s.Ended
@@ -90,6 +94,9 @@ func (s Segment) Held(now time.Time) float64 {
 }
 
 // Beyond returns the part of the segment's work that lies beyond end, from 0 to 1.
+//
+// A run that worked from unit 40 to 100 did half of it beyond 70, all beyond 40 or less, nothing
+// beyond 100.
 func (s Segment) Beyond(end float64) float64 {
 	if s.DoneTo <= max(end, s.DoneFrom) {
 		return 0

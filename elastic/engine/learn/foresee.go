@@ -26,7 +26,8 @@ const (
 // better.
 var foreseers = []predict.Form{predict.Curve, predict.LeastSquares, predict.Network}
 
-// foresight is the choice of a predictor for one series of samples.
+// foresight is the choice of a predictor for one series of samples. It is replaced as a whole,
+// except read, which follows the samples: a series is looked at once for each change.
 type foresight struct {
 	read   reading
 	chosen reading // when the choice was made
@@ -43,6 +44,8 @@ type reading struct {
 	last  time.Time
 }
 
+// readingOf identifies a series by its length and its last sample: a new sample makes it longer or,
+// at MaxSamples, changes the last time.
 func readingOf(samples []speed.Sample) reading {
 	if len(samples) == 0 {
 		return reading{}
@@ -52,6 +55,9 @@ func readingOf(samples []speed.Sample) reading {
 
 // Foresee chooses a predictor for at most one model with new samples. A choice takes a while, so
 // that other models are left to the next cycles.
+//
+// It uses only samples in memory, and does nothing for series that did not change. The curve with
+// the new choice comes with the next Fit.
 func (m *Memory) Foresee(jobs iter.Seq[Keys], now time.Time) {
 	for of := range jobs {
 		if m.look(m.telling(of), now) {
@@ -81,6 +87,8 @@ func (m *Memory) telling(of Keys) string {
 	return s.key
 }
 
+// countShapes counts (GPUs, nodes): splits and kinds of GPU of one shape count once, as the folds
+// of cross-validation do.
 func countShapes(samples []speed.Sample) int {
 	seen := map[speed.Shape]bool{}
 	for _, s := range samples {
@@ -90,6 +98,12 @@ func countShapes(samples []speed.Sample) int {
 }
 
 // look chooses a predictor for a series if that is due, and reports whether it did.
+//
+//	nothing new since the last look                    false
+//	fewer than enoughShapes shapes                     false; an earlier choice stays
+//	a choice that is not outgrown                      false; it stays, with its fit of then
+//	no predictor can be fitted                         false; an earlier choice stays
+//	else                                               a new choice: true
 func (m *Memory) look(key string, now time.Time) bool {
 	samples := m.samples[key]
 	read := readingOf(samples)
@@ -124,7 +138,8 @@ func (f *foresight) outgrown(where []string, now time.Time) bool {
 	return !slices.Equal(f.where, where) || f.read.count >= 2*f.chosen.count || now.Sub(f.at) >= stale
 }
 
-// answer implements speed.Prediction.
+// answer implements speed.Prediction. used is false where the choice is the first form, which is
+// the curve itself, or where there is no answer.
 func (f *foresight) answer(kind string, s speed.Shape) (seconds float64, used bool) {
 	q := f.question(kind, s.Even())
 	seconds, err := f.choice.Seconds(q)
@@ -150,6 +165,8 @@ func shapeWords(c predict.Configuration) string {
 // placeWords returns an observation's split and kind of GPU.
 func placeWords(c predict.Configuration) string { return SplitWords(c.Split) + " " + c.Kind }
 
+// placesOf returns the distinct splits and kinds of the observations, sorted, to see whether there
+// are new ones.
 func placesOf(observations []predict.Observation) []string {
 	var out []string
 	for _, o := range observations {

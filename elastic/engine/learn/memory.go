@@ -13,7 +13,7 @@ import (
 // MaxSamples bounds the samples of one key that are stored and used: the newest ones.
 const MaxSamples = 512
 
-// Store reads the samples that survive the daemon.
+// Store reads the samples that survive the daemon. It is the only thing that a Memory waits for.
 type Store interface {
 	// Samples returns the newest samples of a key, oldest first, at most limit.
 	Samples(ctx context.Context, key string, limit int) ([]speed.Sample, error)
@@ -49,8 +49,9 @@ func New(store Store) *Memory {
 	}
 }
 
-// Keep adds a sample. The caller stores it, in the store, on its own. While the earlier samples of the
-// key cannot be read, Keep does nothing: the next read has the sample too.
+// Keep adds a sample. The caller stores it, in the store, on its own. While the earlier samples of
+// the key cannot be read, Keep does nothing: the next read has the sample too. The key MUST have
+// the form of Keys.
 func (m *Memory) Keep(key string, s speed.Sample) {
 	had, err := m.recall(key)
 	if err != nil {
@@ -65,8 +66,8 @@ func (m *Memory) Keep(key string, s speed.Sample) {
 	}
 }
 
-// Recall returns the samples of a key, which are read from the store the first time; nil if they cannot
-// be read.
+// Recall returns the samples of a key, which are read from the store the first time; nil if they
+// cannot be read. The slice is the memory's, and MUST NOT be changed.
 func (m *Memory) Recall(key string) []speed.Sample {
 	got, _ := m.recall(key)
 	return got
@@ -87,6 +88,10 @@ func (m *Memory) recall(key string) ([]speed.Sample, error) {
 
 // Fit returns the curve of a job's samples; nil = there are none. It is fitted again only after Keep, Foresee or Forget
 // invalidated it, and rereadAfter samples could not be read.
+//
+// If one of the two series cannot be read the curve is that of the other one; decisions go on with
+// it rather than wait for a store. The curve is shared by all jobs of the keys, and MUST NOT be
+// changed.
 func (m *Memory) Fit(of Keys, now time.Time) *speed.Curve {
 	at, partial := m.partial[of.Units]
 	if c, ok := m.curves[of.Units]; ok && (!partial || now.Sub(at).Abs() < rereadAfter) {
@@ -109,6 +114,8 @@ func (m *Memory) Fit(of Keys, now time.Time) *speed.Curve {
 func (m *Memory) Curve(of Keys) *speed.Curve { return m.curves[of.Units] }
 
 // Forget removes the samples and curves of all groups that are not in live. The store keeps them.
+// It bounds the memory: without it each job without a model would leave a series. A group that
+// comes back is read from the store again.
 func (m *Memory) Forget(live map[string]bool) {
 	gone := func(key string) bool { return !live[learnerOf(key)] }
 	maps.DeleteFunc(m.samples, func(key string, _ []speed.Sample) bool { return gone(key) })

@@ -10,7 +10,9 @@ import (
 )
 
 // observationsOf merges the samples of each configuration into one observation, their median,
-// weighted by their number. It keeps the mostObservations with most samples.
+// weighted by their number. It keeps the mostObservations with most samples. The median of an even
+// number is the lower one, which was measured. Samples that no predictor can use (predict.Check)
+// are left out: programs write them.
 func observationsOf(samples []speed.Sample) []predict.Observation {
 	var out []predict.Observation
 	seconds := map[string][]float64{}
@@ -36,7 +38,8 @@ func observationsOf(samples []speed.Sample) []predict.Observation {
 	return out[:min(len(out), mostObservations)]
 }
 
-// possibleSplit returns a sample's split; nil if its shape is impossible.
+// possibleSplit returns a sample's split; nil if its shape is impossible. A program may report any
+// numbers, and the most even split of such a shape does not exist.
 func possibleSplit(s speed.Sample) []int {
 	if s.Nodes < 1 || s.GPUs < s.Nodes {
 		return nil
@@ -44,7 +47,8 @@ func possibleSplit(s speed.Sample) []int {
 	return splitOf(s)
 }
 
-// kindsBySamples returns the kinds of GPU, the one with most samples first.
+// kindsBySamples returns the kinds of GPU, the one with most samples first. Of equal ones the first
+// by name, so that the order does not depend on that of the samples.
 func kindsBySamples(observations []predict.Observation) []string {
 	weight := map[string]float64{}
 	var out []string

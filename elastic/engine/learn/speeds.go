@@ -27,7 +27,9 @@ type Speeds struct {
 }
 
 // Speeds returns what is known of a group of jobs, from the series of samples that covers most
-// shapes: whole units of work, unless steps were timed in more. It does not change the memory.
+// shapes: whole units of work, unless steps were timed in more. It does not change the memory. If a
+// series that is not in memory cannot be read it returns the error: it is for a user, who is not to
+// be shown half. It reads up to three series, and fits a curve.
 func (m *Memory) Speeds(ctx context.Context, learner string, now time.Time) (Speeds, error) {
 	out := Speeds{Enough: enoughShapes}
 	var samples []speed.Sample
@@ -59,8 +61,9 @@ func (m *Memory) Speeds(ctx context.Context, learner string, now time.Time) (Spe
 // Pace is the unit of samples of step times.
 const Pace elastic.Unit = "pace"
 
-// Settle chooses a predictor if there are enough shapes and no cycle has chosen one. It takes
-// about 0.3 s of CPU time.
+// Settle chooses a predictor if there are enough shapes and no cycle has chosen one. It takes about
+// 0.3 s of CPU time. It uses nothing of the Memory, so that it may be called on another goroutine
+// than the cycle's, and MUST be if the cycle is not to wait. Without a choice nothing has changed.
 func (s *Speeds) Settle() {
 	if s.Choice != nil || s.Shapes < s.Enough {
 		return
@@ -79,8 +82,9 @@ type Asked struct {
 	By      string    // name of the form that was used; "" = the shape was measured
 }
 
-// Ask returns the expected speed of a configuration; kind "" is the kind with most samples. Decisions
-// use the same value, apart from their optimism for untried shapes.
+// Ask returns the expected speed of a configuration; kind "" is the kind with most samples.
+// Decisions use the same value, apart from their optimism for untried shapes. split has the GPUs on
+// each node, in any order, and MUST NOT be empty. It changes nothing.
 func (s *Speeds) Ask(split []int, kind string) Asked {
 	f := &foresight{choice: s.Choice, kinds: s.kinds, beside: s.beside}
 	out := Asked{Configuration: f.question(kind, split)}

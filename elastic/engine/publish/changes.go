@@ -34,7 +34,8 @@ type Change struct {
 }
 
 // Changes compares each report with the one before. Its zero value has seen none. It keeps some 100
-// bytes a job.
+// bytes a job. It is for one goroutine, and MUST be given every report once, in order. Reports are
+// not kept.
 type Changes struct {
 	jobs  map[string]seenJob
 	turn  uint64
@@ -42,7 +43,8 @@ type Changes struct {
 	words words // workspace
 }
 
-// seenJob is what is compared of a job.
+// seenJob is what is compared of a job. turn is that of the last report that had the job: others
+// are forgotten.
 type seenJob struct {
 	turn     uint64
 	code     reason.Code
@@ -57,6 +59,11 @@ type seenJob struct {
 // nodes, times and progress apart. The first report has no changes: there is none before it. A
 // reason whose arguments alone changed is no change: many have a time or a number of seconds in them,
 // which change with every cycle.
+//
+// Two reports with the same fingerprint look the same to a reader of states, who need not be sent
+// the second one. It is no sum for storage: it may differ from one release to the next. A job that
+// ended, or is gone from the report, is no change here: that is an event of the engine. It costs
+// O(jobs and nodes).
 func (c *Changes) Note(r *Report) (list []Change, print uint64) {
 	sum := fnv.New64a()
 	c.words = c.words[:0].text(r.Policy, r.Blind)
@@ -83,6 +90,12 @@ func (c *Changes) Note(r *Report) (list []Change, print uint64) {
 }
 
 // noteJob compares one job.
+//
+//	not in the report before                      Submitted
+//	runs, and did not or under another restart    Started
+//	another reason, cause or target               Decision; a reason that is gone is none
+//
+// A job may have all three, in this order.
 func (c *Changes) noteJob(sum io.Writer, jr *JobReport) (list []Change) {
 	now := seenJob{turn: c.turn, code: reason.CodeOf(jr.Why), target: jr.Target, ended: jr.Ended,
 		runs: jr.Job.Phase == elastic.Running && len(jr.Job.Place) > 0, restarts: jr.Job.Restarts}
@@ -115,9 +128,11 @@ func (c *Changes) noteJob(sum io.Writer, jr *JobReport) (list []Change) {
 	return list
 }
 
-// words collects values for a fingerprint, each with its end marked.
+// words collects values for a fingerprint, each with its end marked. Texts are UTF-8, in which 0xff
+// and 0xfe do not occur, so that "ab", "c" and "a", "bc" differ.
 type words []byte
 
+// text appends texts, numbers appends numbers in base 36; each value ends with 0xff.
 func (w words) text(values ...string) words {
 	for _, v := range values {
 		w = append(append(w, v...), 0xff)
@@ -132,7 +147,7 @@ func (w words) numbers(values ...int) words {
 	return w
 }
 
-// place writes a placement.
+// place writes a placement. It ends with 0xfe, so that the number of nodes counts too.
 func (w words) place(p nodes.Placement) words {
 	for _, s := range p {
 		w = w.text(s.Node).numbers(s.GPUs)
@@ -140,6 +155,7 @@ func (w words) place(p nodes.Placement) words {
 	return append(w, 0xfe)
 }
 
+// flags packs booleans into bits, the first into the lowest.
 func flags(all ...bool) (n int) {
 	for i, set := range all {
 		if set {

@@ -14,8 +14,10 @@ type Lane struct {
 	Restarts     int
 }
 
-// Lanes returns the lanes in the last report, and whether other jobs wait for GPUs. known is false if
-// Slurm did not answer lately. A report whose lanes were read does not count as taken.
+// Lanes returns the lanes in the last report, and whether other jobs wait for GPUs. known is false
+// if Slurm did not answer lately. A report whose lanes were read does not count as taken. Lanes
+// that have ended are in it too. It holds the lock while it reads, so that the memory is not given
+// to a new report meanwhile: no more than O(jobs).
 func (p *Board) Lanes() (lanes []Lane, waits, known bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -5,7 +5,9 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/past"
 )
 
-// ClusterOf is the cluster as a report has it, for the history.
+// ClusterOf is the cluster as a report has it, for the history. Used counts all jobs' GPUs on a
+// node, Elastic those of sluice's alone. State is "" for a usable node. Jobs that ended count
+// nowhere. The result shares nothing with the report.
 func ClusterOf(r *Report) past.Cluster {
 	out := past.Cluster{Blind: r.Blind != "", Nodes: make([]past.Node, 0, len(r.Nodes))}
 	elastics := map[string]int{}
@@ -40,6 +42,7 @@ func ClusterOf(r *Report) past.Cluster {
 }
 
 // DivisionOf is the division by shares of a report, for the history; false if there is none.
+// Amounts are GPUs. Lines are in the order of Sharing.
 func DivisionOf(r *Report) (past.Division, bool) {
 	if !r.Shares.Count || r.Shares.Tree == nil {
 		return past.Division{}, false

@@ -13,6 +13,11 @@ import (
 )
 
 // Publish replaces the report by one of this cycle.
+//
+// It MUST be called at the end of a cycle, with the snapshot that the plan was made from: reasons,
+// moves and records are read from the state as they are then. It is called also when recording
+// failed, and then shows a plan that was not begun. Next is filled in later (Change). Slurm's own
+// nodes and demands are shown, not the virtual partitions of the snapshot.
 func (b *Board) Publish(snap elastic.Snapshot, plan elastic.Plan, now time.Time) {
 	r := &Report{At: now, Policy: b.Policy.Name, Nodes: eligible.NodesAsInSlurm(snap.Nodes), Demands: eligible.DemandsAsInSlurm(snap.Demands), Health: b.State.Health.Findings(b.Rules.Health), Shares: b.shares()}
 	jobs := make(map[elastic.JobID]*elastic.Job, len(snap.Jobs))
@@ -51,6 +56,12 @@ func (b *Board) Publish(snap elastic.Snapshot, plan elastic.Plan, now time.Time)
 }
 
 // inOrderOf returns all jobs with those of the snapshot in its order: as they would start.
+//
+// The others keep their places in all:
+//
+//	all         1 2 3 4
+//	snapshot    4 2
+//	result      1 4 3 2
 func inOrderOf(snap elastic.Snapshot, all []*track.Job, known track.Known) []*track.Job {
 	listed := make(map[*track.Job]bool, len(snap.Jobs))
 	var next []*track.Job
@@ -68,7 +79,8 @@ func inOrderOf(snap elastic.Snapshot, all []*track.Job, known track.Known) []*tr
 	return out
 }
 
-// Blind publishes the last report again with the reason why there is no newer one, and for how long.
+// Blind publishes the last report again with the reason why there is no newer one, and for how
+// long. Before the first report it has the name of the policy and nothing else. A Publish ends it.
 func (b *Board) Blind(why string, since time.Duration) {
 	r := Report{Policy: b.Policy.Name}
 	if last := b.Report.Load(); last != nil {
@@ -78,7 +90,9 @@ func (b *Board) Blind(why string, since time.Duration) {
 	b.Report.Store(&r)
 }
 
-// ReportOf fills a job's report from the state and the plan. Job is left to the caller.
+// ReportOf fills a job's report from the state and the plan. Job is left to the caller. Everything
+// else that jr had is lost. What can be changed later is copied: the move, the run. It costs O(open
+// moves).
 func (b *Board) ReportOf(jr *JobReport, js *track.Job, plan elastic.Plan) {
 	said := js.Tells.Said
 	*jr = JobReport{
@@ -106,7 +120,8 @@ func (b *Board) ReportOf(jr *JobReport, js *track.Job, plan elastic.Plan) {
 	}
 }
 
-// copyOf copies a job, into the memory of an old report if there is any.
+// copyOf copies a job, into the memory of an old report if there is any. No reader may have that
+// report: see Board.room.
 func copyOf(j, old *elastic.Job) *elastic.Job {
 	if old == nil || old == &noJob {
 		old = new(elastic.Job)
@@ -116,6 +131,10 @@ func copyOf(j, old *elastic.Job) *elastic.Job {
 }
 
 // ETA returns the expected end at the present size; zero = unknown.
+//
+// It is unknown for a job that does not run, that has not declared its work, or whose speed was
+// never measured. kind is the type of its GPUs; "" = the one that its curve knows best. No later
+// resize is expected: the forecast has that.
 func ETA(j *elastic.Job, kind string, now time.Time) time.Time {
 	left, ok := j.Remaining()
 	if !ok || j.Phase != elastic.Running || j.Curve.Samples() == 0 {

@@ -31,6 +31,7 @@ type Report struct {
 var noJob elastic.Job
 
 // next returns room for one more job. It may contain the data of an old report, which is reused.
+// The capacity of Jobs MUST suffice. The caller MUST set every field.
 func (r *Report) next() *JobReport {
 	r.Jobs = r.Jobs[:len(r.Jobs)+1]
 	return &r.Jobs[len(r.Jobs)-1]

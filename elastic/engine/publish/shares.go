@@ -76,6 +76,16 @@ func (r *Report) Member(account, user string) Member {
 
 // Sharing lists all accounts, each before what is below it, and the users that have jobs or are among
 // the others, each after its account and before the accounts below that. It is empty if no tree is known.
+//
+//	account   user    depth
+//	root              0
+//	physics           1
+//	physics   ann     2
+//	atoms             2        below physics
+//	atoms     *       3        its users are not told apart
+//
+// Deserved, Has and Wanted of an account are sums over all users below it; Own, Borrowed and Lent
+// are of accounts only. It is computed anew in each call, in O(accounts, users with jobs, jobs).
 func (r *Report) Sharing(others ...Member) []Sharing {
 	if r.Shares.Tree == nil {
 		return nil
@@ -112,7 +122,9 @@ type sharings struct {
 	users map[string][]Sharing
 }
 
-// count adds the users that have jobs, and what they have to the accounts above them; then the others.
+// count adds the users that have jobs, and what they have to the accounts above them; then the
+// others. A user with jobs of several QOS has one line. Those of others that have no jobs get a
+// line without GPUs.
 func (l sharings) count(r *Report, others []Member) {
 	listed := make(map[Member]slurm.Share, len(r.Shares.List))
 	for _, s := range r.Shares.List {
@@ -168,7 +180,8 @@ func userOf(r *Report, m Member, listed map[Member]slurm.Share) Sharing {
 	return u
 }
 
-// order appends what is below an account.
+// order appends what is below an account. It calls itself once for each account; the tree has no
+// cycles (share.Tree).
 func (l sharings) order(out []Sharing, parent string, depth int) []Sharing {
 	for _, name := range l.below[parent] {
 		line := *l.lines[name]
