@@ -170,9 +170,12 @@ func (f *files) replay() error {
 		return err
 	}
 	f.record = file
-	data, err := io.ReadAll(io.LimitReader(file, mostRecord))
+	data, err := io.ReadAll(io.LimitReader(file, mostRecord+1))
 	if err != nil {
 		return err
+	}
+	if len(data) > mostRecord { // what is beyond must not be taken for a line that a kill cut off
+		return fmt.Errorf("%s: longer than %d bytes; move it away, and the trials are found again in their folders", name, mostRecord)
 	}
 	f.lost = len(data) == 0
 	for len(data) > 0 {

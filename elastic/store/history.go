@@ -56,7 +56,7 @@ type History struct {
 // aside as PATH.corrupt-TIME-history, and an empty one is started; the notice says so. Damage that
 // is found later makes Add do the same.
 //
-// After ErrFull and ErrBusy nothing was set aside: there is nothing wrong with such a file. If an
+// After any other error, such as ErrFull, ErrBusy or ErrDisk, nothing was set aside. If an
 // empty file cannot be started either, there are both a notice and an error, and h is nil. The
 // daemon runs without a history then: nothing is decided by it. The caller MUST call Close AFTER
 // the last call of Add, and BEFORE Shutdown of the store.
@@ -65,8 +65,8 @@ func OpenHistory(ctx context.Context, path string, now time.Time) (h *History, n
 	if err == nil {
 		return h, "", nil
 	}
-	if full, busy := errors.Is(err, ErrFull), errors.Is(err, ErrBusy); full || busy {
-		return nil, "", err
+	if !errors.Is(err, ErrCorrupt) && !errors.Is(err, ErrNewer) {
+		return nil, "", err // nothing says that the file is bad: the disk, or who asks, may be
 	}
 	why := err
 	aside, err := quarantine(path, "history", now)

@@ -192,6 +192,22 @@ func TestHistoryIsSetAside(t *testing.T) {
 	}
 }
 
+// TestHistoryIsLeftAlone: what is not damaged stays where it is, whatever keeps it from being opened.
+func TestHistoryIsLeftAlone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "history.db")
+	if err := os.Mkdir(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	h, notice, err := OpenHistory(t.Context(), path, time.Now())
+	if h != nil || notice != "" || !errors.Is(err, ErrForeign) {
+		t.Errorf("%v, %q, %v", h, notice, err)
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Error(err)
+	}
+}
+
+
 // Every statement is found by an index: a page does not read the history of three months.
 func TestHistoryUsesIndexes(t *testing.T) {
 	h, _ := history(t)
