@@ -207,7 +207,6 @@ func TestHistoryIsLeftAlone(t *testing.T) {
 	}
 }
 
-
 // Every statement is found by an index: a page does not read the history of three months.
 func TestHistoryUsesIndexes(t *testing.T) {
 	h, _ := history(t)
