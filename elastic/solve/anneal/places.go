@@ -15,6 +15,7 @@ func (w *walk) swap(c *joint.Change, i int) bool {
 	return w.into(c, i, there) && w.into(c, k, at)
 }
 
+// For no place it does nothing and is true: the other job has no GPUs, and so this one gets none.
 // into puts a job where another was, at the largest size up to that one's.
 func (w *walk) into(c *joint.Change, i int, place []joint.Share) bool {
 	if place == nil {
@@ -64,6 +65,7 @@ func (w *walk) trade(c *joint.Change, i int) bool {
 	return true
 }
 
+// exchange returns node b for a and a for b, and any other node unchanged.
 func exchange(n, a, b int) int {
 	switch n {
 	case a:
@@ -74,6 +76,7 @@ func exchange(n, a, b int) int {
 	return n
 }
 
+// It tries the options with as many nodes as there are spots, the most valuable first.
 // onto puts a job at a size on the nodes in spots.
 func (w *walk) onto(c *joint.Change, i, size int) bool {
 	for _, o := range w.p.Jobs[i].At(size) {
@@ -128,6 +131,7 @@ func (w *walk) home(c *joint.Change, i int) bool {
 func (w *walk) split(c *joint.Change, i int) bool { return w.respread(c, i, 1) }
 func (w *walk) merge(c *joint.Change, i int) bool { return w.respread(c, i, -1) }
 
+// respread takes the most valuable option with more nodes (sign 1) or fewer (-1) that fits.
 func (w *walk) respread(c *joint.Change, i, sign int) bool {
 	at := w.s.Place(i)
 	c.Off(i)

@@ -6,6 +6,7 @@ import (
 )
 
 // floor is the nodes with a plan on them.
+// Between calls free, used, places and value describe the same plan; charges never changes.
 type floor struct {
 	p       *Problem
 	kinds   int
@@ -16,6 +17,7 @@ type floor struct {
 	charges float64 // cost of others' use without the plan
 }
 
+// newFloor returns the nodes with no job on them.
 func newFloor(p *Problem) *floor {
 	f := &floor{p: p, kinds: p.kinds(), places: make([]Place, len(p.Jobs)), used: make([]int64, len(p.Costs))}
 	for i := range f.places {
@@ -39,6 +41,8 @@ func (f *floor) copy(g *floor) {
 	f.value = g.value
 }
 
+// The difference of the costs with and without the plan is taken account by account, since a cost
+// that rises with use depends on all jobs together.
 // welfare returns the welfare of the plan.
 func (f *floor) welfare() float64 {
 	cost := 0.0
@@ -91,6 +95,8 @@ func (f *floor) off(i int) {
 	f.value -= o.Value
 }
 
+// For None it changes nothing, and returns whether the job may be without nodes. It does not test
+// edges: the nodes MUST be ones that the tasks may be on.
 // put places a job without nodes: all of it or, if some task has no room, nothing.
 func (f *floor) put(i int, at Place) bool {
 	if at.Option == None {
@@ -137,8 +143,10 @@ func (f *floor) lay(places []Place) bool {
 	return f.allowed()
 }
 
+// allowed asks the problem's further conditions about the present plan.
 func (f *floor) allowed() bool { return f.p.Allows == nil || f.p.Allows(f.places) }
 
+// The welfare may differ by rounding.
 // Check returns what is wrong with a plan; nil if it is a plan of the problem and its welfare
 // is correct.
 func (p *Problem) Check(plan Plan) error {

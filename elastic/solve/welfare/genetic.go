@@ -20,6 +20,10 @@ type Effort struct {
 // exchanging what the parents have on one node, in whole gangs, and some of their jobs mutate:
 // a task goes to another node that it has an edge to, or the job to another option. Children
 // that do not fit are rejected; the others replace the worst members that are worse.
+//
+// The best start is never lost, so the result is at least as good. The same problem, starts, effort
+// and state of rng give the same plan. A child costs one copy of a plan and of the free resources of
+// all nodes.
 func Genetic(p *Problem, starts []Plan, e Effort, rng *rand.Rand) (Plan, bool) {
 	g := genetic{p: p, rng: rng, child: newFloor(p)}
 	for _, s := range starts {
@@ -38,6 +42,8 @@ func Genetic(p *Problem, starts []Plan, e Effort, rng *rand.Rand) (Plan, bool) {
 }
 
 // genetic is a search in progress.
+// The population has a fixed size once it is filled; its best and worst members are searched for
+// when needed, since populations are small.
 type genetic struct {
 	p       *Problem
 	rng     *rand.Rand
@@ -46,6 +52,7 @@ type genetic struct {
 	moved   []int  // jobs of a crossover; workspace
 }
 
+// member is a plan on nodes of its own, with its welfare, which is costly to compute.
 type member struct {
 	*floor
 	welfare float64
@@ -60,6 +67,7 @@ func (g *genetic) enter(m member, most int) {
 	}
 }
 
+// A mutant that is no plan is replaced by an exact copy, so the size is always reached.
 // fill fills the population with mutants of the members it starts with.
 func (g *genetic) fill(members int) {
 	for k := 0; len(g.members) < members; k++ {
@@ -72,6 +80,7 @@ func (g *genetic) fill(members int) {
 	}
 }
 
+// Both parents may be the same member: then a child is a mutant.
 // step makes two children of two parents.
 func (g *genetic) step() {
 	a, b := g.draw(), g.draw()
@@ -105,6 +114,7 @@ func (g *genetic) has(w float64) bool {
 	return slices.ContainsFunc(g.members, func(m member) bool { return m.welfare == w })
 }
 
+// On false the child is not a plan: some of its jobs have no nodes.
 // cross gives the child's jobs that either parent has on the node the father's places. It
 // returns false if these do not fit.
 func (g *genetic) cross(father *floor, node int32) bool {
@@ -123,6 +133,7 @@ func (g *genetic) cross(father *floor, node int32) bool {
 	return true
 }
 
+// Of a problem without jobs nothing is changed.
 // mutate changes one to three of the child's jobs. All leave their nodes BEFORE any gets
 // others: so they may exchange nodes, or use what one gives back. It returns false if one finds
 // no room.
@@ -161,6 +172,7 @@ func (g *genetic) change(i int, was Place) bool {
 	return ok && g.child.put(i, Place{to, nodes})
 }
 
+// It may draw the present one, for which other nodes are then drawn.
 // option draws another option: any, or one listed near the present one; none if the job may be
 // without nodes.
 func (g *genetic) option(j *Job, now int) int {
@@ -178,6 +190,7 @@ func (g *genetic) option(j *Job, now int) int {
 	return g.rng.IntN(len(j.Options)+1) - 1
 }
 
+// The other tasks keep theirs. The job MUST be off its nodes.
 // move draws another node for one task.
 func (g *genetic) move(i int, was Place) bool {
 	o := &g.p.Jobs[i].Options[was.Option]
@@ -257,6 +270,7 @@ func (g *genetic) best() int {
 	return k
 }
 
+// worst is the member that the next child replaces, if it is better.
 func (g *genetic) worst() int {
 	k := 0
 	for i, m := range g.members {

@@ -8,6 +8,11 @@ import (
 // Greedy starts from a plan: in each step the job with the largest gain in welfare goes to
 // another option, where the gain is per unit of the first resource or, with whole, absolute. No
 // job gives anything back. The plan MUST be one of the problem.
+//
+// A gain per unit fills the cluster with the jobs that use GPUs best; the absolute gain lets large
+// jobs in before small ones have taken the room. Neither is always the better start, so callers try
+// both. If from is not a plan of the problem it is returned as it is. Each step raises the value of
+// one job, so there are at most as many as options.
 func Greedy(p *Problem, from Plan, whole bool) Plan {
 	g := greedy{floor: newFloor(p), whole: whole, dear: make([][]int, len(p.Jobs))}
 	if !g.lay(from.Places) {
@@ -37,12 +42,15 @@ func Greedy(p *Problem, from Plan, whole bool) Plan {
 	return g.plan()
 }
 
+// greedy is a search in progress: its floor has the plan so far.
 type greedy struct {
 	*floor
 	whole bool
 	dear  [][]int // by job: its options, largest value first
 }
 
+// rank is what bids are compared by; nodes are where it fits now. Others' steps make a bid out of
+// date, so it is computed anew BEFORE it is taken.
 // bid is a job's best next option.
 type bid struct {
 	job, option int
@@ -50,6 +58,7 @@ type bid struct {
 	nodes       []int32
 }
 
+// best returns the first of the bids with the largest rank; the queue MUST NOT be empty.
 func best(queue []bid) int {
 	k := 0
 	for i := range queue {
@@ -70,6 +79,7 @@ func (j *Job) dearest() []int {
 	return out
 }
 
+// ok is false if none raises the welfare. The floor is left as it was.
 // bid returns the job's best option in what is free without the job.
 func (g *greedy) bid(i int) (b bid, ok bool) {
 	was, before := g.places[i], g.welfare()
@@ -102,6 +112,7 @@ func (g *greedy) bid(i int) (b bid, ok bool) {
 	return b, ok
 }
 
+// A gain without more units counts as one of one unit.
 // rank returns the weight of a gain for this many more units.
 func (g *greedy) rank(gain float64, more int64) float64 {
 	if g.whole {
@@ -110,6 +121,7 @@ func (g *greedy) rank(gain float64, more int64) float64 {
 	return gain / float64(max(1, more))
 }
 
+// If it is not, the job is back at its earlier place.
 // take gives a job what it bids for, if that is allowed.
 func (g *greedy) take(b bid) bool {
 	was := g.places[b.job]
@@ -134,6 +146,7 @@ func (o *Option) weight() int64 {
 	return sum
 }
 
+// ok is false if a task has no room; other nodes for the earlier tasks are not tried.
 // fit finds a node for each task: the one it fills best.
 func (f *floor) fit(o *Option) (nodes []int32, ok bool) {
 	nodes = make([]int32, 0, o.tasks())
