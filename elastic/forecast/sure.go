@@ -28,6 +28,7 @@ func (c *course) sure(ahead time.Duration, kept bool) float64 {
 }
 
 // finishAt sets the expected end.
+// ahead is from the beginning of the projection; the spread is a part of it, at most 90 % below.
 func (c *course) finishAt(end time.Time, limit bool, ahead time.Duration, kept bool) {
 	c.ended = true
 	c.job.Ends, c.job.Limit, c.job.Sure = end, limit, c.sure(ahead, kept)

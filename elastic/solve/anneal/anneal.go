@@ -30,7 +30,7 @@ const least = 1e-9
 // walk is one annealing.
 //
 // BETWEEN changes the search, on, ahead and strayed describe the same plan. DURING a change on is
-// still that of the plan before it, so each node of a place taken from the search has a job in on.
+// still that of the plan before it.
 type walk struct {
 	s   *joint.Search
 	p   *joint.Problem
@@ -80,9 +80,9 @@ func begin(s *joint.Search, from joint.Plan, rng *rand.Rand) *walk {
 	return w
 }
 
-// With a temperature of 0 no loss is ever kept.
 // loss returns the median loss of the drawn changes that lose something; 0 if none does. The
 // mean would be that of the few that break a rule, which cost a thousand times more.
+// With a temperature of 0 no loss is ever kept.
 func (w *walk) loss() float64 {
 	var losses []float64
 	for range draws {
@@ -99,9 +99,9 @@ func (w *walk) loss() float64 {
 	return losses[len(losses)/2]
 }
 
-// The draw comes BEFORE the check whether jobs can get there, which is the costliest.
 // try makes a change, and undoes it if it cannot be carried out or is rejected: a loss is kept
 // with probability exp(-loss/heat).
+// The draw comes BEFORE the check whether jobs can get there, which is the costliest.
 func (w *walk) try(heat float64) {
 	c := w.s.Begin()
 	gain, ok := w.change(c)
@@ -120,8 +120,8 @@ func (w *walk) try(heat float64) {
 	}
 }
 
-// Lists are in no order, so a job leaves one in time proportional to the jobs on the node.
 // list records that a job went from one place to another.
+// Lists are in no order, so a job leaves one in time proportional to the jobs on the node.
 func (w *walk) list(i int, from, to []joint.Share) {
 	for _, s := range from {
 		on := w.on[s.Node]
@@ -133,8 +133,8 @@ func (w *walk) list(i int, from, to []joint.Share) {
 	}
 }
 
-// Only the jobs that strayed are copied, so it does not cost the number of jobs.
 // keep records the plan as the best one.
+// Only the jobs that strayed are copied, so it does not cost the number of jobs.
 func (w *walk) keep() {
 	for _, i := range w.strayed {
 		w.best[i], w.has[i] = w.s.Place(i), false

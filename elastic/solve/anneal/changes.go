@@ -21,9 +21,9 @@ func (w *walk) change(c *joint.Change) (gain float64, ok bool) {
 	return c.Gain()
 }
 
-// Each next one is usually beside the one before, so that they free GPUs on the same nodes.
 // grow gives a job a larger size. If there is no room up to three others make it: they are put
 // back in what is left.
+// Each next one is usually beside the one before, so that they free GPUs on the same nodes.
 func (w *walk) grow(c *joint.Change, i int) bool {
 	at := w.s.Place(i)
 	now := held(at)
@@ -99,8 +99,8 @@ func (w *walk) divide(c *joint.Change, i int) bool {
 	return w.refill(c, i)
 }
 
-// It may draw the present one, or 0: then the job is left without GPUs.
 // another draws any other size, near or far.
+// It may draw the present one, or 0: then the job is left without GPUs.
 func (w *walk) another(c *joint.Change, i, now int) int {
 	j := &w.p.Jobs[i]
 	switch w.rng.IntN(7) {

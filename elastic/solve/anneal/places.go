@@ -15,8 +15,8 @@ func (w *walk) swap(c *joint.Change, i int) bool {
 	return w.into(c, i, there) && w.into(c, k, at)
 }
 
-// For no place it does nothing and is true: the other job has no GPUs, and so this one gets none.
 // into puts a job where another was, at the largest size up to that one's.
+// For no place it does nothing and is true: the other job has no GPUs, and so this one gets none.
 func (w *walk) into(c *joint.Change, i int, place []joint.Share) bool {
 	if place == nil {
 		return true
@@ -76,8 +76,8 @@ func exchange(n, a, b int) int {
 	return n
 }
 
-// It tries the options with as many nodes as there are spots, the most valuable first.
 // onto puts a job at a size on the nodes in spots.
+// It tries the options with as many nodes as there are spots, the most valuable first.
 func (w *walk) onto(c *joint.Change, i, size int) bool {
 	for _, o := range w.p.Jobs[i].At(size) {
 		if len(o.Split) == len(w.spots) && c.Fit(i, &o, w.spots) {

@@ -14,7 +14,7 @@ const (
 // computed.
 //
 // It is a multiple-choice knapsack by dynamic programming, in O(sizes of all jobs x GPUs), computed
-// once a search. Improve ends when its plan reaches it;
+// once a search. Improve ends when its plan reaches it.
 func (s *Search) ceiling() float64 {
 	if !math.IsNaN(s.most.all) {
 		return s.most.all

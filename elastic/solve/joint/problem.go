@@ -44,8 +44,8 @@ type Job struct {
 	Groups [][]int
 	// Sizes are ascending in GPUs.
 	Sizes []Size
-	// A job without sizes can only stay where it is.
 	// Now is the job's present place; it may stay there at the value Stay.
+	// A job without sizes can only stay where it is.
 	Now []Share
 	// Stay is on the scale of Option.Value. It MUST be 0 if Now is empty.
 	Stay float64
@@ -71,10 +71,10 @@ type Problem struct {
 	// AtOnce says that all jobs move at the same moment: a plan need not be reachable one job
 	// after the other.
 	AtOnce bool
-	// From 0 to below 1. It never makes a job leave its present place: only options elsewhere are
-	// compared by it.
 	// Near is the relative difference up to which an option may be worse than the best that
 	// fits and still be taken because it breaks fewer idle nodes, or is on fewer nodes.
+	// From 0 to below 1. It never makes a job leave its present place: only options elsewhere are
+	// compared by it.
 	Near float64
 }
 

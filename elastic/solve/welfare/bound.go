@@ -54,10 +54,10 @@ func newDual(p *Problem) *dual {
 	return d
 }
 
+// descend lowers the bound step by step and leaves the best prices in place.
 // The length of a step is that of Held, Wolfe and Crowder: the distance from low, over the square of
 // the subgradient, times a factor that begins at 2 and is halved after 10 steps without progress.
 // It ends early when the bound reaches low, which is then optimal, or when no price can change.
-// descend lowers the bound step by step and leaves the best prices in place.
 func (d *dual) descend(low float64, steps int) float64 {
 	least, scale, since := math.Inf(1), 2.0, 0
 	for range max(1, steps) {
@@ -96,9 +96,9 @@ func (d *dual) value() float64 {
 	return sum
 }
 
-// It sets sold to the use that gives the profit, from 0 to what exists.
 // profit returns the provider's profit from selling the use of an account at its pay: the
 // conjugate of its cost.
+// It sets sold to the use that gives the profit, from 0 to what exists.
 func (d *dual) profit(a int) float64 {
 	c, used := d.p.Costs[a], d.p.used(a)
 	base, best := c.At(used), math.Inf(-1)
@@ -110,8 +110,8 @@ func (d *dual) profit(a int) float64 {
 	return best
 }
 
-// A job that need not run takes nothing where no option has a surplus above 0.
 // answer returns the surplus of a job's best option, and takes what it needs.
+// A job that need not run takes nothing where no option has a surplus above 0.
 func (d *dual) answer(j *Job) float64 {
 	most, pick := math.Inf(-1), None
 	if !j.Must {
@@ -186,8 +186,8 @@ func (d *dual) cheapest(t *Task) ([]offer, bool) {
 	return d.offers[:t.Count], true
 }
 
-// A price at 0 that would fall does not count in the length of the subgradient, because it stays.
 // follow makes a step against the subgradient, scaled by gap; false if it is zero.
+// A price at 0 that would fall does not count in the length of the subgradient, because it stays.
 func (d *dual) follow(gap float64) bool {
 	square := 0.0
 	each := func(see func(price *float64, slack float64)) {

@@ -40,9 +40,9 @@ func (c Cost) slope(used int64) float64 {
 	return rate
 }
 
-// A piecewise linear function less a linear one is largest at one of them.
 // kinks returns the uses, up to most more than used, at which the slope changes, both ends
 // included, relative to used.
+// A piecewise linear function less a linear one is largest at one of them.
 func (c Cost) kinks(used, most int64) []int64 {
 	out := []int64{0}
 	for _, s := range c {

@@ -92,9 +92,9 @@ func (e *exact) top(i int) float64 {
 	return e.ways[i][0].surplus
 }
 
+// spread returns how much surplus a job loses by its second best way.
 // Jobs with a large one are decided first: their other ways are soon hopeless. With a single way it
 // is +Inf.
-// spread returns how much surplus a job loses by its second best way.
 func (e *exact) spread(i int) float64 {
 	if len(e.ways[i]) < 2 {
 		return math.Inf(1)
@@ -117,14 +117,14 @@ func (e *exact) bound(k int) float64 {
 	return sum
 }
 
-// Until a plan is known nothing is hopeless.
 // hopeless reports whether a bound is not above the best value.
+// Until a plan is known nothing is hopeless.
 func (e *exact) hopeless(bound float64) bool {
 	return e.best.Places != nil && bound <= e.best.Welfare+1e-9*(1+math.Abs(e.best.Welfare))
 }
 
-// It costs a step to leave a job without nodes, as it does to place a task.
 // job tries the ways of the k-th job.
+// It costs a step to leave a job without nodes, as it does to place a task.
 func (e *exact) job(k int) {
 	if e.steps <= 0 {
 		return
@@ -154,8 +154,8 @@ func (e *exact) job(k int) {
 	}
 }
 
-// Equal tasks are on ascending nodes: their exchange makes no other plan.
 // place tries the nodes of a job's next task: the n-th of the tasks of kind t.
+// Equal tasks are on ascending nodes: their exchange makes no other plan.
 func (e *exact) place(k, i, option int, o *Option, t, n int, nodes []int32) {
 	if t < len(o.Tasks) && n == o.Tasks[t].Count {
 		t, n = t+1, 0
@@ -190,8 +190,8 @@ func (e *exact) settle(k, i int, at Place) {
 	e.floor.off(i)
 }
 
-// They are of one kind and have the same resources free.
 // same reports whether two nodes are equivalent for a task.
+// They are of one kind and have the same resources free.
 func (e *exact) same(m, n int32) bool {
 	k := e.floor.kinds
 	return e.p.Allows == nil && e.alike[m] == e.alike[n] && slices.Equal(e.floor.free[int(m)*k:int(m+1)*k], e.floor.free[int(n)*k:int(n+1)*k])

@@ -41,9 +41,9 @@ func (f *floor) copy(g *floor) {
 	f.value = g.value
 }
 
+// welfare returns the welfare of the plan.
 // The difference of the costs with and without the plan is taken account by account, since a cost
 // that rises with use depends on all jobs together.
-// welfare returns the welfare of the plan.
 func (f *floor) welfare() float64 {
 	cost := 0.0
 	for a, c := range f.p.Costs {
@@ -95,9 +95,9 @@ func (f *floor) off(i int) {
 	f.value -= o.Value
 }
 
+// put places a job without nodes: all of it or, if some task has no room, nothing.
 // For None it changes nothing, and returns whether the job may be without nodes. It does not test
 // edges: the nodes MUST be ones that the tasks may be on.
-// put places a job without nodes: all of it or, if some task has no room, nothing.
 func (f *floor) put(i int, at Place) bool {
 	if at.Option == None {
 		return !f.p.Jobs[i].Must
@@ -146,9 +146,9 @@ func (f *floor) lay(places []Place) bool {
 // allowed asks the problem's further conditions about the present plan.
 func (f *floor) allowed() bool { return f.p.Allows == nil || f.p.Allows(f.places) }
 
-// The welfare may differ by rounding.
 // Check returns what is wrong with a plan; nil if it is a plan of the problem and its welfare
 // is correct.
+// The welfare may differ by rounding.
 func (p *Problem) Check(plan Plan) error {
 	if len(plan.Places) != len(p.Jobs) {
 		return fmt.Errorf("%d places for %d jobs", len(plan.Places), len(p.Jobs))

@@ -67,8 +67,8 @@ func (g *genetic) enter(m member, most int) {
 	}
 }
 
-// A mutant that is no plan is replaced by an exact copy, so the size is always reached.
 // fill fills the population with mutants of the members it starts with.
+// A mutant that is no plan is replaced by an exact copy, so the size is always reached.
 func (g *genetic) fill(members int) {
 	for k := 0; len(g.members) < members; k++ {
 		f := newFloor(g.p)
@@ -80,8 +80,8 @@ func (g *genetic) fill(members int) {
 	}
 }
 
-// Both parents may be the same member: then a child is a mutant.
 // step makes two children of two parents.
+// Both parents may be the same member: then a child is a mutant.
 func (g *genetic) step() {
 	a, b := g.draw(), g.draw()
 	if len(g.p.Nodes) == 0 || len(g.p.Jobs) == 0 {
@@ -114,9 +114,9 @@ func (g *genetic) has(w float64) bool {
 	return slices.ContainsFunc(g.members, func(m member) bool { return m.welfare == w })
 }
 
-// On false the child is not a plan: some of its jobs have no nodes.
 // cross gives the child's jobs that either parent has on the node the father's places. It
 // returns false if these do not fit.
+// On false the child is not a plan: some of its jobs have no nodes.
 func (g *genetic) cross(father *floor, node int32) bool {
 	g.moved = g.moved[:0]
 	for i := range g.child.places {
@@ -133,10 +133,10 @@ func (g *genetic) cross(father *floor, node int32) bool {
 	return true
 }
 
-// Of a problem without jobs nothing is changed.
 // mutate changes one to three of the child's jobs. All leave their nodes BEFORE any gets
 // others: so they may exchange nodes, or use what one gives back. It returns false if one finds
 // no room.
+// Of a problem without jobs nothing is changed.
 func (g *genetic) mutate() bool {
 	if len(g.p.Jobs) == 0 {
 		return true
@@ -172,9 +172,9 @@ func (g *genetic) change(i int, was Place) bool {
 	return ok && g.child.put(i, Place{to, nodes})
 }
 
-// It may draw the present one, for which other nodes are then drawn.
 // option draws another option: any, or one listed near the present one; none if the job may be
 // without nodes.
+// It may draw the present one, for which other nodes are then drawn.
 func (g *genetic) option(j *Job, now int) int {
 	if len(j.Options) == 0 {
 		return None
@@ -190,8 +190,8 @@ func (g *genetic) option(j *Job, now int) int {
 	return g.rng.IntN(len(j.Options)+1) - 1
 }
 
-// The other tasks keep theirs. The job MUST be off its nodes.
 // move draws another node for one task.
+// The other tasks keep theirs. The job MUST be off its nodes.
 func (g *genetic) move(i int, was Place) bool {
 	o := &g.p.Jobs[i].Options[was.Option]
 	nodes := slices.Clone(was.Nodes)

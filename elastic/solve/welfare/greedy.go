@@ -49,9 +49,9 @@ type greedy struct {
 	dear  [][]int // by job: its options, largest value first
 }
 
+// bid is a job's best next option.
 // rank is what bids are compared by; nodes are where it fits now. Others' steps make a bid out of
 // date, so it is computed anew BEFORE it is taken.
-// bid is a job's best next option.
 type bid struct {
 	job, option int
 	rank        float64
@@ -79,8 +79,8 @@ func (j *Job) dearest() []int {
 	return out
 }
 
-// ok is false if none raises the welfare. The floor is left as it was.
 // bid returns the job's best option in what is free without the job.
+// ok is false if none raises the welfare. The floor is left as it was.
 func (g *greedy) bid(i int) (b bid, ok bool) {
 	was, before := g.places[i], g.welfare()
 	value, held := 0.0, int64(0)
@@ -112,8 +112,8 @@ func (g *greedy) bid(i int) (b bid, ok bool) {
 	return b, ok
 }
 
-// A gain without more units counts as one of one unit.
 // rank returns the weight of a gain for this many more units.
+// A gain without more units counts as one of one unit.
 func (g *greedy) rank(gain float64, more int64) float64 {
 	if g.whole {
 		return gain
@@ -121,8 +121,8 @@ func (g *greedy) rank(gain float64, more int64) float64 {
 	return gain / float64(max(1, more))
 }
 
-// If it is not, the job is back at its earlier place.
 // take gives a job what it bids for, if that is allowed.
+// If it is not, the job is back at its earlier place.
 func (g *greedy) take(b bid) bool {
 	was := g.places[b.job]
 	g.off(b.job)
@@ -146,8 +146,8 @@ func (o *Option) weight() int64 {
 	return sum
 }
 
-// ok is false if a task has no room; other nodes for the earlier tasks are not tried.
 // fit finds a node for each task: the one it fills best.
+// ok is false if a task has no room; other nodes for the earlier tasks are not tried.
 func (f *floor) fit(o *Option) (nodes []int32, ok bool) {
 	nodes = make([]int32, 0, o.tasks())
 	for i := range o.Tasks {

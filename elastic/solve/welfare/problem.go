@@ -5,9 +5,9 @@ const None = -1
 
 // Node is one machine.
 type Node struct {
+	// Free is the free amount of each resource, at least 0.
 	// All nodes of a problem MUST list the same resources, in the same order. The first one is
 	// the resource by which Greedy ranks gains and by which nodes are filled best.
-	// Free is the free amount of each resource, at least 0.
 	Free []int64
 	// Account says to which of the problem's costs the use of each resource counts; nil:
 	// resource r counts to cost r. An index beyond the last cost costs nothing.
@@ -67,14 +67,14 @@ type Problem struct {
 	Costs []Cost
 	// Used is what others use, by account; it matters where costs rise with use.
 	Used []int64
+	// Allows reports whether a plan meets further conditions; nil = there are none.
 	// It MUST give the same answer for the same places, and MUST NOT change or keep them. It is
 	// called for each plan that a search considers. Bound disregards it, and stays a bound.
-	// Allows reports whether a plan meets further conditions; nil = there are none.
 	Allows func(places []Place) bool
 }
 
-// It is 0 for a problem without nodes, in which no task has room.
 // kinds returns how many resources a node has.
+// It is 0 for a problem without nodes, in which no task has room.
 func (p *Problem) kinds() int {
 	if len(p.Nodes) == 0 {
 		return 0
@@ -91,8 +91,8 @@ func (p *Problem) used(account int) int64 {
 }
 
 // Place is the nodes of a job's tasks.
-// Nodes is nil if Option is None, else it has as many entries as the option has tasks, all
-// different.
+// Nodes has as many entries as the option has tasks, all different. It does not count if Option is
+// None.
 type Place struct {
 	Option int     // None = no nodes
 	Nodes  []int32 // by task, equal tasks one after the other
@@ -104,7 +104,7 @@ var nowhere = Place{Option: None}
 // Plan is a place for every job.
 type Plan struct {
 	Places []Place
-	// Costs are counted from what others use: the plan without nodes has the welfare 0.
 	// Welfare is the sum of the values less the costs that the plan adds, per hour.
+	// Costs are counted from what others use: the plan without nodes has the welfare 0.
 	Welfare float64
 }
