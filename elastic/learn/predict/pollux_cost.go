@@ -52,6 +52,7 @@ type errorSum struct {
 	slope           parameters
 }
 
+// add adds an error whose derivatives are by.
 func (e *errorSum) add(off, weight float64, by parameters) {
 	e.squares += weight * off * off
 	e.weight += weight

@@ -28,6 +28,7 @@ const (
 	misfit = 0.04 // of the form itself, however many samples there are; residual has it
 )
 
+// row returns the terms of a shape, without coefficients.
 func row(s Shape) form {
 	g, n := float64(s.GPUs), float64(s.Nodes)
 	return form{1 / g, 1, g - 1, n - 1, min(1, n-1)}
