@@ -22,6 +22,7 @@ type Bounds struct {
 }
 
 // Usual are the bounds of the daemon.
+// A program MUST NOT change them while it projects.
 var Usual = Bounds{Steps: 400, Horizon: 14 * 24 * time.Hour, Every: 10 * time.Second}
 
 // Stop says why a projection ended before every job had.

@@ -148,6 +148,7 @@ func (p *projector) free(until time.Time) {
 }
 
 // unblock lets jobs start whose block ends by itself.
+// Blocks without such an end stay.
 func (p *projector) unblock() {
 	for i := range p.snap.Jobs {
 		j := &p.snap.Jobs[i]

@@ -21,6 +21,7 @@ type projector struct {
 }
 
 // course is one job on its way.
+// job is the answer so far, of which the last segment is open.
 type course struct {
 	job    Job
 	waited bool      // it had no GPUs when the projection began
@@ -70,6 +71,7 @@ func (p *projector) index(id elastic.JobID) int {
 }
 
 // price is the time for which a job does not train because of a move.
+// A start has no save, stop and queue.
 func price(j *elastic.Job, kind elastic.Kind) time.Duration {
 	if kind == elastic.Start {
 		return j.Price.Start + j.Price.Load

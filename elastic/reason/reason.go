@@ -8,6 +8,7 @@ import (
 )
 
 // Reason is why something was decided. The set of types is closed; nil is no reason.
+// A new kind of reason is a struct of this package that embeds value, or a Plain.
 type Reason interface{ reason() }
 
 // value makes a struct a Reason. Its fields are the arguments; their API names are in
@@ -121,6 +122,7 @@ func Has(r Reason, code Code) bool {
 }
 
 // parts returns the reasons that a reason contains.
+// They are in the order of the fields; those within them are not included.
 func parts(r Reason) (out []Reason) {
 	v := reflect.ValueOf(r)
 	if v.Kind() != reflect.Struct {
@@ -146,6 +148,7 @@ var (
 
 // String prints the reason for tests and developers: its code, and the arguments that are not
 // zero, "keeps gpus=4 because=(at_maximum)".
+// No program may parse it.
 func String(r Reason) string {
 	if r == nil {
 		return "-"

@@ -53,6 +53,7 @@ const (
 
 // Network is a trained network. It takes inputs with as many numbers as its examples, and never
 // changes.
+// in and out are the scales of the examples, by which inputs and answers are converted.
 type Network struct {
 	in, out scales
 	members []*member

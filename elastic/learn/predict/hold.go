@@ -26,6 +26,7 @@ func ordered(observations []Observation) []Observation {
 
 // folds returns, for each fold, which observations it holds back; none if there are too few
 // observations or groups. The folds are drawn with a fixed seed.
+// Groups are dealt in turn to the folds, so these differ by at most one group.
 func folds(observations []Observation, together func(Configuration) string) [][]bool {
 	groups := grouped(observations, together)
 	if len(groups) < fewest {
@@ -44,6 +45,7 @@ func folds(observations []Observation, together func(Configuration) string) [][]
 }
 
 // grouped lists the observations that are held back together, in the order of the first.
+// Each group has indices into observations.
 func grouped(observations []Observation, together func(Configuration) string) [][]int {
 	var out [][]int
 	known := map[string]int{}
@@ -76,6 +78,8 @@ func cuts(observations []Observation) [][]bool {
 }
 
 // cutsBy keeps at least leave sizes.
+// For example, of observations at 1, 2, 4 and 8 GPUs with leave 2: one cut holds back those at 8, one
+// those at 4 and 8.
 func cutsBy(observations []Observation, size func(Observation) int, leave int) [][]bool {
 	var sizes []int
 	for _, o := range observations {

@@ -118,6 +118,7 @@ func (c Configuration) network() (at int, times float64, ok bool) {
 }
 
 // predict returns the seconds of a step and of its computing part.
+// On 1 GPU there is no waiting for others.
 func (p parameters) predict(c Configuration) (step, compute float64) {
 	compute = p[0] + p[1]*c.part()
 	wait := smallest
@@ -128,6 +129,7 @@ func (p parameters) predict(c Configuration) (step, compute float64) {
 }
 
 // norm returns (a^g + b^g)^(1/g), without overflow.
+// With g of 1 it is the sum, nothing overlaps; the larger g, the nearer it is to the larger of a and b.
 func norm(a, b, g float64) float64 {
 	if a < b {
 		a, b = b, a

@@ -21,6 +21,7 @@ const draws = 100
 
 // returns is how many times, in equal steps, the walk goes back to the best plan so far:
 // detours without a gain must not be carried out as moves of jobs.
+// For fewer changes than that it goes back before each of them, which makes the walk greedy.
 const returns = 64
 
 // least is the value by which a plan has to exceed another to be better: smaller differences

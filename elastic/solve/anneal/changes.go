@@ -83,6 +83,7 @@ func (w *walk) shrink(c *joint.Change, i int) bool {
 
 // divide takes a job and one or two others off, gives it another size, and lets the others
 // share what is left.
+// Unlike grow it may make the job smaller, so that what it had goes to the others.
 func (w *walk) divide(c *joint.Change, i int) bool {
 	at := w.s.Place(i)
 	now := held(at)

@@ -39,6 +39,7 @@ const traders = 8
 
 // trade lets two nodes exchange all that runs on them: with full nodes it is the only way back
 // to where a job is now.
+// A job on both keeps both, and a job on one of them and on others moves with one share only.
 func (w *walk) trade(c *joint.Change, i int) bool {
 	at := w.s.Place(i)
 	if len(at) == 0 {
@@ -91,6 +92,7 @@ func (w *walk) onto(c *joint.Change, i, size int) bool {
 const tries = 16
 
 // move puts a job on nodes drawn at random, at its size.
+// A node may be drawn twice, and is used once. The option is drawn too, so its value may be lower.
 func (w *walk) move(c *joint.Change, i int) bool {
 	options := w.p.Jobs[i].At(held(w.s.Place(i)))
 	if len(options) == 0 {

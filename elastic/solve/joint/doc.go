@@ -15,8 +15,8 @@
 //  3. Improve, from the best of these plans.
 //
 // A caller that searches by steps of its own calls Resume instead of Improve and then, for each
-// X and, if that is worth
-// it, Reachable. A change that is not wanted it MUST Undo BEFORE the next Begin.
+// Change: Begin; Off for a job BEFORE its Best, Fit or Home; Gain; and, if that is worth it,
+// Reachable. A change that is not wanted it MUST Undo BEFORE the next Begin.
 //
 // A job without GPUs has the value 0.
 package joint

@@ -13,7 +13,7 @@ import (
 //
 // A good from shortens the search: only plans of more welfare are looked for. A from with a wrong
 // Welfare is no plan (see Check). If there is no plan at all proven is false, and the welfare -Inf.
-// With Allows no nodes count as equivalent.
+// If Allows is set no two nodes count as equivalent.
 func Exact(p *Problem, from Plan, budget int) (plan Plan, proven bool) {
 	e := exact{p: p, floor: newFloor(p), dual: newDual(p), steps: budget, best: Plan{Welfare: math.Inf(-1)}}
 	if p.Check(from) == nil {
@@ -104,6 +104,8 @@ func (e *exact) spread(i int) float64 {
 
 // bound returns an upper bound of the plan so far with the jobs from k on, the next of which
 // has this surplus: the values, less the pay for use, and the price of what is still free.
+// It holds since it is the value of the relaxation at fixed prices, with the jobs before k kept to
+// their nodes. Its cost is one look at each resource of each node.
 func (e *exact) bound(k int) float64 {
 	sum := e.floor.value + e.rest[k]
 	for i, price := range e.dual.price {
@@ -199,6 +201,7 @@ func (e *exact) same(m, n int32) bool {
 
 // kindsOfNodes numbers the nodes by everything that distinguishes them except what is free: the
 // tasks that have an edge to them, and the accounts of their use.
+// It begins with the accounts, and each list of edges splits the kinds that it cuts through.
 func (p *Problem) kindsOfNodes() []int {
 	out := make([]int, len(p.Nodes))
 	for n := range p.Nodes {

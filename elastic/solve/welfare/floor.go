@@ -56,6 +56,7 @@ func (f *floor) welfare() float64 {
 func (f *floor) plan() Plan { return Plan{slices.Clone(f.places), f.welfare()} }
 
 // room reports whether the node has what a task needs.
+// It says nothing of edges, nor of other tasks of the job there.
 func (f *floor) room(node int32, needs []int64) bool {
 	free := f.free[int(node)*f.kinds:]
 	for r, n := range needs {
@@ -78,6 +79,7 @@ func (f *floor) shift(node int32, needs []int64, sign int64) {
 }
 
 // off removes a job from its nodes.
+// A job without nodes is left as it is.
 func (f *floor) off(i int) {
 	at := f.places[i]
 	if at.Option == None {
@@ -134,6 +136,7 @@ func (f *floor) back(o *Option, nodes []int32) {
 }
 
 // lay puts a plan on an empty floor; false if it does not fit.
+// On false a part of the plan may be on it: it MUST NOT be used further.
 func (f *floor) lay(places []Place) bool {
 	for i, at := range places {
 		if !f.put(i, at) {
@@ -177,6 +180,7 @@ func near(a, b float64) bool { return abs(a-b) <= 1e-9*(1+abs(a)+abs(b)) }
 func abs(x float64) float64 { return max(x, -x) }
 
 // check returns what is wrong with a place, regardless of what is on the nodes.
+// It tests edges, the number of nodes, and that no two tasks share one.
 func (j *Job) check(at Place) error {
 	if at.Option == None {
 		return nil

@@ -6,6 +6,7 @@ import (
 )
 
 // Effort bounds a search. It is counted, not timed.
+// With 0 steps the result is the best of the starts and of one mutant for each free member.
 type Effort struct {
 	Members int // size of the population, at least 2
 	Steps   int // number of couples that have children
@@ -110,6 +111,7 @@ func (g *genetic) bear(mother, father *floor, node int32) {
 }
 
 // has reports whether a member has exactly this welfare.
+// A population of copies has nothing to exchange, so copies are kept out.
 func (g *genetic) has(w float64) bool {
 	return slices.ContainsFunc(g.members, func(m member) bool { return m.welfare == w })
 }
@@ -225,6 +227,8 @@ func (g *genetic) scatter(o *Option) (nodes []int32, ok bool) {
 
 // connected returns the first node, from a random one on, that a task has an edge to, that has
 // room for it, and that is not taken; -1 if there is none.
+// Beginning at random makes every node possible, and ending at the first one costs less than to list
+// all that have room.
 func (g *genetic) connected(t *Task, taken []int32) int32 {
 	if len(t.Nodes) == 0 {
 		return -1
@@ -241,6 +245,7 @@ func (g *genetic) connected(t *Task, taken []int32) int32 {
 
 // draw is a roulette: the probability of a member is proportional to its welfare above the
 // worst.
+// If all members are equal each is as likely.
 func (g *genetic) draw() int {
 	low := g.members[g.worst()].welfare
 	sum := 0.0

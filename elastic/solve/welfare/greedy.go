@@ -165,6 +165,7 @@ func (f *floor) fit(o *Option) (nodes []int32, ok bool) {
 
 // tightest returns the node with the least of the first resource left, among those with room
 // that are not taken; -1 if there is none.
+// Of equals it is the first listed.
 func (f *floor) tightest(t *Task, taken []int32) int32 {
 	found, least := int32(-1), int64(0)
 	for _, n := range t.Nodes {

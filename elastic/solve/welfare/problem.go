@@ -11,6 +11,7 @@ type Node struct {
 	Free []int64
 	// Account says to which of the problem's costs the use of each resource counts; nil:
 	// resource r counts to cost r. An index beyond the last cost costs nothing.
+	// It has at least as many entries as Free, none below 0.
 	Account []int
 }
 
@@ -66,6 +67,7 @@ type Problem struct {
 	// nothing.
 	Costs []Cost
 	// Used is what others use, by account; it matters where costs rise with use.
+	// It may be shorter than Costs: others use nothing of the rest.
 	Used []int64
 	// Allows reports whether a plan meets further conditions; nil = there are none.
 	// It MUST give the same answer for the same places, and MUST NOT change or keep them. It is
@@ -83,6 +85,7 @@ func (p *Problem) kinds() int {
 }
 
 // used returns what others use of an account.
+// It is 0 for an account beyond the end of Used.
 func (p *Problem) used(account int) int64 {
 	if account >= len(p.Used) {
 		return 0
