@@ -98,8 +98,7 @@ func (m *member) loss(b *examples) float64 {
 }
 
 // slope writes the derivatives of loss with respect to the parameters (back-propagation).
-// It overwrites what was in slope, except that the decay is added last. The Huber loss makes the
-// pull of an example at most knee.
+// What was in slope is overwritten. The Huber loss makes the pull of an example at most knee.
 func (m *member) slope(b *examples, slope []float64) {
 	s := over(slope, len(b.in.RawRowView(0)), len(m.leave))
 	out, total := m.forward(b), 0.0

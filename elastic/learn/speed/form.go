@@ -44,7 +44,7 @@ func (f form) seconds(s Shape) float64 {
 
 // fitForm returns the form for unmeasured shapes. It weighs the relative errors of the points
 // against the distance from the prior, which is scaled to them: with few points it stays near
-// the prior, with many it follows the data. Points of 1 GPU alone only scale the prior.
+// the prior, with many it follows the data. Points of one number of GPUs alone only scale the prior.
 func fitForm(points []point) (form, Source) {
 	scale := priorScale(points)
 	if points[0].GPUs == points[len(points)-1].GPUs {

@@ -55,8 +55,8 @@ type chooser struct {
 // preferred to a heavier one and an earlier to a later one, and of equal classes the earlier
 // gets the heavier option; beyond that the answer is the first found.
 //
-// Without classes the answer is OK, with an empty choice. A class without a usable option, or a
-// capacity below the sum of the lightest ones, makes it not OK.
+// Without classes the answer is OK for a capacity of 0 or more, with an empty choice. A class without
+// a usable option, or a capacity below the sum of the lightest ones, makes it not OK.
 func (s *Solver) Choose(classes [][]Option, capacity int) Answer {
 	r := s.solve(classes, capacity, false)
 	if !r.ok {
