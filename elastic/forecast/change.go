@@ -9,6 +9,8 @@ import (
 )
 
 // Change is a change of one job that is tried. Its other fields are used if they are set.
+// Pin is in GPUs, 0 = unchanged. Deadline is absolute; Soft belongs to it. NoDeadline removes the one
+// it has. End wins over all others.
 type Change struct {
 	Job        elastic.JobID
 	Pin        int
@@ -21,6 +23,8 @@ type Change struct {
 
 // In returns the snapshot with the change, as if it had been made before the snapshot. A job that the
 // snapshot does not have is left out.
+// The given snapshot is not changed. An admission survives a later deadline, not an earlier one: that
+// has to be admitted again.
 func (c Change) In(s elastic.Snapshot) elastic.Snapshot {
 	i := slices.IndexFunc(s.Jobs, func(j elastic.Job) bool { return j.ID == c.Job })
 	if i < 0 {

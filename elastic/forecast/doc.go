@@ -18,4 +18,12 @@
 // A segment's is the same product up to its beginning. The expected end lies between Low and High: the
 // time until then less, or more, by 5 % + 45 % of the lack of confidence + 5 % for every move, and High by
 // as much again.
+//
+// A caller takes a snapshot and the decision that belongs to it, applies Change.In if it asks "what
+// if", and calls Project, in any goroutine. Nothing of the snapshot is changed, so that one can be
+// projected several times. Two projections are comparable only if they began from one snapshot.
+//
+// Between two decisions time passes to the next end of a job, a move, a cooldown, a block or an
+// ordinary job, but at least Bounds.Every and 1/32 of the time projected so far. So ends that lie
+// close together are one step, and far ahead a decision comes up to some 3 % late.
 package forecast

@@ -8,9 +8,12 @@ import (
 )
 
 // Decide is the decision that is repeated: pure, as of Snapshot.Now.
+// Project calls it in its own goroutine, one call after the other. It MUST NOT keep or change the
+// snapshot, which is changed between two calls. Of the plan only Open and Reasons are used; moves
+// other than starts, resizes and parks are left out.
 type Decide func(elastic.Snapshot) elastic.Plan
 
-// Bounds limit a projection. A zero field is that of Usual.
+// Bounds limit a projection. A field of 0 or less is that of Usual.
 type Bounds struct {
 	Steps   int           // decisions
 	Horizon time.Duration // from Snapshot.Now
@@ -19,6 +22,7 @@ type Bounds struct {
 }
 
 // Usual are the bounds of the daemon.
+// A program MUST NOT change them while it projects.
 var Usual = Bounds{Steps: 400, Horizon: 14 * 24 * time.Hour, Every: 10 * time.Second}
 
 // Stop says why a projection ended before every job had.
@@ -33,6 +37,7 @@ const (
 )
 
 // Unknown says why a job's end is not known.
+// Where several reasons apply it is the first in this order: Held, NoTotal, NoSpeed, Waits.
 type Unknown string
 
 // The values of Unknown.
@@ -46,6 +51,7 @@ const (
 
 // Segment is a time with one size.
 type Segment struct {
+	// Segments of a job follow each other without gaps. GPUs 0: it waits.
 	From, To    time.Time // To is zero: up to the end of the projection
 	GPUs, Nodes int
 	Moves       bool // between two sizes; it does not train
@@ -56,8 +62,8 @@ type Segment struct {
 type Job struct {
 	ID              elastic.JobID
 	Starts          time.Time // of a waiting job: when it is started; zero = not in the projection
-	Ends, Low, High time.Time // zero = not known; see Unknown
-	Sure            float64
+	Ends, Low, High time.Time // zero = not known, see Unknown; all the same for an end by the time limit
+	Sure            float64   // from 0 to 1; 0 where the end is not known
 	// Limit: it ends by its time limit, not by its work.
 	Limit    bool
 	Unknown  Unknown
@@ -66,6 +72,7 @@ type Job struct {
 
 // Projection is the result.
 type Projection struct {
+	// At is Snapshot.Now; Until is as far as the projection came.
 	At, Until time.Time
 	Steps     int
 	Stop      Stop
@@ -74,6 +81,10 @@ type Projection struct {
 
 // Project projects the snapshot forward, which it does not change. It stops early when ctx ends, between
 // two decisions.
+//
+// With Stop other than Complete, jobs that still run at Until are expected to keep their size to
+// their end, and those that wait have Unknown. Complete does not say that every job ended: it also
+// ends when nothing that is known will change anything. The cost is that of the decisions.
 func Project(ctx context.Context, s elastic.Snapshot, decide Decide, b Bounds) Projection {
 	if b.Steps <= 0 {
 		b.Steps = Usual.Steps

@@ -14,6 +14,9 @@ const spacing = 32
 // next returns when the next decision is made: when something happens that can change it, at least
 // every after now. something is false if nothing will: no job trains towards an end, and nothing
 // that waits has a time.
+//
+// moved: the last decision made moves. Then there is another one after every even if nothing ends:
+// the next moves may have waited for these.
 func (p *projector) next(every time.Duration, moved bool) (at time.Time, something bool) {
 	now := p.snap.Now
 	every = max(every, now.Sub(p.began)/spacing)
@@ -50,6 +53,9 @@ func (p *projector) next(every time.Duration, moved bool) (at time.Time, somethi
 
 // end returns when a running job ends at its present size, and whether that is by its time limit; false
 // if it is not known to end.
+// The earlier of its work and its time limit counts. A job that starts again after its limit
+// (Spec.Again) is not ended by it. Work that is not counted, past its total, or of unknown speed ends
+// no job.
 func (p *projector) end(i int) (at time.Time, limit, known bool) {
 	j, c := &p.snap.Jobs[i], p.live[i]
 	if j.Phase != elastic.Running || len(j.Place) == 0 {
@@ -73,6 +79,8 @@ func (p *projector) end(i int) (at time.Time, limit, known bool) {
 }
 
 // pass lets the time go on until then: jobs train, and end, and tenants end.
+// Work is booked BEFORE the job ends, at the speed of the place it had. The clock of the snapshot
+// moves AFTER all jobs did, since each end is computed from it.
 func (p *projector) pass(until time.Time) {
 	now := p.snap.Now
 	for i := range p.snap.Jobs {
@@ -100,6 +108,7 @@ func (p *projector) pass(until time.Time) {
 }
 
 // train books what a job does from now to then.
+// GPU-seconds count also while it is between two sizes, work does not.
 func (p *projector) train(i int, now, then time.Time) {
 	j, c := &p.snap.Jobs[i], p.live[i]
 	j.Attained += then.Sub(now).Seconds() * float64(j.GPUs())
@@ -125,6 +134,7 @@ func (p *projector) train(i int, now, then time.Time) {
 }
 
 // free takes ordinary jobs off their nodes whose time limit has come.
+// One without a time limit stays to the end of the projection.
 func (p *projector) free(until time.Time) {
 	kept := p.snap.Tenants[:0]
 	for _, t := range p.snap.Tenants {
@@ -138,6 +148,7 @@ func (p *projector) free(until time.Time) {
 }
 
 // unblock lets jobs start whose block ends by itself.
+// Blocks without such an end stay.
 func (p *projector) unblock() {
 	for i := range p.snap.Jobs {
 		j := &p.snap.Jobs[i]
@@ -148,6 +159,7 @@ func (p *projector) unblock() {
 }
 
 // bury takes the jobs that ended out of the snapshot, keeping the others' order.
+// live and Snapshot.Jobs MUST stay parallel.
 func (p *projector) bury() {
 	kept := 0
 	for i := range p.live {

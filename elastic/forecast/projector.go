@@ -11,6 +11,7 @@ import (
 )
 
 // projector is the cluster at one moment of a projection.
+// all has every job of the first snapshot, in its order; live those that have not ended.
 type projector struct {
 	began  time.Time
 	snap   elastic.Snapshot // Jobs runs parallel to live
@@ -20,6 +21,7 @@ type projector struct {
 }
 
 // course is one job on its way.
+// job is the answer so far, of which the last segment is open.
 type course struct {
 	job    Job
 	waited bool      // it had no GPUs when the projection began
@@ -69,6 +71,7 @@ func (p *projector) index(id elastic.JobID) int {
 }
 
 // price is the time for which a job does not train because of a move.
+// A start has no save, stop and queue.
 func price(j *elastic.Job, kind elastic.Kind) time.Duration {
 	if kind == elastic.Start {
 		return j.Price.Start + j.Price.Load
@@ -77,6 +80,7 @@ func price(j *elastic.Job, kind elastic.Kind) time.Duration {
 }
 
 // decide makes one decision and its moves. It reports whether there were any.
+// An admission is kept for the following decisions, as the daemon keeps it in its journal.
 func (p *projector) decide(decide Decide) (moved bool) {
 	plan := decide(p.snap)
 	at := make(map[elastic.JobID]int, len(p.snap.Jobs))
@@ -104,6 +108,7 @@ func (p *projector) decide(decide Decide) (moved bool) {
 }
 
 // move gives a job another place; it trains there once dead has passed.
+// No place: it is parked, and waits. A time limit begins anew with every start.
 func (p *projector) move(i int, kind elastic.Kind, to nodes.Placement, dead time.Duration) {
 	j, c := &p.snap.Jobs[i], p.live[i]
 	nodes.Credit(p.snap.Nodes, j.Load(j.Place))
@@ -155,6 +160,7 @@ func (c *course) begin(next Segment) {
 
 // pace returns the seconds that a unit of the job's work takes where it runs, and how sure that is;
 // false if it is not known.
+// How sure it is: from 0.1 to 1.
 func (p *projector) pace(j *elastic.Job) (seconds, sure float64, known bool) {
 	curve := j.Curve.On(p.snap.Kind(j, j.Place))
 	if curve.Samples() == 0 && !curve.Exact() {

@@ -19,6 +19,7 @@ func (c *course) confidence() float64 {
 }
 
 // sure returns how sure it is what the job does after ahead; kept: sizes are only kept.
+// It is the product in the package comment, for the moves so far.
 func (c *course) sure(ahead time.Duration, kept bool) float64 {
 	out := c.confidence() * math.Pow(0.9, float64(c.moves)) * math.Pow(0.5, ahead.Hours()/halfLife.Hours())
 	if kept {
@@ -28,6 +29,7 @@ func (c *course) sure(ahead time.Duration, kept bool) float64 {
 }
 
 // finishAt sets the expected end.
+// ahead is from the beginning of the projection; the spread is a part of it, at most 90 % below.
 func (c *course) finishAt(end time.Time, limit bool, ahead time.Duration, kept bool) {
 	c.ended = true
 	c.job.Ends, c.job.Limit, c.job.Sure = end, limit, c.sure(ahead, kept)
@@ -70,6 +72,7 @@ func (p *projector) results(stop Stop) []Job {
 }
 
 // unknown returns why the end of a job is not known.
+// The job is in the snapshot as it is at the end of the projection.
 func (p *projector) unknown(j *elastic.Job) Unknown {
 	waiting := j.Phase == elastic.Waiting || j.Phase == elastic.Queued
 	switch _, counted := j.Remaining(); {

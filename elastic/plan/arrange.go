@@ -10,13 +10,17 @@ import (
 )
 
 // Arrangement is the place of each job under an allocation.
+// The caller owns the maps and the list; placements may be those of the snapshot or the decision.
 type Arrangement struct {
 	// Target holds every job that has or gets GPUs. A job that keeps its size
 	// keeps its place, unless its decision names another.
+	// A job with an open move is where that move binds it, whatever is decided.
 	Target map[elastic.JobID]nodes.Placement
 	// Park holds the running jobs that are to be stopped, to wait again.
+	// It is nil if there are none. They have no Target.
 	Park map[elastic.JobID]bool
 	// Unplaced holds why a job could not get its size or its place.
+	// A job in it may still have a Target: the place it has.
 	Unplaced map[elastic.JobID]reason.Reason
 	// Order lists the jobs that move, each AFTER those whose GPUs it may have to wait for.
 	// Reconcile keeps what a job of the list waits for from the jobs behind it; so each gets
@@ -35,6 +39,9 @@ type Arrangement struct {
 // Running jobs whose named places would make them wait for each other in a circle, and jobs
 // that would wait for these, keep their present place this time. If Limits.Preempt is set a
 // decision of 0 GPUs stops a running job; otherwise it has no effect on a job that has GPUs.
+//
+// A job without a decision, or with one of 0 GPUs that has no effect, keeps its place. Jobs that are
+// held, and those with an open move, do too. Each job that starts or grows is placed up to 5 times.
 func Arrange(s elastic.Snapshot, a elastic.Allocation) Arrangement {
 	s = within(s, a)
 	start := newSketch(s)
@@ -57,6 +64,7 @@ func Arrange(s elastic.Snapshot, a elastic.Allocation) Arrangement {
 }
 
 // within returns the snapshot in which jobs are in the partitions that their decisions name.
+// The caller's jobs are not changed: they are copied at the first difference.
 func within(s elastic.Snapshot, a elastic.Allocation) elastic.Snapshot {
 	cloned := false
 	for i := range s.Jobs {
@@ -87,6 +95,7 @@ func place(d elastic.Decision) nodes.Placement {
 }
 
 // growth places the jobs that start or grow, in the best of a few orders.
+// It ends early if the order would be the same again, or all have their size.
 func (k *sketch) growth(grow []elastic.Job, a elastic.Allocation) Arrangement {
 	if len(grow) == 0 {
 		return k.Arrangement
@@ -122,6 +131,7 @@ func first(named []elastic.JobID, jobs []elastic.Job) []elastic.Job {
 }
 
 // reserve sets aside what ordinary jobs wait for, as far as it will be free.
+// It comes AFTER shrink and cross, whose GPUs are free for ordinary jobs too.
 func (k *sketch) reserve() {
 	if len(k.s.Demands) == 0 {
 		return
@@ -136,6 +146,7 @@ func (k *sketch) reserve() {
 
 // grown places the jobs in this order on a copy of the sketch, and returns those that did not
 // get their size.
+// A job that gets less than its size counts as short, also where it got a place.
 func (k *sketch) grown(order []elastic.Job, a elastic.Allocation) (*sketch, []elastic.JobID) {
 	c := *k
 	c.now, c.soon = k.now.Clone(), k.soon.Clone()
@@ -181,6 +192,8 @@ func (k *sketch) shrink(j elastic.Job, want int) {
 }
 
 // find returns a place for a job that starts or grows; empty if there is none.
+// Its own GPUs count as free. The full size on GPUs that are free later is preferred to less of what
+// is free now only for a job that runs.
 func (k *sketch) find(j elastic.Job, want int) nodes.Placement {
 	own := j.Load(j.Place)
 	k.now.Credit(own)

@@ -46,6 +46,7 @@ func contend(s *elastic.Snapshot, opened []*elastic.Intent) map[elastic.JobID]el
 // mayContend reports whether Slurm could start the job as it was submitted, and nothing but its
 // begin time keeps it from that: nothing either that Slurm does not know of, such as several types of
 // GPU that it accepts, nodes with unfit GPUs, or edge pools.
+// A job that Slurm refused to start lately is not left to Slurm either.
 func mayContend(s *elastic.Snapshot, j *elastic.Job) bool {
 	_, moving := s.Intent(j.ID)
 	switch {

@@ -18,6 +18,9 @@
 // An arrangement may use GPUs that are still in use. So a plan is valid for its snapshot only:
 // the next cycle arranges anew, and MUST NOT open what an earlier plan did not.
 //
+// Policies call Arrange too, to see what an allocation would come to. Plan.Reasons has one entry for
+// each job, in the order of the snapshot; Plan.Open has at most one move for each job.
+//
 // The order of jobs matters. Jobs that only give GPUs back come first, then jobs that start,
 // then the others in the order of the snapshot; a job that waits for GPUs keeps them from all
 // jobs behind it. Without that rule a stream of small jobs could delay a large one for ever.

@@ -14,6 +14,7 @@ import (
 // one that is starting.
 
 // licensed are jobs by the licenses that they have, or request, and by the kind of their move.
+// It keeps one job for each license and kind, which is enough to name one in a reason.
 type licensed map[elastic.Kind]map[string]elastic.JobID
 
 // add records the licenses of a job with an open move of the kind.

@@ -10,6 +10,10 @@ import (
 
 // moveSet is a set of moves of jobs to given places: which of them can be made, and in which
 // order.
+//
+// It is used in this ORDER: add for every job with a named place, in the order of the snapshot; fit,
+// once; sequence, once. Afterwards order has the moves that can be made, and each other move is
+// moveImpossible or moveWaits, which says whether the place itself was the obstacle.
 type moveSet struct {
 	s     elastic.Snapshot
 	bound map[elastic.JobID]nodes.Placement // what jobs with an open move are bound to
@@ -43,6 +47,8 @@ const (
 )
 
 // add adds the move of the job with this index to the place, unless it is no move.
+// Not added is a job with an open move or that is not movable, one that is at the place already, and
+// one that has no place and is given none.
 func (set *moveSet) add(i int, place nodes.Placement) {
 	j := &set.s.Jobs[i]
 	if _, moving := set.bound[j.ID]; moving || !movable(j) || (len(place) == 0 && len(j.Place) == 0) {
@@ -61,6 +67,7 @@ func (set *moveSet) add(i int, place nodes.Placement) {
 }
 
 // shares returns the nodes of a placement, without those that no longer exist.
+// The result is in the order of the placement.
 func (set *moveSet) shares(p nodes.Placement) []nodeShare {
 	out := make([]nodeShare, 0, len(p))
 	for _, share := range p {
@@ -73,6 +80,8 @@ func (set *moveSet) shares(p nodes.Placement) []nodeShare {
 
 // ordered sorts the shares into the inventory's order, which is Slurm's, unless the cluster
 // allows any split in any order. It reports whether the shares name different, existing nodes.
+// The place of the move is then written in that order too, as a new placement: the decision's own
+// is not changed.
 func (set *moveSet) ordered(m *move) bool {
 	if len(m.at) != len(m.to) {
 		return false
@@ -96,6 +105,8 @@ func (set *moveSet) ordered(m *move) bool {
 }
 
 // valid reports whether the job could have the place on an empty cluster.
+// An uneven place needs a job that accepts uneven splits, and all its nodes have to be in one of the
+// job's partitions. No nodes, the place of a job that is stopped, are always valid.
 func (set *moveSet) valid(m *move) bool {
 	for _, s := range m.at {
 		n := &set.soon.Nodes[s.node]

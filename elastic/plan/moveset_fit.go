@@ -5,6 +5,9 @@ import "github.com/sluice-hpc/sluice/nodes"
 // fit marks the moves whose places do not fit beside each other as impossible: the targets of
 // all jobs together never exceed a node. Where they would, the jobs that came last keep what
 // they have, which may in turn leave no room for others.
+//
+// A node is examined again only when a withdrawn job falls back to it, and each job is withdrawn at
+// most once, so this ends.
 func (set *moveSet) fit() {
 	final := append([]nodes.Node(nil), set.soon.Nodes...)
 	for i := range set.moves {
@@ -33,6 +36,7 @@ func (set *moveSet) fit() {
 
 // tooMuch reports whether the node is over-committed in a resource of which the move takes more
 // than it has there.
+// A move that takes nothing more there is not to blame for what is over-committed.
 func (set *moveSet) tooMuch(n nodes.Node, m *move, node int) bool {
 	if gpusOn(m.at, node) > gpusOn(m.from, node) {
 		if n.Left(m.job.Spec.Type()) < 0 || (n.CPUs > 0 && n.CPUsUsed > n.CPUs) ||
@@ -73,6 +77,7 @@ func (m *move) book(view []nodes.Node, shares []nodeShare, spans bool, sign int)
 }
 
 // byNode lists, for each node, moves by their index, in order.
+// It is one array with the start of each node's part, as sparse matrices are stored.
 type byNode struct {
 	first []int32 // start in list, by node; one more at the end
 	list  []int32

@@ -11,6 +11,9 @@ import (
 // GPUs back, then those that start, then the others in the order of the snapshot. An early move
 // may take what would have made others possible; so if some are left, two more orders are
 // tried, and the one that leaves the fewest is taken.
+//
+// All orders are too many to try. A move that is still moveWaits then waits for another one that
+// waits.
 func (set *moveSet) sequence() {
 	queue := set.queue()
 	before := append([]nodes.Node(nil), set.soon.Nodes...)
@@ -68,6 +71,7 @@ func reordered(queue []*move, last bool) []*move {
 }
 
 // reset undoes a walk.
+// before is the view as it was when the walk began.
 func (set *moveSet) reset(queue []*move, before []nodes.Node) {
 	copy(set.soon.Nodes, before)
 	for _, m := range queue {
@@ -78,6 +82,8 @@ func (set *moveSet) reset(queue []*move, before []nodes.Node) {
 
 // walk makes the moves in this order. One that finds no room waits for another to leave the
 // node that lacks it.
+// A move is looked at again only when a job leaves the node that blocked it or, if it waits for its
+// split, after a round in which something moved.
 func (set *moveSet) walk(ready []*move) {
 	waiting := map[int][]*move{} // by node
 	for progress := true; progress; {
@@ -110,6 +116,8 @@ func (set *moveSet) walk(ready []*move) {
 }
 
 // onlyFrees reports whether the move takes no GPUs on any node.
+// A job that comes to be on several nodes takes something even with fewer GPUs: others may not join
+// it there.
 func (m *move) onlyFrees() bool {
 	for _, s := range m.at {
 		if s.gpus > gpusOn(m.from, s.node) {
@@ -120,6 +128,7 @@ func (m *move) onlyFrees() bool {
 }
 
 // blocked returns a node that lacks room for the move now; -1 if none does.
+// The job's own GPUs count as free; the view is as before when it returns.
 func (set *moveSet) blocked(m *move) int {
 	view := set.soon.Nodes
 	m.leave(view)
@@ -138,6 +147,7 @@ func (set *moveSet) blocked(m *move) int {
 
 // missplit returns the first node on which Slurm, which fills nodes greedily, would now give an
 // uneven move another number of GPUs than intended; -1 if the split is as intended.
+// For example, 4+2 was planned, and now 6 are free on the first node: Slurm would give 5+1.
 func (set *moveSet) missplit(m *move) int {
 	if set.s.Limits.AnySplit() || m.to.Even() {
 		return -1

@@ -9,6 +9,7 @@ import (
 // Refuses returns the first cap under which Slurm would leave the job pending if it were
 // started at the target now, beside what all other jobs have or are bound to get; false if
 // there is none.
+// Only caps that apply to the job are counted. An empty target is never refused.
 func Refuses(s elastic.Snapshot, j elastic.Job, target nodes.Placement) (elastic.Cap, bool) {
 	if len(s.Caps) == 0 || len(target) == 0 {
 		return elastic.Cap{}, false
@@ -17,6 +18,7 @@ func Refuses(s elastic.Snapshot, j elastic.Job, target nodes.Placement) (elastic
 }
 
 // quota counts the usage of the caps while moves are opened one after the other.
+// A job with an open move counts at its target or at its place, whichever uses more of the cap.
 type quota struct {
 	s     *elastic.Snapshot
 	bound map[elastic.JobID]nodes.Placement
@@ -65,6 +67,7 @@ func (q *quota) refuses(j *elastic.Job, target nodes.Placement) (elastic.Cap, bo
 }
 
 // take books a job's target in addition to what it has until it was moved.
+// A job that shrinks counts as before.
 func (q *quota) take(j *elastic.Job, target nodes.Placement) {
 	for k, c := range q.s.Caps {
 		if c.Jobs[j.ID] {

@@ -11,6 +11,11 @@ import (
 // Reconcile compares the present state with the arrangement and returns which moves to open, in
 // Plan.Open, and a reason for each job. A job with an open move gets no other. A move is opened
 // only if its GPUs are free now: no job is stopped to wait for another.
+//
+// where MUST come from Arrange of the same snapshot and allocation. Intents of Plan.Open have no ID
+// yet. Besides the moves that the arrangement asks for, Plan.Open has those of Snapshot.Due, which
+// bypass the rules and the number of moves at once: the job needs them whatever is decided.
+// Plan.Contend has waiting jobs that Slurm is to start by itself (contend).
 func Reconcile(s elastic.Snapshot, a elastic.Allocation, where Arrangement) elastic.Plan {
 	r := newReconciler(s, where)
 	p := elastic.Plan{Target: where.Target, Reasons: make([]elastic.JobReason, len(s.Jobs))}
@@ -33,6 +38,7 @@ func Reconcile(s elastic.Snapshot, a elastic.Allocation, where Arrangement) elas
 
 // withDue adds the due moves to those of a plan, one move per job. A revival or clearing comes
 // before the job's next start; a move of any kind includes a save.
+// Where a job has several, the first of this order is kept. A job with an open move keeps that one.
 func withDue(open map[elastic.JobID]elastic.Intent, due, planned []elastic.Intent) []elastic.Intent {
 	saves := func(in elastic.Intent) bool { return in.Kind == elastic.Save || in.Kind == elastic.Park }
 	back := slices.DeleteFunc(slices.Clone(due), saves)
@@ -60,6 +66,9 @@ type reconciler struct {
 // newReconciler counts what the open moves have taken already: GPUs of their targets, slots,
 // licenses, and usage of caps. A target whose nodes Slurm chooses (Intent.AnyNodes) is not
 // booked, since it is not known.
+//
+// Until an open move is over, the GPUs of both its places are taken: those that the job has, and
+// those that it is to get.
 func newReconciler(s elastic.Snapshot, where Arrangement) *reconciler {
 	r := &reconciler{s: s, where: where, open: make(map[elastic.JobID]elastic.Intent, len(s.Intents)), now: nodes.NewLedger(s.Nodes)}
 	r.quota = newQuota(&r.s, func(elastic.Cap) bool { return true })
@@ -103,6 +112,7 @@ func (r *reconciler) turns() []int {
 // rule is one rule of Reconcile. The first rule whose condition holds decides, so their ORDER
 // matters: what makes a move impossible comes BEFORE what only delays it, and what is kept for
 // a delayed job is booked BEFORE the next job is judged.
+// A rule that keeps the target for its job calls promise; one that does not leaves it to the next.
 type rule struct {
 	when func(*reconciler, *elastic.Job, nodes.Placement) bool
 	then func(*reconciler, *elastic.Job, nodes.Placement, reason.Reason) (*elastic.Intent, reason.Reason)
@@ -130,6 +140,7 @@ var rules = []rule{
 		return nil, reason.InSlurm{Reason: j.Reason}
 	}},
 	// Slurm refused it lately, and is not asked again so soon.
+	// It comes BEFORE the rule for jobs that get nothing, so that the reason is Slurm's also then.
 	{startRefused, waitsForSlurm},
 	// Nothing to do.
 	{func(r *reconciler, j *elastic.Job, t nodes.Placement) bool {
@@ -184,6 +195,10 @@ func (r *reconciler) reconcile(j *elastic.Job, why reason.Reason) (*elastic.Inte
 
 // available reports whether the target is free now for the job: its own GPUs count as free,
 // those bound to others do not.
+//
+// A node that is no longer in the inventory makes it false. On a node where the job keeps as much as
+// it has, or less, nothing has to be free. A job on several nodes may not join another one there,
+// unless Limits allow that or it is there already.
 func (r *reconciler) available(target nodes.Placement, j *elastic.Job) bool {
 	req := j.Request(r.s.Limits)
 	for _, share := range target {
@@ -253,6 +268,7 @@ func tooMany(r *reconciler, j *elastic.Job, _ nodes.Placement) bool {
 }
 
 // stay opens nothing, for this reason or, if it is nil, for the decision's.
+// Nothing is kept for the job.
 func stay(own reason.Reason) func(*reconciler, *elastic.Job, nodes.Placement, reason.Reason) (*elastic.Intent, reason.Reason) {
 	return func(_ *reconciler, _ *elastic.Job, _ nodes.Placement, why reason.Reason) (*elastic.Intent, reason.Reason) {
 		if own != nil {
@@ -264,6 +280,9 @@ func stay(own reason.Reason) func(*reconciler, *elastic.Job, nodes.Placement, re
 
 // open opens a move to the target and books all that it takes, so that later jobs in the order
 // see it.
+//
+// The id of the request contains the time, so an answer to an earlier move to the same incarnation
+// does not count for this one.
 func open(kind elastic.Kind) func(*reconciler, *elastic.Job, nodes.Placement, reason.Reason) (*elastic.Intent, reason.Reason) {
 	return func(r *reconciler, j *elastic.Job, target nodes.Placement, why reason.Reason) (*elastic.Intent, reason.Reason) {
 		in := &elastic.Intent{

@@ -7,6 +7,7 @@ import (
 )
 
 // The rules of Reconcile for jobs that Slurm refused lately.
+// The times are those of elastic.Refused: each refusal in a row doubles the wait, up to a maximum.
 
 // startRefused: Slurm refused to start the job, and the next try is not due.
 func startRefused(r *reconciler, j *elastic.Job, _ nodes.Placement) bool {

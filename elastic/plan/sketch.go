@@ -9,6 +9,10 @@ import (
 )
 
 // sketch is an arrangement under construction, with two views of the inventory.
+//
+// A place is chosen against now, so that moves open at once, and against soon where that fails. Both
+// MUST stay in step with Target: only settle, and move for the moves that soon has already, change
+// it.
 type sketch struct {
 	Arrangement
 	s     elastic.Snapshot
@@ -80,6 +84,8 @@ func (k *sketch) move(j *elastic.Job, p nodes.Placement) {
 }
 
 // cross settles the decisions that name a place, or none where jobs may be stopped.
+// It comes AFTER the jobs without named places shrank, and BEFORE those that grow, so that named
+// places find what is given back and are not taken by others.
 func (k *sketch) cross(a elastic.Allocation) {
 	c := &moveSet{s: k.s, bound: k.bound, soon: k.soon}
 	for i := range k.s.Jobs {
@@ -159,6 +165,7 @@ func (k *sketch) freeNow(j elastic.Job) []nodes.Node {
 }
 
 // promise books what a job will take at a place beyond what it holds; sign -1 undoes it.
+// Where the job gives GPUs back nothing is booked: until it was moved it holds them.
 func promise(l *nodes.Ledger, j *elastic.Job, at nodes.Placement, sign int) {
 	load := j.Load(nil)
 	for _, share := range at {

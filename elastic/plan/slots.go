@@ -8,6 +8,9 @@ import (
 // that could move has an equal share of them. A user may take more than that share of what
 // others do not use now; but for each job of another user that could move one slot stays free,
 // up to the share of that user. So a user alone has all of them.
+//
+// For example, of 4 slots with two users each may have 2. While the second user has no move, and one
+// job that could move, the first may have 3; with none that could, 4.
 type slots struct {
 	limit   int
 	resizes map[uint32]int // open resizes, by user
@@ -84,6 +87,7 @@ func (b *slots) share(uid uint32) int {
 
 // full reports whether the user may open no other move now. own: because of the user's own open
 // moves, while there are slots for others.
+// Full and not own: all slots are taken. Not full within the user's own share, if one is left.
 func (b *slots) full(uid uint32) (full, own bool) {
 	if b.limit < 1 {
 		return false, false

@@ -148,7 +148,8 @@ type (
 	// its cost a resize has to save.
 	WouldSave struct {
 		value
-		GPUs                 int
+		GPUs int
+		// Saves and Cost are in seconds. Payback is 0 where the site sets none.
 		Saves, Cost, Payback float64
 		Assumed              bool
 	}
@@ -228,6 +229,7 @@ type (
 	// Measures: its speed is measured at this size, one of several, on idle GPUs.
 	Measures struct {
 		value
+		// Size is the position of the size among those to be measured, from 1; Sizes is their number.
 		Size, Sizes int
 		Idle        bool
 	}

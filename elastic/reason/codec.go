@@ -17,6 +17,8 @@ import (
 type Value struct{ Reason }
 
 // MarshalJSON writes it, the code first.
+// Arguments that are zero are left out, and read as zero. The others are in the order of the fields,
+// so equal reasons give equal text.
 func (v Value) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	if err := write(&b, Normal(v.Reason)); err != nil {
@@ -27,6 +29,7 @@ func (v Value) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads what MarshalJSON wrote. An unknown code, as from a newer sluiced, is kept
 // as an Unknown; an unknown argument is dropped.
+// A reason within this one is read in the same way, so an unknown cause does not hide what it causes.
 func (v *Value) UnmarshalJSON(data []byte) error {
 	if code, ok := bareCode(data); ok { // most reasons of a long queue
 		if known, is := kinds()[code].(Plain); is {
@@ -44,6 +47,7 @@ func (v *Value) UnmarshalJSON(data []byte) error {
 }
 
 // bareCode is the code of an object that MarshalJSON wrote and that has nothing else in it.
+// It saves the map that a reader of thousands of jobs would make for each.
 func bareCode(data []byte) (Code, bool) {
 	rest, begins := bytes.CutPrefix(data, []byte(`{"code":"`))
 	code, ends := bytes.CutSuffix(rest, []byte(`"}`))
@@ -51,6 +55,7 @@ func bareCode(data []byte) (Code, bool) {
 }
 
 // Encode returns the reason as JSON for a store; "" for nil.
+// What Decode makes of it is Normal(r).
 func Encode(r Reason) string {
 	if r == nil {
 		return ""
@@ -63,6 +68,7 @@ func Encode(r Reason) string {
 }
 
 // Decode reads what Encode wrote. What it cannot read becomes a Text, as an older sluice wrote.
+// It never fails: a damaged or foreign text is still shown to users.
 func Decode(text string) Reason {
 	if text == "" {
 		return nil
@@ -76,6 +82,8 @@ func Decode(text string) Reason {
 
 // Normal returns the reason as Decode would return it: times in UTC, text in valid UTF-8, and
 // without infinite or NaN numbers, which JSON does not have.
+//
+// A store in memory MUST keep reasons so, to answer as one on disk does. It does not change r.
 func Normal(r Reason) Reason {
 	v := reflect.ValueOf(r)
 	if v.Kind() != reflect.Struct {
@@ -123,6 +131,7 @@ type Unknown struct {
 }
 
 // write writes a reason: its code, and the arguments that are not zero.
+// An Unknown is written as it was read.
 func write(b *bytes.Buffer, r Reason) error {
 	switch r := r.(type) {
 	case nil:
@@ -148,6 +157,7 @@ func write(b *bytes.Buffer, r Reason) error {
 	return nil
 }
 
+// writeArgument writes a reason within another one as write does, and all else as encoding/json.
 func writeArgument(b *bytes.Buffer, arg any) error {
 	switch arg := arg.(type) {
 	case Reason:
@@ -170,6 +180,7 @@ func writeArgument(b *bytes.Buffer, arg any) error {
 	return err
 }
 
+// decode returns nil for null. data is the text of raw, for an Unknown and for errors.
 func decode(raw map[string]json.RawMessage, data []byte) (Reason, error) {
 	if raw == nil {
 		return nil, nil
@@ -200,6 +211,7 @@ func decode(raw map[string]json.RawMessage, data []byte) (Reason, error) {
 }
 
 // argument reads one argument into its field.
+// In a list of reasons null is left out.
 func argument(f reflect.Value, data []byte) error {
 	switch f.Type() {
 	case reasonType:
@@ -243,6 +255,7 @@ func text(f reflect.Value) any {
 // reasons links it, and most read none.
 var kinds = sync.OnceValue(byCode)
 
+// byCode returns for each code the reason without arguments, which says the type.
 func byCode() map[Code]Reason {
 	out := map[Code]Reason{}
 	for _, r := range all {
@@ -255,6 +268,7 @@ func byCode() map[Code]Reason {
 }
 
 // Kinds returns every reason, without arguments, in the order in which the API documents them.
+// The slice is the caller's.
 func Kinds() []Reason {
 	out := slices.Clone(all)
 	for _, p := range plain {

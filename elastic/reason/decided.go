@@ -28,6 +28,7 @@ type (
 	// StartsAbove: on more than its minimum.
 	StartsAbove struct {
 		value
+		// Above is how many of GPUs are beyond the minimum.
 		GPUs, Above int
 		Because     Reason
 	}
@@ -52,6 +53,7 @@ type (
 	// Resizes: it grows, or shrinks.
 	Resizes struct {
 		value
+		// Numbers of GPUs; they differ.
 		From, To int
 		Because  Reason
 	}

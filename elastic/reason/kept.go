@@ -65,8 +65,9 @@ type (
 	EndsSoon struct {
 		value
 		Reservation string
-		In          float64
-		Again       bool
+		// Seconds from when the move was opened.
+		In    float64
+		Again bool
 	}
 )
 

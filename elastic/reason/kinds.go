@@ -1,6 +1,7 @@
 package reason
 
 // all are the reasons with arguments, in the order in which the API documents them.
+// A type that is missing here is written but read as Unknown.
 var all = []Reason{
 	All{}, Unknown{}, Starts{}, StartsAtMinimum{}, StartsOnReturned{}, StartsAbove{}, StartsAsAsked{}, Keeps{},
 	StaysOn{}, Resizes{}, Moves{}, MovesTo{}, MovesToPool{}, Stops{}, Yields{}, LaneYields{}, SweepLevel{}, SweepPaused{}, Leaves{}, LeavesEdge{}, Waits{},

@@ -7,7 +7,8 @@ type (
 	// Limit is one limit, as Slurm's tools name it, and its usage.
 	Limit struct {
 		value
-		Name  string
+		Name string
+		// At most a few of them; More counts the others.
 		Users []Use
 		More  int  // number of users that are not named
 		None  bool // it is not used
@@ -67,6 +68,7 @@ type (
 )
 
 // Use is a job's usage of a limit, as the limit counts it.
+// Has is for people: "3" for GPUs or billing, "4000M" for memory, "90 min" for minutes.
 type Use struct {
 	Job  int64  `json:"job"`
 	User string `json:"user"`

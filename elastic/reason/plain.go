@@ -1,6 +1,8 @@
 package reason
 
 // Reasons without arguments.
+// The text of each is in package say, which MUST have one for every constant here; kinds.go lists
+// them for Decode. The value of a constant is stored and part of the API, its name is not.
 const (
 	// Why a job has, or gets, its size.
 	Pinned         Plain = "pinned"         // its user set its size

@@ -8,6 +8,7 @@ import (
 )
 
 // Reason is why something was decided. The set of types is closed; nil is no reason.
+// A new kind of reason is a struct of this package that embeds value, or a Plain.
 type Reason interface{ reason() }
 
 // value makes a struct a Reason. Its fields are the arguments; their API names are in
@@ -31,6 +32,9 @@ type All struct {
 }
 
 // Join returns the reasons that are not nil: nil, the only one, or an All.
+//
+// The order of the arguments is kept, and an All among them is taken apart, so that Join puts no All
+// into another. The arguments are not changed.
 func Join(all ...Reason) Reason {
 	var of []Reason
 	for _, r := range all {
@@ -52,6 +56,7 @@ func Join(all ...Reason) Reason {
 }
 
 // CodeOf returns the reason's code; "" for nil.
+// It is the type's name in snake_case: WaitsReturn has the code "waits_return".
 func CodeOf(r Reason) Code {
 	switch r := r.(type) {
 	case nil:
@@ -64,6 +69,10 @@ func CodeOf(r Reason) Code {
 
 // Cause returns the Because of the reason; nil if it has none. For an All it is the cause of
 // the first together with the others.
+//
+//	Keeps{Because: AtMaximum}                   AtMaximum
+//	All{Keeps{Because: AtMaximum}, CanStartAt}  All{AtMaximum, CanStartAt}
+//	Pinned                                      nil
 func Cause(r Reason) Reason {
 	if all, ok := r.(All); ok && len(all.Of) > 0 {
 		first := Cause(all.Of[0])
@@ -81,6 +90,7 @@ func Cause(r Reason) Reason {
 
 // Recause returns the reason with another cause. A reason that has no cause is returned
 // unchanged.
+// It changes a copy. A cause of nil removes the old one.
 func Recause(r, cause Reason) Reason {
 	if all, ok := r.(All); ok && len(all.Of) > 0 {
 		return Join(append([]Reason{Recause(all.Of[0], cause)}, all.Of[1:]...)...)
@@ -96,6 +106,7 @@ func Recause(r, cause Reason) Reason {
 }
 
 // because returns the field of the cause, and the struct that contains it.
+// The field is not valid if the reason has none.
 func because(r Reason) (field, of reflect.Value) {
 	of = reflect.ValueOf(r)
 	if of.Kind() != reflect.Struct {
@@ -105,11 +116,13 @@ func because(r Reason) (field, of reflect.Value) {
 }
 
 // Has reports whether the reason, or any reason within it, has the code.
+// It looks into causes and all other reasons within, at any depth.
 func Has(r Reason, code Code) bool {
 	return r != nil && (CodeOf(r) == code || slices.ContainsFunc(parts(r), func(p Reason) bool { return Has(p, code) }))
 }
 
 // parts returns the reasons that a reason contains.
+// They are in the order of the fields; those within them are not included.
 func parts(r Reason) (out []Reason) {
 	v := reflect.ValueOf(r)
 	if v.Kind() != reflect.Struct {
@@ -135,6 +148,7 @@ var (
 
 // String prints the reason for tests and developers: its code, and the arguments that are not
 // zero, "keeps gpus=4 because=(at_maximum)".
+// No program may parse it.
 func String(r Reason) string {
 	if r == nil {
 		return "-"
@@ -172,6 +186,7 @@ var abbreviations = strings.NewReplacer("GPUs", "Gpus", "GPU", "Gpu", "QOS", "Qo
 
 // snake returns a Go name in lower case with underscores: "GPUs" is "gpus", "MaxTime" is
 // "max_time".
+// An abbreviation that is not listed becomes one word a letter: API would be "a_p_i".
 func snake(name string) string {
 	name = abbreviations.Replace(name)
 	var b strings.Builder

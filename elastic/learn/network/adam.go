@@ -15,11 +15,13 @@ type adam struct {
 	steps        int
 }
 
+// newAdam returns the state before the first step.
 func newAdam(parameters int) *adam {
 	return &adam{mean: make([]float64, parameters), square: make([]float64, parameters)}
 }
 
 // step moves the parameters against the gradient.
+// rate is the length of a step for a parameter whose derivative is always the same.
 func (a *adam) step(parameters, slope []float64, rate float64) {
 	a.steps++
 	// Bias correction for means that began at 0, in the efficient form of section 2.

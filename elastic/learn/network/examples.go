@@ -27,6 +27,7 @@ func (e *BadExample) Error() string { return fmt.Sprintf("example %d: %s", e.Ind
 // largest bounds the numbers of examples: the squares of larger ones overflow.
 const largest = 1e100
 
+// check returns the first error in examples.
 func check(examples []Example) error {
 	if len(examples) == 0 {
 		return ErrNoExamples
@@ -63,6 +64,7 @@ type scales struct{ mean, spread []float64 }
 
 // scalesOf measures the columns of examples. A column that never varies gets spread 0: nothing
 // was learned about it, so it must have no effect.
+// Weights do not count here.
 func scalesOf(columns int, examples []Example, of func(Example, int) float64) scales {
 	s := scales{make([]float64, columns), make([]float64, columns)}
 	n := float64(len(examples))
@@ -87,6 +89,7 @@ func scalesOf(columns int, examples []Example, of func(Example, int) float64) sc
 const farthest = 10
 
 // apply writes the standardised numbers into to.
+// from and to have one number for each column.
 func (s scales) apply(from, to []float64) {
 	for j, x := range from {
 		to[j] = 0
@@ -102,10 +105,13 @@ type examples struct {
 	out, weight []float64
 }
 
+// newExamples returns room for this many.
 func newExamples(rows, columns int) *examples {
 	return &examples{mat.NewDense(rows, columns, nil), make([]float64, rows), make([]float64, rows)}
 }
 
+// standardised returns the examples in the units in which members learn. Outputs are bounded as inputs
+// are, at farthest.
 func (n *Network) standardised(from []Example) *examples {
 	all := newExamples(len(from), len(n.in.mean))
 	heaviest := 0.0
@@ -127,6 +133,7 @@ type deck struct {
 	dealt      int
 }
 
+// newDeck returns a deck; if all examples fit into a batch, each batch is all of them.
 func newDeck(all *examples, batch int) *deck {
 	rows, columns := all.in.Dims()
 	d := &deck{all: all, batch: all}
@@ -136,6 +143,7 @@ func newDeck(all *examples, batch int) *deck {
 	return d
 }
 
+// next returns a batch, valid until the next call. A batch may span two rounds of dealing.
 func (d *deck) next(rng *rand.Rand) *examples {
 	if d.batch == d.all {
 		return d.all

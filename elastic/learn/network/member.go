@@ -8,6 +8,9 @@ import (
 )
 
 // member is one network. Its parameters are in one slice, which the matrices share.
+//
+// The order in all is: enter, row by row; bias; leave; offset. Derivatives are in the same order, so
+// that Adam sees one list of numbers.
 type member struct {
 	all    []float64
 	enter  *mat.Dense // inputs by hidden units
@@ -19,6 +22,7 @@ type member struct {
 }
 
 // newMember draws the first weights by Glorot and Bengio (AISTATS 2010, equation 16).
+// Biases begin at 0.
 func newMember(inputs, hidden int, rng *rand.Rand) *member {
 	m := over(make([]float64, inputs*hidden+2*hidden+1), inputs, hidden)
 	draw := func(w []float64, from, to int) {
@@ -33,6 +37,7 @@ func newMember(inputs, hidden int, rng *rand.Rand) *member {
 }
 
 // over returns a network that uses these parameters.
+// all MUST have inputs*hidden + 2*hidden + 1 numbers.
 func over(all []float64, inputs, hidden int) *member {
 	m := &member{all: all}
 	take := func(n int) []float64 { part := all[:n:n]; all = all[n:]; return part }
@@ -43,6 +48,7 @@ func over(all []float64, inputs, hidden int) *member {
 }
 
 // answer returns the output for one input, both standardised.
+// It changes nothing of the member, unlike forward.
 func (m *member) answer(in []float64) float64 {
 	var h mat.VecDense
 	h.MulVec(m.enter.T(), mat.NewVecDense(len(in), in))
@@ -73,6 +79,7 @@ func (m *member) forward(b *examples) *mat.VecDense {
 }
 
 // loss returns the weighted mean of the Huber loss over a batch, plus the weight decay.
+// Training needs only its slope.
 func (m *member) loss(b *examples) float64 {
 	out, sum, total := m.forward(b), 0.0, 0.0
 	for i, w := range b.weight {
@@ -91,6 +98,7 @@ func (m *member) loss(b *examples) float64 {
 }
 
 // slope writes the derivatives of loss with respect to the parameters (back-propagation).
+// What was in slope is overwritten. The Huber loss makes the pull of an example at most knee.
 func (m *member) slope(b *examples, slope []float64) {
 	s := over(slope, len(b.in.RawRowView(0)), len(m.leave))
 	out, total := m.forward(b), 0.0

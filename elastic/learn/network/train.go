@@ -6,6 +6,8 @@ import (
 )
 
 // Example is one input with its output.
+// Numbers are within 1e100 in absolute value, weights from 1e-100 to 1e100. A weight below 1e-9 of
+// the largest counts as that.
 type Example struct {
 	In     []float64 // as many numbers as in all other examples, finite
 	Out    float64   // finite
@@ -13,6 +15,7 @@ type Example struct {
 }
 
 // Options are the parameters of training. The zero value of a field is its default.
+// A value below 1 is its default too; so is a Rate that is not between 0 and 1.
 type Options struct {
 	Hidden  int     // units of the hidden layer; default 16
 	Members int     // networks trained from different initial weights, whose mean is the answer; default 3
@@ -22,6 +25,7 @@ type Options struct {
 	Seed    uint64
 }
 
+// complete fills in the defaults.
 func (o Options) complete() Options {
 	or := func(v *int, otherwise int) {
 		if *v < 1 {
@@ -49,6 +53,7 @@ const (
 
 // Network is a trained network. It takes inputs with as many numbers as its examples, and never
 // changes.
+// in and out are the scales of the examples, by which inputs and answers are converted.
 type Network struct {
 	in, out scales
 	members []*member
@@ -56,6 +61,9 @@ type Network struct {
 
 // Train learns the examples. Its run time depends on the options, and little on the number of
 // examples. Its errors are ErrNoExamples and *BadExample.
+//
+// The examples are not kept or changed. The cost is members x steps x batch x inputs x hidden units.
+// If the output never varies the answer is its mean, for every input.
 func Train(examples []Example, o Options) (*Network, error) {
 	if err := check(examples); err != nil {
 		return nil, err
@@ -74,6 +82,7 @@ func Train(examples []Example, o Options) (*Network, error) {
 }
 
 // train runs all steps of Adam.
+// The rate falls as (1 + cos)/2 over the steps.
 func (m *member) train(all *examples, o Options, rng *rand.Rand) {
 	deck := newDeck(all, o.Batch)
 	adam := newAdam(len(m.all))
@@ -87,6 +96,8 @@ func (m *member) train(all *examples, o Options, rng *rand.Rand) {
 
 // Answer returns the mean of the networks' outputs for an input; ErrInput if it is not finite
 // or has another length than the examples.
+// An input that varied in the examples counts up to 10 standard deviations from its mean; one that
+// did not vary does not count.
 func (n *Network) Answer(in []float64) (float64, error) {
 	if len(in) != len(n.in.mean) || !finite(in...) {
 		return 0, ErrInput

@@ -6,6 +6,7 @@ import (
 )
 
 // Choice is the result of model selection for one model: which form predicts, and the evidence.
+// Within.Best and Beyond.Best are indices into Forms, and their forms could be fitted.
 type Choice struct {
 	Forms []Form
 	// Within is the cross-validation for configurations inside the measured range, Beyond for
@@ -20,8 +21,10 @@ type Trial struct {
 	Held int // number of predictions made, each observation as often as it was held back
 	// Errors is the mean absolute relative error of each form: 0.1 is 10%. +Inf for a form that
 	// could not be fitted; empty if there was too little to hold back.
+	// The entries are in the order of the forms.
 	Errors []float64
-	Best   int // index of the selected form
+	// 0, the simplest form, if nothing was held back.
+	Best int // index of the selected form
 }
 
 // Choose fits the forms, the first of which is the simplest, and selects one. It selects the
@@ -30,6 +33,9 @@ type Trial struct {
 // 3.4.3, for few observations). Observations with the same value of together are held back
 // together; nil holds each back alone. It returns the errors of Check, or why a selected form
 // could not be fitted.
+//
+// The observations are not changed, and their order has no effect. Errors of Within and Beyond are
+// measured on observations that the form had not seen; the predictors themselves are fitted to all.
 func Choose(forms []Form, observations []Observation, together func(Configuration) string) (*Choice, error) {
 	if err := Check(observations); err != nil {
 		return nil, err
@@ -48,6 +54,7 @@ func Choose(forms []Form, observations []Observation, together func(Configuratio
 }
 
 // FormOf returns the index of the form that predicts a configuration.
+// The configuration MUST be valid.
 func (c *Choice) FormOf(q Configuration) int {
 	if c.seen.holds(q) {
 		return c.Within.Best
@@ -65,6 +72,7 @@ func (c *Choice) Seconds(q Configuration) (seconds float64, err error) {
 
 // Says returns the prediction of one form for a valid configuration, in seconds; 0 for a form
 // that could not be fitted.
+// It is for comparison; decisions use Seconds.
 func (c *Choice) Says(form int, q Configuration) float64 {
 	if c.fitted[form] == nil || q.wrong() != "" {
 		return 0
@@ -96,6 +104,7 @@ func try(forms []Form, observations []Observation, splits [][]bool) Trial {
 }
 
 // ask fits a form to what is not held back, and returns its relative errors on what is.
+// A form that cannot be fitted has the error +Inf for each.
 func ask(f Form, observations []Observation, held []bool) []float64 {
 	var known, asked []Observation
 	for i, o := range observations {
@@ -121,6 +130,8 @@ const notable = 0.002
 
 // clearly reports whether errors b are smaller than a by more than one standard error of their
 // difference.
+// Both are errors on the same observations in the same order, so that differences are taken one by
+// one. If a form failed, the other wins only by not failing.
 func clearly(a, b []float64) bool {
 	by := make([]float64, len(a))
 	for i := range a {
@@ -136,6 +147,7 @@ func clearly(a, b []float64) bool {
 	return n > 1 && gain > notable && gain > math.Sqrt(squares/(n-1)/n)
 }
 
+// mean returns NaN without numbers.
 func mean(x []float64) float64 {
 	sum := 0.0
 	for _, v := range x {

@@ -38,6 +38,7 @@ func (c Configuration) part() float64 {
 	return 1 / float64(c.GPUs())
 }
 
+// fullest, emptiest and spans are of a valid configuration: a split has at least one node.
 func (c Configuration) fullest() int  { return slices.Max(c.Split) }
 func (c Configuration) emptiest() int { return slices.Min(c.Split) }
 func (c Configuration) spans() bool   { return len(c.Split) > 1 }
@@ -53,6 +54,7 @@ type Observation struct {
 	Weight float64
 }
 
+// weight returns Weight, or 1 where it is not set.
 func (o Observation) weight() float64 {
 	if o.Weight == 0 {
 		return 1
@@ -98,6 +100,7 @@ func Check(observations []Observation) error {
 // most bounds the numbers of a configuration, so that every later product is finite.
 const most = 1e9
 
+// wrong returns why an observation cannot be used; "" if it can.
 func (o Observation) wrong() string {
 	sane := func(x float64) bool { return x > 1e-9 && x < 1e12 } // the bounds of elastic/learn/speed; NaN fails
 	switch {
@@ -113,6 +116,7 @@ func (o Observation) wrong() string {
 	return ""
 }
 
+// wrong returns why a configuration is not valid; "" if it is.
 func (c Configuration) wrong() string {
 	if len(c.Split) == 0 {
 		return "no nodes"

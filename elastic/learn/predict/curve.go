@@ -16,6 +16,7 @@ var Curve = Form{"curve", fitCurve}
 // trusts a shape more for being measured more often.
 const worth = 8
 
+// fitCurve repeats an observation by its weight, at most worth times.
 func fitCurve(observations []Observation) (Predictor, error) {
 	var samples []speed.Sample
 	for _, o := range observations {

@@ -14,6 +14,8 @@ const (
 
 // descend minimizes cost from a point by BFGS with step halving (Nocedal and Wright, Numerical
 // Optimization, 2006, algorithm 6.1 and section 3.1). cost also returns its gradient.
+// from is not changed. It returns the lowest point found, which need not be the minimum, and its cost.
+// cost MUST NOT keep its argument.
 func descend(from []float64, cost func([]float64) (float64, []float64)) ([]float64, float64) {
 	n := len(from)
 	x := mat.NewVecDense(n, append([]float64(nil), from...))
@@ -59,6 +61,7 @@ func halve(x, along *mat.VecDense, at, fall float64, cost func([]float64) (float
 }
 
 // update is equation 6.17: the change of the gradient over a step gives the curvature.
+// A step along which the gradient hardly changes is left out, so that bend stays positive definite.
 func update(bend *mat.Dense, moved, turned *mat.VecDense) {
 	curve := mat.Dot(moved, turned)
 	if !(curve > 1e-12*mat.Norm(moved, 2)*mat.Norm(turned, 2)) {

@@ -7,4 +7,9 @@
 // with which the first two are compared. Cross-validation selects the form, separately for
 // configurations inside the measured range and beyond it: a network is good at interpolation
 // and bad at extrapolation. The package is pure and deterministic.
+//
+// The order of calls: Choose, with the forms to compare, the simplest first; then Seconds for each
+// configuration. Choose tests the observations itself; a caller of Form.Fit MUST call Check BEFORE.
+// Choose is slow, because it fits each form a dozen times; a Choice never changes, and any number of
+// goroutines may use it. Observations come from one model: nothing here tells models apart.
 package predict

@@ -17,6 +17,7 @@ const (
 )
 
 // ordered sorts observations by their values, so that the order of arrival has no effect.
+// It returns a copy.
 func ordered(observations []Observation) []Observation {
 	out := slices.Clone(observations)
 	slices.SortStableFunc(out, Observation.Compare)
@@ -25,6 +26,7 @@ func ordered(observations []Observation) []Observation {
 
 // folds returns, for each fold, which observations it holds back; none if there are too few
 // observations or groups. The folds are drawn with a fixed seed.
+// Groups are dealt in turn to the folds, so these differ by at most one group.
 func folds(observations []Observation, together func(Configuration) string) [][]bool {
 	groups := grouped(observations, together)
 	if len(groups) < fewest {
@@ -43,6 +45,7 @@ func folds(observations []Observation, together func(Configuration) string) [][]
 }
 
 // grouped lists the observations that are held back together, in the order of the first.
+// Each group has indices into observations.
 func grouped(observations []Observation, together func(Configuration) string) [][]int {
 	var out [][]int
 	known := map[string]int{}
@@ -75,6 +78,8 @@ func cuts(observations []Observation) [][]bool {
 }
 
 // cutsBy keeps at least leave sizes.
+// For example, of observations at 1, 2, 4 and 8 GPUs with leave 2: one cut holds back those at 8, one
+// those at 4 and 8.
 func cutsBy(observations []Observation, size func(Observation) int, leave int) [][]bool {
 	var sizes []int
 	for _, o := range observations {
@@ -94,12 +99,15 @@ func cutsBy(observations []Observation, size func(Observation) int, leave int) [
 }
 
 // extent is the measured range.
+// Each pair is the least and the most: GPUs, nodes, GPUs on the fullest node, other jobs beside, and
+// a GPU's part of the batch.
 type extent struct {
 	gpus, nodes, fullest, beside [2]int
 	part                         [2]float64
 	kinds                        []string
 }
 
+// extentOf returns the range of at least one observation.
 func extentOf(observations []Observation) extent {
 	e := extent{kinds: kindsOf(observations)}
 	for i, o := range observations {
@@ -113,6 +121,7 @@ func extentOf(observations []Observation) extent {
 	return e
 }
 
+// reach extends a range to x; the first x begins it.
 func reach[T cmp.Ordered](to *[2]T, x T, first bool) {
 	if first {
 		*to = [2]T{x, x}
@@ -121,6 +130,7 @@ func reach[T cmp.Ordered](to *[2]T, x T, first bool) {
 }
 
 // holds reports whether a configuration is inside the measured range.
+// A type of GPU that was not observed is outside.
 func (e extent) holds(c Configuration) bool {
 	return among(e.gpus, c.GPUs()) && among(e.nodes, len(c.Split)) && among(e.fullest, c.fullest()) &&
 		among(e.beside, c.Beside) && among(e.part, c.part()) && slices.Contains(e.kinds, c.Kind)

@@ -14,6 +14,7 @@ func kindsOf(observations []Observation) []string {
 
 // share returns 1 for a configuration's own type and 0 for others; for a type that was not
 // observed, an equal part of each.
+// The parts of all types add up to 1.
 func share(c Configuration, kinds []string, k int) float64 {
 	if !slices.Contains(kinds, c.Kind) {
 		return 1 / float64(len(kinds))

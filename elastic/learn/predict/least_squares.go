@@ -22,6 +22,8 @@ import (
 // faster than the links inside a node (the same prior as Pollux's).
 var LeastSquares = Form{"least squares", fitLeastSquares}
 
+// fitLeastSquares divides each row by the seconds observed, and asks for 1: that squares relative
+// errors. A weight counts as its square root, because it is squared too.
 func fitLeastSquares(observations []Observation) (Predictor, error) {
 	t := termsFor(observations)
 	rows := mat.NewDense(len(observations), t.count(), nil)
@@ -62,6 +64,7 @@ func termsFor(observations []Observation) terms {
 func (t terms) count() int { return 7 + 2*len(t.kinds) }
 
 // of returns the terms of a configuration, without coefficients.
+// Their order is that of the coefficients.
 func (t terms) of(c Configuration) []float64 {
 	g, n := float64(c.GPUs()), float64(len(c.Split))
 	crossing, further := when(n > 1), max(g-2, 0)

@@ -16,6 +16,7 @@ var Network = networkOf(network.Options{Seed: 1})
 // contributes.
 var NetworkAlone = Form{"network alone", fitAlone}
 
+// networkOf returns the form of Network with these options.
 func networkOf(o network.Options) Form {
 	return Form{"network", func(observations []Observation) (Predictor, error) {
 		base, err := fitLeastSquares(observations)
@@ -52,6 +53,8 @@ func learn(observations []Observation, base Predictor, o network.Options) (Predi
 }
 
 // features returns the network's inputs for a configuration.
+// Numbers that act by ratios are there as logarithms too. kinds are those of the observations: an
+// unknown type is a mean of them.
 func features(c Configuration, kinds []string) []float64 {
 	g, n, across := float64(c.GPUs()), float64(len(c.Split)), when(c.spans())
 	out := []float64{

@@ -86,6 +86,7 @@ func (q *active) steepest() int {
 
 // settle moves to the optimum of the included terms, and excludes those that reach 0 on the
 // way.
+// Each pass but the last excludes a term, so there is at most one pass more than terms.
 func (q *active) settle(fresh int) error {
 	for range len(q.x) + 1 {
 		z, err := q.unbounded()

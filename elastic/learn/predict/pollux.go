@@ -33,6 +33,8 @@ var polluxStarts = []parameters{
 	{.1, .01, .1, .01, .1, .01, 1.001}, {.01, .001, .01, .001, .01, .001, 1.5}, {1, .001, 1, .01, .1, .01, 2}, {.05, .002, .05, .004, .02, .002, 4},
 }
 
+// fitPollux descends from each start and takes the lowest cost. It never fails: if no descent gives
+// a number the first start is the answer.
 func fitPollux(observations []Observation) (Predictor, error) {
 	f := polluxFit{observations: observations}
 	for _, o := range observations {
@@ -82,6 +84,7 @@ func (f *polluxFit) descend(from parameters) (parameters, float64) {
 	return unfold(x), cost
 }
 
+// fold returns the point of the search for parameters; unfold is its inverse.
 func fold(p parameters) []float64 {
 	x := make([]float64, len(p))
 	for i := range gamma {
@@ -92,6 +95,7 @@ func fold(p parameters) []float64 {
 	return x
 }
 
+// unfold returns parameters within their bounds for any x.
 func unfold(x []float64) (p parameters) {
 	for i := range gamma {
 		p[i] = smallest + math.Exp(min(40, x[i])) // above any possible number of seconds
@@ -114,6 +118,7 @@ func (c Configuration) network() (at int, times float64, ok bool) {
 }
 
 // predict returns the seconds of a step and of its computing part.
+// On 1 GPU there is no waiting for others.
 func (p parameters) predict(c Configuration) (step, compute float64) {
 	compute = p[0] + p[1]*c.part()
 	wait := smallest
@@ -124,6 +129,7 @@ func (p parameters) predict(c Configuration) (step, compute float64) {
 }
 
 // norm returns (a^g + b^g)^(1/g), without overflow.
+// With g of 1 it is the sum, nothing overlaps; the larger g, the nearer it is to the larger of a and b.
 func norm(a, b, g float64) float64 {
 	if a < b {
 		a, b = b, a

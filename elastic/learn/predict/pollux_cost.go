@@ -3,6 +3,7 @@ package predict
 import "math"
 
 // cost returns what the fit minimizes, and its gradient.
+// Observations without Compute count for the step only.
 func (f *polluxFit) cost(p parameters) (cost float64, slope parameters) {
 	var step, compute errorSum
 	for _, o := range f.observations {
@@ -52,6 +53,7 @@ type errorSum struct {
 	slope           parameters
 }
 
+// add adds an error whose derivatives are by.
 func (e *errorSum) add(off, weight float64, by parameters) {
 	e.squares += weight * off * off
 	e.weight += weight

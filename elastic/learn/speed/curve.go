@@ -106,6 +106,7 @@ func byShape(samples []Sample) [][]Sample {
 	return out
 }
 
+// usable reports whether the sample may be part of a curve.
 func (s Sample) usable() bool {
 	// The bounds keep every later product finite; NaN fails the comparisons.
 	sane := func(x float64) bool { return x > 1e-9 && x < 1e12 }
@@ -141,6 +142,9 @@ func (c *Curve) Hoped(s Shape) (seconds float64, src Source) { return c.answer(s
 
 // answer subtracts benefit standard deviations of doubt for numbers of GPUs that were not
 // tried.
+//
+// The bounds come AFTER the prediction: floor, by the speed-up of fewer GPUs; sink, by as many or
+// more; packed, by fewer nodes; stall, by idle GPUs. So no predictor can promise more than they allow.
 func (c *Curve) answer(s Shape, benefit float64) (seconds float64, src Source) {
 	s = s.possible()
 	if c == nil {

@@ -17,6 +17,7 @@ const spans = 16
 
 // Fastest returns the size of a span at which a unit of work takes least time on as few nodes as
 // possible, the smallest such; 0 if the span is empty. It is cached, since a curve never changes.
+// Expected times count, not hoped ones.
 func (c *Curve) Fastest(of Span) int {
 	if c == nil {
 		c = unknown

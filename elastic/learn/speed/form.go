@@ -28,6 +28,7 @@ const (
 	misfit = 0.04 // of the form itself, however many samples there are; residual has it
 )
 
+// row returns the terms of a shape, without coefficients.
 func row(s Shape) form {
 	g, n := float64(s.GPUs), float64(s.Nodes)
 	return form{1 / g, 1, g - 1, n - 1, min(1, n-1)}
@@ -43,7 +44,7 @@ func (f form) seconds(s Shape) float64 {
 
 // fitForm returns the form for unmeasured shapes. It weighs the relative errors of the points
 // against the distance from the prior, which is scaled to them: with few points it stays near
-// the prior, with many it follows the data. Points of 1 GPU alone only scale the prior.
+// the prior, with many it follows the data. Points of one number of GPUs alone only scale the prior.
 func fitForm(points []point) (form, Source) {
 	scale := priorScale(points)
 	if points[0].GPUs == points[len(points)-1].GPUs {

@@ -16,6 +16,8 @@ type family struct {
 
 // Kinds joins the curves of one job on several node types, for On. The first type in order is
 // the one used where no type is given.
+//
+// order MUST have at least one type. A type without a curve in on gets the prior.
 func Kinds(order []string, on map[string]*Curve) *Curve {
 	kin := &family{on: make(map[string]*Curve, len(on)), base: order[0]}
 	for _, kind := range order {
@@ -32,6 +34,7 @@ func Kinds(order []string, on map[string]*Curve) *Curve {
 
 // KindOf returns the kind of a place on nodes of these types: the type if it is one, else all
 // types in order, joined by +.
+// types is not changed.
 func KindOf(types []string) string {
 	sorted := slices.Clone(types)
 	slices.Sort(sorted)

@@ -4,6 +4,8 @@ package speed
 // simulator's truth. seconds returns the time of a unit of work on a split, the GPUs on each
 // node. It MUST be positive, is +Inf where the job cannot run, and MUST depend on the split
 // only.
+//
+// seconds MUST be safe for concurrent use and MUST NOT change or keep the split, which curves share.
 func Known(seconds func(split []int) float64) *Curve {
 	return &Curve{knowledge: knowledge{known: seconds, samples: 1, source: Measured}}
 }

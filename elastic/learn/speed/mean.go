@@ -20,6 +20,7 @@ const (
 // robustMean returns the mean of those samples of one shape that agree with their median, and
 // how many samples of equal weight they are worth. Of two that disagree the faster is used:
 // first epochs are slow, none is too fast.
+// There MUST be at least one sample, and all are of one shape and usable.
 func robustMean(samples []Sample, now time.Time) (seconds, count float64) {
 	values, weights := make([]float64, len(samples)), make([]float64, len(samples))
 	for i, s := range samples {
@@ -46,11 +47,13 @@ func robustMean(samples []Sample, now time.Time) (seconds, count float64) {
 	return sum / total, total * total / squares
 }
 
+// recency returns the weight of a sample by its age, from oldest to 1.
 func recency(age time.Duration) float64 {
 	return max(oldest, math.Exp2(-max(0, age.Hours())/halfLife.Hours()))
 }
 
 // median returns the lower weighted median; nil weights are equal ones.
+// There MUST be at least one value.
 func median(values, weights []float64) float64 {
 	order := make([]int, len(values))
 	total := 0.0

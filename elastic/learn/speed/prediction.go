@@ -4,6 +4,8 @@ import "math"
 
 // Prediction predicts a shape that was not measured, on a node type, in any unit of time; false
 // if the curve's own answer is to be used.
+//
+// It MUST be deterministic and safe for concurrent use: its answers are cached.
 type Prediction func(kind string, s Shape) (seconds float64, used bool)
 
 // prediction is a Prediction, scaled to the curve's unit of time.
@@ -39,6 +41,8 @@ func (c *Curve) Predicted(f Prediction) *Curve {
 	return own
 }
 
+// predictedOn is Predicted for one node type. If f says nothing of any measured shape there is no
+// scale, and nothing is predicted.
 func (c *Curve) predictedOn(kind string, f Prediction) *Curve {
 	out := &Curve{knowledge: c.knowledge}
 	out.predicted = nil

@@ -49,6 +49,8 @@ type Point struct {
 
 // Measure sets the time of a step from intervals of a run (seconds, and steps in them): the
 // mean of those that agree, and their standard deviation.
+// seconds and steps MUST be equally long: seconds are those of one step, steps how many were timed.
+// The point stays as it is if no interval is usable.
 func (p *Point) Measure(seconds, steps []float64) {
 	shape := Shape{GPUs: p.GPUs, Nodes: max(1, p.Nodes)}.possible()
 	var samples []Sample

@@ -10,6 +10,7 @@ type Shape struct {
 
 // Sample is one observation: a unit of work (an epoch or a step, as the job counts) took
 // Seconds in this shape.
+// Samples that are not usable are not an error: Fit leaves them out.
 type Sample struct {
 	Shape
 	Seconds float64 // > 0, finite

@@ -19,6 +19,7 @@ type Timed struct {
 }
 
 // Grid says which splits a cluster allows.
+// Any wins over Uneven. It is the key of a cache, so grids SHOULD be few and equal where they can be.
 type Grid struct {
 	PerNode int // most GPUs a job can have on one node
 	Nodes   int // most nodes a job can have
@@ -58,6 +59,9 @@ const grids = 16
 // Splits returns, for each number of GPUs, the splits of it on the grid, fastest first, with
 // fewer nodes first among equals. There are none if the job cannot run. The caller MUST NOT
 // change the result.
+//
+// The result has one list for each of sizes. It is computed under the lock of the cache: functions
+// given to Known and Predicted MUST NOT call Splits or Fastest of the same curve.
 func (c *Curve) Splits(g Grid, sizes ...int) [][]Timed {
 	if c == nil {
 		c = unknown
@@ -95,6 +99,7 @@ func (m *memo) of(g Grid) map[int][]Timed {
 // unknown answers as a nil Curve does, with a cache.
 var unknown = &Curve{knowledge: knowledge{form: prior, source: Prior}}
 
+// splits computes what Splits caches, for one number of GPUs.
 func (c *Curve) splits(n int, g Grid) []Timed {
 	if n < 1 || g.PerNode < 1 {
 		return nil
@@ -144,6 +149,7 @@ func (c *Curve) uneven(to []Timed, n, m, perNode int) []Timed {
 	return to
 }
 
+// add adds one split with its time.
 func (c *Curve) add(to []Timed, n int, split []int) []Timed {
 	seconds := 0.0
 	if c.Exact() {
@@ -211,6 +217,7 @@ func partitions(n, m, most int) [][]int {
 	return out
 }
 
+// partition computes partitions: the first part, and then those of the rest that are not larger.
 func partition(n, m, most int) [][]int {
 	if m == 1 {
 		if n > most {

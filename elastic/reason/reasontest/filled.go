@@ -13,6 +13,9 @@ import (
 var Now = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 
 // Filled returns a reason of the kind with a different value in each argument of a type.
+// Values follow from the type, the name and the order of the arguments, so each call returns an
+// equal reason.
+// A Plain is returned as it is.
 func Filled(kind reason.Reason) reason.Reason {
 	v := reflect.New(reflect.TypeOf(kind)).Elem()
 	v.Set(reflect.ValueOf(kind))
@@ -23,6 +26,9 @@ func Filled(kind reason.Reason) reason.Reason {
 	return v.Interface().(reason.Reason)
 }
 
+// fill sets the fields of a reason: numbers count up from 2, so that two of one reason differ, and
+// durations are that many minutes in seconds. An argument of a type that is not listed here, and is
+// no whole number, panics: a new type of argument needs a case.
 func fill(v reflect.Value) {
 	numbers, times, texts := 1, 0, 0
 	for i := range v.NumField() {

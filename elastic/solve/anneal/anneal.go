@@ -21,6 +21,7 @@ const draws = 100
 
 // returns is how many times, in equal steps, the walk goes back to the best plan so far:
 // detours without a gain must not be carried out as moves of jobs.
+// For fewer changes than that it goes back before each of them, which makes the walk greedy.
 const returns = 64
 
 // least is the value by which a plan has to exceed another to be better: smaller differences
@@ -28,6 +29,9 @@ const returns = 64
 const least = 1e-9
 
 // walk is one annealing.
+//
+// BETWEEN changes the search, on, ahead and strayed describe the same plan. DURING a change on is
+// still that of the plan before it.
 type walk struct {
 	s   *joint.Search
 	p   *joint.Problem
@@ -44,6 +48,10 @@ type walk struct {
 
 // Improve starts from a plan, tries this many changes, and returns the best plan found; at
 // worst it is the one it started from. The plan MUST fit the problem of the search.
+//
+// changes below 1, or a problem without jobs or nodes, returns from. The temperature falls by the
+// same factor with every change, from warmest to coldest. A change that neither gains nor loses is
+// kept: it may open the way to one that gains.
 func Improve(s *joint.Search, from joint.Plan, changes int, rng *rand.Rand) joint.Plan {
 	w := begin(s, from, rng)
 	if len(w.p.Jobs) == 0 || len(w.p.Nodes) == 0 || changes < 1 {
@@ -65,6 +73,7 @@ func Improve(s *joint.Search, from joint.Plan, changes int, rng *rand.Rand) join
 	return from
 }
 
+// begin returns a walk at the plan, which is also its best so far.
 func begin(s *joint.Search, from joint.Plan, rng *rand.Rand) *walk {
 	w := &walk{s: s, p: s.Problem(), rng: rng, best: slices.Clone(from.Places)}
 	w.on, w.has = make([][]int, len(w.p.Nodes)), make([]bool, len(w.p.Jobs))
@@ -74,6 +83,7 @@ func begin(s *joint.Search, from joint.Plan, rng *rand.Rand) *walk {
 
 // loss returns the median loss of the drawn changes that lose something; 0 if none does. The
 // mean would be that of the few that break a rule, which cost a thousand times more.
+// With a temperature of 0 no loss is ever kept.
 func (w *walk) loss() float64 {
 	var losses []float64
 	for range draws {
@@ -92,6 +102,7 @@ func (w *walk) loss() float64 {
 
 // try makes a change, and undoes it if it cannot be carried out or is rejected: a loss is kept
 // with probability exp(-loss/heat).
+// The draw comes BEFORE the check whether jobs can get there, which is the costliest.
 func (w *walk) try(heat float64) {
 	c := w.s.Begin()
 	gain, ok := w.change(c)
@@ -111,6 +122,7 @@ func (w *walk) try(heat float64) {
 }
 
 // list records that a job went from one place to another.
+// Lists are in no order, so a job leaves one in time proportional to the jobs on the node.
 func (w *walk) list(i int, from, to []joint.Share) {
 	for _, s := range from {
 		on := w.on[s.Node]
@@ -123,6 +135,7 @@ func (w *walk) list(i int, from, to []joint.Share) {
 }
 
 // keep records the plan as the best one.
+// Only the jobs that strayed are copied, so it does not cost the number of jobs.
 func (w *walk) keep() {
 	for _, i := range w.strayed {
 		w.best[i], w.has[i] = w.s.Place(i), false

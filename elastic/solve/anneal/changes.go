@@ -4,6 +4,7 @@ import "github.com/sluice-hpc/sluice/elastic/solve/joint"
 
 // changes are the ways from a plan to its neighbours. Each is drawn as often as it is listed:
 // most often those that most often find something better.
+// A change returns false if it cannot be made; what it did until then is undone by the caller.
 var changes = []func(*walk, *joint.Change, int) bool{
 	(*walk).grow, (*walk).grow, (*walk).grow, (*walk).shrink,
 	(*walk).divide, (*walk).divide, (*walk).divide, (*walk).divide, (*walk).divide,
@@ -22,6 +23,7 @@ func (w *walk) change(c *joint.Change) (gain float64, ok bool) {
 
 // grow gives a job a larger size. If there is no room up to three others make it: they are put
 // back in what is left.
+// Each next one is usually beside the one before, so that they free GPUs on the same nodes.
 func (w *walk) grow(c *joint.Change, i int) bool {
 	at := w.s.Place(i)
 	now := held(at)
@@ -81,6 +83,7 @@ func (w *walk) shrink(c *joint.Change, i int) bool {
 
 // divide takes a job and one or two others off, gives it another size, and lets the others
 // share what is left.
+// Unlike grow it may make the job smaller, so that what it had goes to the others.
 func (w *walk) divide(c *joint.Change, i int) bool {
 	at := w.s.Place(i)
 	now := held(at)
@@ -98,6 +101,7 @@ func (w *walk) divide(c *joint.Change, i int) bool {
 }
 
 // another draws any other size, near or far.
+// It may draw the present one, or 0: then the job is left without GPUs.
 func (w *walk) another(c *joint.Change, i, now int) int {
 	j := &w.p.Jobs[i]
 	switch w.rng.IntN(7) {

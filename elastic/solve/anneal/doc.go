@@ -8,4 +8,7 @@
 // result on every machine. The cost of a change depends on the nodes it touches, not on the
 // number of jobs; only for a change that is kept it is checked whether all jobs can reach their
 // places.
+//
+// The caller makes a joint.Search and a plan that fits, usually by Build and Improve of package
+// joint, and calls Improve. Afterwards the search is at the best plan found.
 package anneal

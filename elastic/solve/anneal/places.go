@@ -16,6 +16,7 @@ func (w *walk) swap(c *joint.Change, i int) bool {
 }
 
 // into puts a job where another was, at the largest size up to that one's.
+// For no place it does nothing and is true: the other job has no GPUs, and so this one gets none.
 func (w *walk) into(c *joint.Change, i int, place []joint.Share) bool {
 	if place == nil {
 		return true
@@ -38,6 +39,7 @@ const traders = 8
 
 // trade lets two nodes exchange all that runs on them: with full nodes it is the only way back
 // to where a job is now.
+// A job on both keeps both, and a job on one of them and on others moves with one share only.
 func (w *walk) trade(c *joint.Change, i int) bool {
 	at := w.s.Place(i)
 	if len(at) == 0 {
@@ -64,6 +66,7 @@ func (w *walk) trade(c *joint.Change, i int) bool {
 	return true
 }
 
+// exchange returns node b for a and a for b, and any other node unchanged.
 func exchange(n, a, b int) int {
 	switch n {
 	case a:
@@ -75,6 +78,7 @@ func exchange(n, a, b int) int {
 }
 
 // onto puts a job at a size on the nodes in spots.
+// It tries the options with as many nodes as there are spots, the most valuable first.
 func (w *walk) onto(c *joint.Change, i, size int) bool {
 	for _, o := range w.p.Jobs[i].At(size) {
 		if len(o.Split) == len(w.spots) && c.Fit(i, &o, w.spots) {
@@ -88,6 +92,7 @@ func (w *walk) onto(c *joint.Change, i, size int) bool {
 const tries = 16
 
 // move puts a job on nodes drawn at random, at its size.
+// A node may be drawn twice, and is used once. The option is drawn too, so its value may be lower.
 func (w *walk) move(c *joint.Change, i int) bool {
 	options := w.p.Jobs[i].At(held(w.s.Place(i)))
 	if len(options) == 0 {
@@ -128,6 +133,7 @@ func (w *walk) home(c *joint.Change, i int) bool {
 func (w *walk) split(c *joint.Change, i int) bool { return w.respread(c, i, 1) }
 func (w *walk) merge(c *joint.Change, i int) bool { return w.respread(c, i, -1) }
 
+// respread takes the most valuable option with more nodes (sign 1) or fewer (-1) that fits.
 func (w *walk) respread(c *joint.Change, i, sign int) bool {
 	at := w.s.Place(i)
 	c.Off(i)

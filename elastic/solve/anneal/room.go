@@ -44,6 +44,7 @@ func (w *walk) refill(c *joint.Change, i int) bool {
 	return true
 }
 
+// held returns the GPUs of a place; 0 for none.
 func held(place []joint.Share) (n int) {
 	for _, s := range place {
 		n += s.GPUs

@@ -7,4 +7,9 @@
 //
 // A caller MUST pass an admitted job as Promised in every later call; then later arrivals
 // cannot revoke its admission while the number of GPUs does not fall.
+//
+// A caller builds a Job for each of its jobs, in the order of arrival, and calls Decide once a
+// round. AFTERWARDS it MUST store Plan.Promised and tell it in the next call: the package keeps
+// nothing. It decides numbers of GPUs only; where places are scarcer than numbers the caller may not
+// be able to give each job what the plan says.
 package deadline

@@ -7,6 +7,7 @@ import (
 
 // future is the number of GPUs without an admitted job over time: free[i] from at[i] to
 // at[i+1].
+// at has one entry more than free. A number below 0 says that more is held than there is.
 type future struct {
 	at   []float64
 	free []int
@@ -60,4 +61,5 @@ func (f *future) after() *future {
 	return next
 }
 
+// clone shares at, which never changes.
 func (f *future) clone() *future { return &future{f.at, slices.Clone(f.free)} }

@@ -3,6 +3,8 @@ package deadline
 import "slices"
 
 // Job is one job as the plan sees it.
+// Sizes and Rate are equally long and have at least one entry. A job whose Due is now or past cannot
+// be admitted, and one that was is no longer.
 type Job struct {
 	Sizes []int     // numbers of GPUs it can run on, ascending, each above 0
 	Rate  []float64 // units of work per second on each of Sizes, above 0
@@ -37,6 +39,7 @@ type Job struct {
 
 // rising keeps the sizes that are faster than every smaller one, and one that is settled: no
 // share of a plan is larger than necessary.
+// The smallest size always stays, and the caller's slices are not changed.
 func (j Job) rising() Job {
 	sizes, rate := []int{}, []float64{}
 	best := 0.0

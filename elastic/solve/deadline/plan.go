@@ -7,6 +7,7 @@ import (
 )
 
 // Plan is the answer for every job.
+// Its slices have one entry for each job, in the order given, and belong to the caller.
 type Plan struct {
 	GPUs []int // GPUs of each job from now on
 	// Least is what admitted jobs need at once to meet their deadlines; GPUs may give them
@@ -43,6 +44,9 @@ const (
 //
 // Jobs that rest keep what they have, unless that would break an earlier admission that can be
 // kept otherwise. A new admission does not justify that: its job waits until they have rested.
+//
+// round MUST be above 0. now MUST be from the same clock in every call: it sets where the future is
+// divided. The jobs are not changed.
 func Decide(jobs []Job, gpus int, now, round float64) Plan {
 	free := decide(jobs, gpus, now, round)
 	calm := slices.Clone(jobs)
@@ -77,6 +81,8 @@ func Decide(jobs []Job, gpus int, now, round float64) Plan {
 	return plan
 }
 
+// decide is Decide without jobs that rest. Each step takes from what the one before left: earlier
+// admissions, then new ones, then minimums of jobs that queue, then what saves most.
 func decide(jobs []Job, gpus int, now, round float64) Plan {
 	p := newPlanning(jobs, gpus, now, round)
 	p.keepPromises()
@@ -101,6 +107,7 @@ type planning struct {
 	plan   Plan
 }
 
+// newPlanning returns a plan in which each job has what no other can take from it.
 func newPlanning(jobs []Job, gpus int, now, round float64) *planning {
 	p := &planning{jobs: make([]Job, len(jobs)), course: make([]course, len(jobs)), round: round}
 	p.plan = Plan{GPUs: make([]int, len(jobs)), Promised: make([]bool, len(jobs)), Soonest: make([]float64, len(jobs)), tight: make([]bool, len(jobs))}
@@ -176,6 +183,7 @@ func (p *planning) rescue(i int) {
 
 // replan plans in another order, which is the old one up to from, if that breaks at most as
 // many admissions.
+// On false nothing is changed.
 func (p *planning) replan(order []int, from, most int) bool {
 	free, plan, course := p.free.clone(), p.plan.clone(), slices.Clone(p.course)
 	broken := 0
@@ -209,6 +217,7 @@ func (p *planning) drop(free *future, i int) {
 }
 
 // add plans for one more job on what is free.
+// What is held for the job counts as free for itself; on false it is held again.
 func (p *planning) add(free *future, i int) bool {
 	j := &p.jobs[i]
 	p.hold(free, i, -1)
@@ -284,6 +293,7 @@ func (p *planning) look() {
 	}
 }
 
+// clone returns a plan that does not change with a; Least is not set yet when it is called.
 func (a Plan) clone() Plan {
 	return Plan{GPUs: slices.Clone(a.GPUs), Promised: slices.Clone(a.Promised), Soonest: slices.Clone(a.Soonest), tight: slices.Clone(a.tight)}
 }

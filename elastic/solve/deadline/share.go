@@ -13,6 +13,9 @@ type course []int
 // nil if there is none. A share is one size from some time on and the next smaller one before,
 // each as far as it is free: the larger one as late as possible, so that GPUs of the near
 // future stay free for later jobs.
+//
+// For example, a job can have 2 or 4 GPUs, and 2 are too slow: it gets 2 up to some time and 4 from
+// then on, and that time is the latest one that is early enough. It is searched by halving.
 func (f *future) share(j *Job) course {
 	end := f.until(j.Due)
 	if end == 0 {
@@ -111,6 +114,7 @@ func (f *future) work(j *Job, k, from, end int) float64 {
 
 // soonest returns when the job could end if it took all that is free; +Inf if it cannot end
 // within the future.
+// A deadline does not matter to it.
 func (f *future) soonest(j *Job) float64 {
 	left, idle, now := j.Work, 0.0, j.Now
 	for i := range f.free {

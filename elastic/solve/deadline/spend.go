@@ -57,6 +57,8 @@ func (p *planning) fits(j *Job) bool {
 
 // spend gives away what is free now, each time to where a GPU-second saves most of the
 // GPU-seconds that would be used later.
+// A raise for which there are too few GPUs left is replaced by the job's next best. One that would
+// break the job's admission ends the raises of this job.
 func (p *planning) spend() {
 	p.next = p.free.after()
 	left := p.left + p.postpone()
@@ -164,6 +166,7 @@ func (p *planning) postpone() (left int) {
 
 // safe reports whether an admitted job could have the k-th size until the next decision, and
 // only its share from then on, and still end by due.
+// On true the job's course is replaced by that, unless its work is done by then.
 func (p *planning) safe(i, k int, due float64) bool {
 	if !p.plan.Promised[i] {
 		return true

@@ -9,6 +9,8 @@ import (
 
 // Search searches for plans of one problem. It is not safe for concurrent use; the plans it
 // returns stay valid.
+// Between calls it is at one plan: places, value and f always describe the same plan, except after
+// CanReach.
 type Search struct {
 	p      *Problem
 	f      *floor
@@ -27,6 +29,8 @@ type Search struct {
 }
 
 // NewSearch prepares a search.
+// It computes what is the same for all plans, and sorts the sizes of each job once, so one search
+// SHOULD serve all sizes and orders of a problem.
 func NewSearch(p *Problem) *Search {
 	s := &Search{p: p, f: newFloor(p), places: make([][]Share, len(p.Jobs)), value: make([]float64, len(p.Jobs))}
 	s.dear, s.most.each, s.most.all = make([][]int32, len(p.Jobs)), make([]float64, len(p.Jobs)), math.NaN()
@@ -49,6 +53,7 @@ func (j *Job) dearest() []int32 {
 
 // reset puts every job at its present place; one that changes size only if its GPUs do not
 // become free for others at the same moment.
+// The three ways to begin: Build resets, Improve and Anneal resume, Exact clears.
 func (s *Search) reset(sizes []int) {
 	s.clear()
 	for i := range s.p.Jobs {
@@ -80,6 +85,7 @@ func (s *Search) keepShares(split []int) []Share {
 }
 
 // room returns memory for n shares that is used for nothing else.
+// It comes in blocks that grow up to 4096 shares, so that many plans make few allocations.
 func (s *Search) room(n int) []Share {
 	if cap(s.shares)-len(s.shares) < n {
 		s.shares = make([]Share, 0, max(64, min(2*cap(s.shares), 4096), n))
@@ -90,6 +96,7 @@ func (s *Search) room(n int) []Share {
 }
 
 // drop forgets the places kept since; their memory is used again.
+// since is s.shares as it was. No place kept after it may be in use, in s.places or in a plan.
 func (s *Search) drop(since []Share) {
 	if cap(s.shares) == 0 {
 		return
@@ -101,12 +108,14 @@ func (s *Search) drop(since []Share) {
 	s.shares = s.shares[:0] // a block of memory begun since
 }
 
+// put gives a job that is off the nodes a place that MUST fit.
 func (s *Search) put(i int, at spot) {
 	j := &s.p.Jobs[i]
 	s.f.take(j, at.place)
 	s.places[i], s.value[i] = at.place, at.value
 }
 
+// off takes a job off the nodes; of one that has none it changes nothing.
 func (s *Search) off(i int) {
 	if s.places[i] != nil {
 		s.f.give(&s.p.Jobs[i], s.places[i])
@@ -120,6 +129,9 @@ func (s *Search) off(i int) {
 // the largest accepted size below it that has one. So the plan can be carried out in this
 // order, and no jobs wait for each other in a circle. It returns the sum of values (Plan
 // returns the places), and false if a job that must have a place finds none.
+//
+// sizes has one size for each job, 0 for no GPUs; order is a permutation of the jobs. If it returns
+// false the search is at no plan that can be used, and the next Build begins anew.
 func (s *Search) Build(sizes, order []int) (value float64, ok bool) {
 	s.reset(sizes)
 	for turn := range 3 {
@@ -136,6 +148,8 @@ func (s *Search) Build(sizes, order []int) (value float64, ok bool) {
 // Distinct returns those of the orders for which Build makes different plans: an order that
 // moves the same jobs in the same order as an earlier one is left out. If few jobs change size
 // most orders are left out.
+// At most one of the orders is returned if at most one job moves. No plan is made for this: it
+// costs the length of the orders.
 func (s *Search) Distinct(sizes []int, orders [][]int) [][]int {
 	moving := 0
 	for i, size := range sizes {
@@ -164,6 +178,7 @@ func (s *Search) Distinct(sizes []int, orders [][]int) [][]int {
 }
 
 // turn returns when a job is moved; -1 if it stays.
+// The cases: 0 = gives GPUs back, or all move at once; 1 = MUST start; 2 = starts or grows.
 func (s *Search) turn(i, size int) int {
 	j := &s.p.Jobs[i]
 	switch now := held(j.Now); {
@@ -213,6 +228,7 @@ func (s *Search) settle(i, size int) bool {
 
 // rescue finds room for jobs that must have some: other jobs give back what they have beyond
 // their smallest size, those with most GPUs first.
+// Each job is squeezed at most once, for whichever job comes first.
 func (s *Search) rescue() bool {
 	var order []int
 	for i := range s.p.Jobs {
@@ -236,6 +252,7 @@ func (s *Search) rescue() bool {
 	return true
 }
 
+// largest returns the largest accepted size; 0 if there is none.
 func (j *Job) largest() int {
 	if len(j.Sizes) == 0 {
 		return 0
@@ -254,6 +271,7 @@ func (s *Search) squeeze(i int) {
 	s.back(i, was, value)
 }
 
+// sum adds in the order of the jobs, so that equal plans have exactly equal values.
 func (s *Search) sum() float64 {
 	sum := 0.0
 	for _, v := range s.value {
@@ -267,6 +285,7 @@ func (s *Search) Plan() Plan { return Plan{Places: slices.Clone(s.places), Value
 
 // Orders returns count orders of the jobs: large sizes first, small ones first, then shuffled
 // ones.
+// It returns at least one, that of the large sizes first, and uses rng only beyond the second.
 func Orders(sizes []int, count int, rng *rand.Rand) [][]int {
 	large := make([]int, len(sizes))
 	for i := range large {

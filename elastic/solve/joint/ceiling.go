@@ -12,6 +12,9 @@ const (
 // ceiling returns an upper bound of the value of all plans: the best choice of sizes that
 // together take no more GPUs than there are, wherever these are. It is +Inf if it was not
 // computed.
+//
+// It is a multiple-choice knapsack by dynamic programming, in O(sizes of all jobs x GPUs), computed
+// once a search. Improve ends when its plan reaches it.
 func (s *Search) ceiling() float64 {
 	if !math.IsNaN(s.most.all) {
 		return s.most.all
@@ -37,6 +40,7 @@ func (s *Search) ceiling() float64 {
 }
 
 // widen adds a job to the best values by GPUs.
+// best is not changed. For a job that must have GPUs, fewer than its smallest size are worth -Inf.
 func (j *Job) widen(next, best []float64) {
 	if copy(next, best); j.Must {
 		for n := range next {

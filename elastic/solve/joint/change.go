@@ -7,6 +7,9 @@ import (
 
 // Change takes a few jobs off the nodes and puts them elsewhere; it is kept or undone as a
 // whole. Its cost depends on the nodes it touches, not on the number of jobs.
+//
+// There is one for each Search: Begin makes the one before invalid. A place that Undo takes back
+// MUST NOT be used afterwards, because its memory is.
 type Change struct {
 	s     *Search
 	jobs  []int
@@ -16,6 +19,7 @@ type Change struct {
 }
 
 // Resume puts every job where a plan has it. The plan MUST fit the problem.
+// It need not be reachable.
 func (s *Search) Resume(plan Plan) {
 	s.clear()
 	for i, place := range plan.Places {
@@ -34,6 +38,7 @@ func (s *Search) Begin() *Change {
 }
 
 // Off takes a job off the nodes, from its earlier place or from where the change put it.
+// A job may be taken off several times; Undo goes back to where it was at Begin.
 func (c *Change) Off(i int) {
 	if !slices.Contains(c.jobs, i) {
 		c.jobs, c.was, c.value = append(c.jobs, i), append(c.was, c.s.places[i]), append(c.value, c.s.value[i])
@@ -58,6 +63,7 @@ func (c *Change) Fullest(i int) int { return c.s.fullest(i) }
 // Fit puts a job that is off the nodes at a place with the split of an option: on the nodes
 // listed, the first of them first, or, if among is nil, on those it fills best. It returns
 // false if there is none.
+// A loose option may get another split, but not on listed nodes.
 func (c *Change) Fit(i int, o *Option, among []int) bool {
 	s, j := c.s, &c.s.p.Jobs[i]
 	s.among = among
@@ -92,6 +98,8 @@ func (c *Change) sums() (before, after float64, ok bool) {
 
 // Gain returns by how much the change raises the sum of values; false if it leaves a job
 // without GPUs that must have some.
+// It does not say whether the jobs can get there: that is Reachable, which costs more and so comes
+// AFTER Gain.
 func (c *Change) Gain() (gain float64, ok bool) {
 	before, after, ok := c.sums()
 	return after - before, ok
@@ -133,6 +141,7 @@ func (c *Change) Same() bool {
 }
 
 // Undo puts each job back.
+// All jobs leave BEFORE any goes back: their old places may be under each other's new ones.
 func (c *Change) Undo() {
 	for _, i := range c.jobs {
 		c.s.off(i)
@@ -151,6 +160,7 @@ func (s *Search) Reachable() bool { return s.reachable() }
 func (s *Search) Place(i int) []Share { return s.places[i] }
 
 // Stays reports whether a job was put at its present place.
+// For a job without a present place: whether it was put nowhere.
 func (s *Search) Stays(i int) bool { return sameShares(s.places[i], s.p.Jobs[i].Now) }
 
 // Problem returns the problem that is searched.

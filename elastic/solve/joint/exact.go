@@ -9,6 +9,7 @@ import (
 // Exact returns a plan of the largest possible value, by enumeration. It returns false if there
 // is no plan. Its time is the product of the numbers of places of all jobs: it is meant for a
 // few jobs on a few nodes, to evaluate other searches.
+// It tries each option's own split only, also of a loose option.
 func Exact(p *Problem) (Plan, bool) {
 	e := exhaustive{s: NewSearch(p), best: Plan{Value: math.Inf(-1)}}
 	e.s.clear()
@@ -35,6 +36,7 @@ func Exact(p *Problem) (Plan, bool) {
 }
 
 // exhaustive is a search depth first.
+// order and rest belong together: rest[k] bounds the jobs order[k:], and rest has one entry more.
 type exhaustive struct {
 	s     *Search
 	order []int
@@ -60,6 +62,8 @@ func (j *Job) most() float64 {
 }
 
 // from gives the jobs of the order from k on every place, while the jobs before have theirs.
+// A branch ends where even the largest values of the jobs that are left would not beat the best
+// plan. Whether a plan is reachable is checked only when all jobs are placed.
 func (e *exhaustive) from(k int, value float64) {
 	if value+e.rest[k] <= e.best.Value {
 		return

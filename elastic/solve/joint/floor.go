@@ -4,6 +4,9 @@ import "slices"
 
 // floor is the nodes while jobs are being placed, with an index by free GPUs, so that the best
 // fit is found without a search of every node.
+//
+// Free GPUs are part of an index, so those of each node MUST stay from 0 to cap: a place is taken
+// only AFTER fits, left or fit found that it has room.
 type floor struct {
 	free   []int
 	class  []int
@@ -140,6 +143,7 @@ func (f *floor) may(group []int, top, low int) bool {
 	return true
 }
 
+// slot returns the index of a bucket.
 func (f *floor) slot(class int, spanned bool, free int) int {
 	k := class * 2
 	if spanned {
@@ -148,6 +152,7 @@ func (f *floor) slot(class int, spanned bool, free int) int {
 	return k*(f.most+1) + free
 }
 
+// enter puts a node at the end of its bucket, where it is found first.
 func (f *floor) enter(i int) {
 	f.key[i] = f.slot(f.class[i], f.spans[i] > 0, f.free[i])
 	b := &f.bucket[f.key[i]]
@@ -155,6 +160,7 @@ func (f *floor) enter(i int) {
 	*b = append(*b, int32(i))
 }
 
+// leave takes a node out of its bucket in O(1): the last one takes its position.
 func (f *floor) leave(i int) {
 	b := f.bucket[f.key[i]]
 	last := b[len(b)-1]
@@ -186,6 +192,7 @@ func (f *floor) shift(j *Job, place []Share, sign int) {
 	}
 }
 
+// cpusFor returns the CPUs for this many GPUs on one node.
 func (j *Job) cpusFor(gpus int) int {
 	if j.CPUsPerGPU == 0 {
 		return 1
@@ -244,6 +251,10 @@ func (f *floor) fits(j *Job, place []Share) bool {
 // those that n GPUs fill best. It leaves out nodes with a stamp and, for a job on several
 // nodes, those that another such job is on. It stamps the nodes that it finds, and returns
 // their number.
+//
+// Of equally good nodes those with jobs on several nodes come first, where the job may join them:
+// that leaves the others to jobs that may not. Its cost is one look at each bucket of the group,
+// and at the nodes that it returns or rejects, not at all nodes.
 func (f *floor) find(j *Job, group []int, n int, several bool, to []int32) (found int) {
 	for free := n; free <= f.most; free++ {
 		for _, class := range group {
@@ -260,6 +271,7 @@ func (f *floor) find(j *Job, group []int, n int, several bool, to []int32) (foun
 
 // glance bounds how many nodes of one bucket are rejected: only for CPUs, memory and the job's
 // own other shares.
+// So behind many nodes that lack memory one that has it may be missed.
 const glance = 64
 
 // from finds nodes in one bucket, the last first. stamp marks the nodes that this job already uses.
@@ -297,6 +309,9 @@ func (f *floor) pick(among []int, j *Job, group []int, n int, several bool, to [
 // loose splits n GPUs over this many nodes as the group's free GPUs suggest: neighbours in the
 // order of their free GPUs, with as few GPUs together as are enough. It returns nil if there
 // are none.
+//
+// It is valid until the next call. For example 5 GPUs over 2 nodes, with 1, 2, 4 and 4 free: 1+2
+// are too few, 2+4 are enough, and the split is 2+3.
 func (f *floor) loose(group []int, n, over int) []int {
 	f.levels = f.levels[:0]
 	for k := 1; k <= f.most && len(f.levels) <= loosely; k++ {

@@ -8,6 +8,10 @@ import (
 // Improve starts from a plan: moves times it takes one to three jobs off the cluster and puts
 // them back at other sizes, and keeps what raises the sum of values and can be carried out. It
 // ends early if nothing can raise it. The plan MUST fit the problem.
+//
+// The result is reachable if from is, or if one move was kept. The same problem, plan, moves and
+// state of rng give the same result. A move costs the places it searches and, if it gains, one
+// check of reachable. ceiling and Tops are compared at the start and after each move that is kept.
 func (s *Search) Improve(from Plan, moves int, rng *rand.Rand) Plan {
 	s.Resume(from)
 	t := trial{s: s, rng: rng}
@@ -22,6 +26,7 @@ func (s *Search) Improve(from Plan, moves int, rng *rand.Rand) Plan {
 
 // Tops reports whether every job has the most valuable of all its places: then no other plan
 // has a larger value.
+// It is of the plan that the search is at, and true for a problem without jobs.
 func (s *Search) Tops() bool {
 	for i := range s.p.Jobs {
 		if s.value[i] < s.most.each[i] {
@@ -33,6 +38,7 @@ func (s *Search) Tops() bool {
 
 // Worth returns the value of a place for a job; 0 for none, and for one that it does not
 // accept.
+// Of several options that the place satisfies it is the first listed, which has the largest value.
 func (p *Problem) Worth(i int, place []Share) float64 {
 	j := &p.Jobs[i]
 	if sameShares(place, j.Now) {
@@ -83,6 +89,7 @@ func sameSplit(split []int, place []Share) bool {
 const leastGain = 1e-12
 
 // trial is the state of one move.
+// picked are the jobs of the move, of which draw says how many count.
 type trial struct {
 	s      *Search
 	rng    *rand.Rand
@@ -109,6 +116,7 @@ func (t *trial) once() bool {
 }
 
 // draw picks one to three different jobs.
+// There MUST be at least one job.
 func (t *trial) draw() int {
 	jobs := len(t.s.p.Jobs)
 	n := 1 + t.rng.IntN(min(3, jobs))
@@ -152,6 +160,7 @@ func (t *trial) size(i, now int) int {
 
 // Step returns the next accepted size above or below n; n if there is none, 0 below the
 // smallest if the job may be without GPUs.
+// Only the sign of by counts.
 func (j *Job) Step(n, by int) int {
 	if by > 0 {
 		for _, s := range j.Sizes {
@@ -173,6 +182,7 @@ func (j *Job) Step(n, by int) int {
 }
 
 // Nearest returns the largest accepted size up to n, else the smallest.
+// The job MUST have a size.
 func (j *Job) Nearest(n int) int {
 	for _, s := range slices.Backward(j.Sizes) {
 		if s.GPUs <= n {
@@ -192,6 +202,8 @@ func (j *Job) Smallest() int {
 
 // fullest returns the size with the largest value in what is free now; 0 if none fits. The job
 // MUST be off the nodes.
+// Sizes are tried by their largest value; the first whose largest is not above what was found ends
+// the search.
 func (s *Search) fullest(i int) int {
 	size, most := 0, 0.0
 	j := &s.p.Jobs[i]

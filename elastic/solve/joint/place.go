@@ -6,6 +6,7 @@ import (
 )
 
 // spot is a place found for a job, with its value.
+// stays: it is the job's present place, and the value is Stay.
 type spot struct {
 	place []Share
 	value float64
@@ -15,6 +16,9 @@ type spot struct {
 // place returns the best place for a job at a size: its present one if it has that size and is
 // free, unless an option that fits elsewhere has a larger value; among options nearly as good
 // the one that breaks fewest idle nodes.
+//
+// The job MUST be off the nodes. They are not changed: the caller puts the job there, or drops the
+// spot. Options are in descending order of value, so the loop ends at the first that cannot win.
 func (s *Search) place(i, size int) (spot, bool) {
 	j := &s.p.Jobs[i]
 	best := spot{value: math.Inf(-1)}
@@ -69,6 +73,7 @@ func (j *Job) At(size int) []Option {
 
 // fit finds nodes for an option, largest share first, each on the node it fills best, and
 // counts the idle nodes it breaks. The place keeps the split's order.
+// A nil place means that no group has room.
 func (s *Search) fit(j *Job, o *Option) (place []Share, breaks int) {
 	for _, group := range j.groups(o) {
 		if place, breaks = s.fitIn(j, group, o.Split); place != nil {
@@ -104,6 +109,9 @@ func (s *Search) fitLoosely(j *Job, o *Option) (place []Share, breaks int) {
 
 // fitIn finds nodes of a group for a split, the largest shares first. breaks counts the nodes
 // without jobs of the problem of which it would use only a part.
+//
+// The largest come first because they have the fewest nodes to choose from; a large share that
+// fits nowhere ends the search early.
 func (s *Search) fitIn(j *Job, group, split []int) (place []Share, breaks int) {
 	f := s.f
 	top, low, ok := f.sort(split)
@@ -144,6 +152,9 @@ func (s *Search) find(j *Job, group []int, n int, several bool, to []int32) (fou
 // filled returns the sorted uneven split as Slurm allocates it on the nodes found: it fills
 // them in order, leaving at least one GPU for each that follows. It returns nil if that makes
 // another split.
+//
+// For example, of 4+2 on nodes found for it: with 4 GPUs free on the first node Slurm gives 4 and
+// 2, as planned. With 6 free there it gives 5 and 1, and the place is rejected.
 func (s *Search) filled(j *Job, split []int) []Share {
 	slices.Sort(s.nodes)
 	kept, left := s.shares, gpus(split)

@@ -2,6 +2,7 @@ package joint
 
 // Node is one machine.
 type Node struct {
+	// Free counts the GPUs of the problem's own jobs as free.
 	Free  int // GPUs, at least 0
 	Class int // jobs name the groups of classes that they may use; from 0
 	// CPUs and MemoryMB are the free amounts; -1 = not counted.
@@ -21,6 +22,7 @@ type Share struct {
 
 // Option is one way to run a job.
 type Option struct {
+	// Split MUST NOT be empty. Options may share its memory: nothing here changes it.
 	Split []int   // GPUs on each node; all nodes differ
 	Value float64 // larger is better; finite
 	// Loose says that every other split over as many nodes has the same value.
@@ -43,7 +45,9 @@ type Job struct {
 	// Sizes are ascending in GPUs.
 	Sizes []Size
 	// Now is the job's present place; it may stay there at the value Stay.
-	Now  []Share
+	// A job without sizes can only stay where it is.
+	Now []Share
+	// Stay is on the scale of Option.Value. It MUST be 0 if Now is empty.
 	Stay float64
 	// Must says that the job may not be left without GPUs. If it cannot be placed otherwise it
 	// stays where it is.
@@ -52,6 +56,7 @@ type Job struct {
 	// because nothing can prevent it.
 	Mixes bool
 
+	// What the job takes of a node for each GPU there; MemPerGPUMB 0 = memory is not checked.
 	CPUsPerGPU  int // 0 = one CPU per node
 	MemPerGPUMB int64
 	Type        int // GPU type that it requests, from 1; 0 = any
@@ -68,15 +73,19 @@ type Problem struct {
 	AtOnce bool
 	// Near is the relative difference up to which an option may be worse than the best that
 	// fits and still be taken because it breaks fewer idle nodes, or is on fewer nodes.
+	// From 0 to below 1. It never makes a job leave its present place: only options elsewhere are
+	// compared by it.
 	Near float64
 }
 
 // Plan is a solution: a place for each job, nil for none, and the sum of the values.
+// The caller MUST NOT change the shares: plans, the search and Job.Now have them in common.
 type Plan struct {
 	Places [][]Share
 	Value  float64
 }
 
+// gpus returns the size of a split.
 func gpus(split []int) int {
 	n := 0
 	for _, g := range split {
@@ -85,6 +94,7 @@ func gpus(split []int) int {
 	return n
 }
 
+// held returns the size of a place; 0 for none.
 func held(place []Share) int {
 	n := 0
 	for _, s := range place {

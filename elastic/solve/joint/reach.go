@@ -6,6 +6,12 @@ import "slices"
 // that are free at its turn, so that no jobs wait for each other in a circle. A job that finds
 // no room waits at the node that lacks it until a job leaves there; so each is checked once per
 // node that stops it.
+//
+// For example, with all GPUs in use, job a goes from node 0 to node 1 and job b from node 1 to node
+// 0: each waits for the other, and the plan is not reachable, since a job moves only once.
+//
+// One order is tried, the last of the ready jobs first. Where an early arrival takes room that
+// another job needs sooner, a plan that some other order would reach is rejected.
 func (s *Search) reachable() bool {
 	if s.p.AtOnce {
 		return true
@@ -28,12 +34,16 @@ func (s *Search) reachable() bool {
 
 // CanReach reports whether a plan that fits can be carried out one job after the other. It
 // leaves the search at that plan.
+//
+// Only the places are: the nodes and the values stay as they were. BEFORE the next Change the
+// caller MUST call Resume, Build or Improve.
 func (s *Search) CanReach(places [][]Share) bool {
 	copy(s.places, places)
 	return s.reachable()
 }
 
 // road is the nodes while a plan is carried out on paper.
+// Its memory is reused for each plan of the search.
 type road struct {
 	now, then []stand // with every job where it is, and as the plan is carried out
 	has, had  byType  // of then, and of now
@@ -44,6 +54,7 @@ type road struct {
 }
 
 // stand is what is free on a node.
+// spans is the number of jobs there that run on several nodes; mem is in MB.
 type stand struct {
 	free, spans, cpus int
 	mem               int64
@@ -123,6 +134,7 @@ func (r *road) stopped(s *Search, i int) int {
 	return -1
 }
 
+// on returns the GPUs of a place on one node; 0 if the place does not include it.
 func on(place []Share, node int) int {
 	for _, sh := range place {
 		if sh.Node == node {
@@ -133,6 +145,7 @@ func on(place []Share, node int) int {
 }
 
 // depart moves a job and checks those again that waited where it was.
+// Whether they have room now is not known: stopped decides, and lets them wait again.
 func (r *road) depart(s *Search, i int) {
 	r.put(&s.p.Jobs[i], s.p.Jobs[i].Now, -1)
 	r.put(&s.p.Jobs[i], s.places[i], 1)

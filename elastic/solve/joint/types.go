@@ -2,6 +2,7 @@ package joint
 
 // byType is what is free of each GPU type on the nodes that have several. Jobs that name no
 // type take from the total: which type they get is not known.
+// A nil byType is allowed in every method, and means that types do not count.
 type byType [][]int // by node, by type; nil if there is one type
 
 // newByType returns nil if no node has several types.
@@ -35,6 +36,8 @@ func (b byType) set(from byType) {
 }
 
 // take books GPUs of a node for the job; a negative number gives them back.
+// Only a job that names a type is booked here. So what is left of a type can be more than what is
+// free on the node, and left is the smaller of the two.
 func (b byType) take(j *Job, node, gpus int) {
 	if b != nil && j.Type > 0 && j.Type <= len(b[node]) {
 		b[node][j.Type-1] -= gpus

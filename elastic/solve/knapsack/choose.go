@@ -54,6 +54,9 @@ type chooser struct {
 // The same classes, capacity and budget give the same answer. Ties: a lighter option is
 // preferred to a heavier one and an earlier to a later one, and of equal classes the earlier
 // gets the heavier option; beyond that the answer is the first found.
+//
+// Without classes the answer is OK for a capacity of 0 or more, with an empty choice. A class without
+// a usable option, or a capacity below the sum of the lightest ones, makes it not OK.
 func (s *Solver) Choose(classes [][]Option, capacity int) Answer {
 	r := s.solve(classes, capacity, false)
 	if !r.ok {
@@ -64,6 +67,7 @@ func (s *Solver) Choose(classes [][]Option, capacity int) Answer {
 }
 
 // result is the result of the search.
+// Values are relative to limit, as losses are: best and least are at least 0.
 type result struct {
 	ok    bool
 	limit float64 // value of the linear relaxation
@@ -75,6 +79,8 @@ type result struct {
 func (r result) proven() bool { return r.least >= r.best }
 
 // solve searches for the best choice. With none every class may be left out.
+// The steps MUST be in this order: relax sets the base and the price, from which exchange gets a
+// first best, and gather drops the classes that cannot improve it.
 func (s *Solver) solve(classes [][]Option, capacity int, none bool) result {
 	c := &s.chooser
 	room, ok := c.load(classes, capacity, none)
@@ -94,6 +100,7 @@ func (s *Solver) solve(classes [][]Option, capacity int, none bool) result {
 }
 
 // answer returns the best choice known.
+// It changes the base, so it is called once for each result.
 func (s *Solver) answer(r result) Answer {
 	c := &s.chooser
 	c.trace()

@@ -2,6 +2,8 @@ package knapsack
 
 // Classes builds the classes of a problem one after the other in one array, which is reused for
 // the next problem. The zero value is empty and ready.
+// The ORDER is Reset, then for each class Add for its options and End once, then All. A class without
+// options is allowed; Choose then finds no choice.
 type Classes struct {
 	options []Option
 	ends    []int

@@ -59,6 +59,7 @@ func (c *chooser) exchange() {
 // equal: losses are differences of floating-point numbers.
 const rounding = 1e-12
 
+// move returns how the class would differ with the item.
 func (c *chooser) move(class int, k int32) move {
 	base, it := c.items[c.base[class]], c.items[k]
 	shift := it.Weight - base.Weight
@@ -67,6 +68,7 @@ func (c *chooser) move(class int, k int32) move {
 }
 
 // gather fills the core with every class that has a move that could help.
+// It leaves the core empty if the relaxed choice is optimal up to rounding.
 func (c *chooser) gather() {
 	c.moves, c.core = c.moves[:0], c.core[:0]
 	if c.best <= c.slight {
@@ -133,6 +135,7 @@ func (c *chooser) alike(a, b member) bool {
 	})
 }
 
+// of returns the moves of a member.
 func (c *chooser) of(m member) []move { return c.moves[m.moves.first:m.moves.last] }
 
 // look sets the bounds ahead of each member.

@@ -15,4 +15,14 @@
 // unless the budget ran out.
 //
 // Answers are deterministic: work is counted in steps, never in time.
+//
+// Which call answers which question:
+//
+//	Expand  at most one option of each class, weight at most capacity, largest value
+//	Choose  exactly one option of each class, weight at most capacity, largest value
+//	Reduce  at most one option of each class, weight at least need and as little above it as
+//	        possible, smallest cost
+//
+// The caller's classes are read during the call only, and not changed. What a call returns is in
+// memory of the Solver: a caller that makes another call MUST copy what it needs BEFORE.
 package knapsack

@@ -46,6 +46,7 @@ func fits(classes, capacity, cells int) bool {
 }
 
 // expand fills the table for the whole problem.
+// It costs the options of all classes times the capacity.
 func (s *Solver) expand(classes [][]Option, capacity int) (choice []int, value float64) {
 	s.reset(len(classes), capacity)
 	clear(s.total) // any weight up to k may be left unused
@@ -106,6 +107,7 @@ func (c *chooser) survives(class int, o Option) bool {
 }
 
 // complete solves the open classes and joins the result with the fixed ones.
+// rest and room are those of survive. The value is summed anew, in the order of the classes.
 func (s *Solver) complete(classes, rest [][]Option, room int) (choice []int, value float64) {
 	part, _ := s.expand(rest, room)
 	from := 0 // start of the class in kept

@@ -17,6 +17,7 @@ type Option struct {
 // Solver solves problems one after the other in the same memory. The zero value is ready. A
 // Solver is not safe for concurrent use, and the choices it returns are valid until its next
 // call.
+// Its memory stays as large as the largest problem needed.
 type Solver struct {
 	Budget int // steps Choose takes at most; 0 means the constant Budget
 
@@ -44,6 +45,9 @@ func (s *Solver) Bound() float64 { return s.bound }
 // if no choice gives that, exceeds it by as little as possible, and minimizes the total value,
 // here a cost. It returns the index of the option taken of each class, or None, the weight and
 // the cost; ok is false if all classes together cannot reach need.
+//
+// A need of 0 or less is 0. The table has one cell for each class and each weight up to need and the
+// heaviest option, so need SHOULD be small: Reduce drops no options first.
 func (s *Solver) Reduce(classes [][]Option, need int) (choice []int, weight int, cost float64, ok bool) {
 	most := heaviest(classes)
 	need = max(0, need)
@@ -93,6 +97,7 @@ func extend[T any](old []T, n int) []T {
 }
 
 // add extends F by one class; sign -1 turns costs into values.
+// Options are compared with F BEFORE the class, so that two of one class are never taken together.
 func (s *Solver) add(class int, options []Option, sign float64) {
 	width := len(s.total)
 	s.before, s.total = s.total, s.before
@@ -121,6 +126,7 @@ func (s *Solver) add(class int, options []Option, sign float64) {
 }
 
 // trace returns the choices that led to the weight, last class first.
+// The weight MUST be one that can be reached.
 func (s *Solver) trace(classes [][]Option, weight int) []int {
 	width := len(s.total)
 	for i := len(classes) - 1; i >= 0; i-- {
@@ -151,6 +157,7 @@ func single(classes [][]Option) int {
 	return most
 }
 
+// weightiest returns the weight of the heaviest option that can be taken; 0 if there is none.
 func weightiest(options []Option) int {
 	most := 0
 	for _, o := range options {

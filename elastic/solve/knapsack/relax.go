@@ -7,6 +7,7 @@ import (
 )
 
 // edge joins two neighbouring corners of the concave hull of a class.
+// Within a class slopes fall from each edge to the next, so taking edges by slope takes them in order.
 type edge struct {
 	slope float64 // value gained per unit of weight
 	width int32   // weight added
@@ -44,6 +45,7 @@ func (c *chooser) relax(room int) {
 }
 
 // hull appends the edges of one class.
+// It drops the last corner while the new edge is at least as steep as the one before it.
 func (c *chooser) hull(class int32, own span) {
 	first := len(c.edges)
 	from := own.first // the corner before the present one

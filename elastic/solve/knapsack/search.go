@@ -3,6 +3,7 @@ package knapsack
 import "math"
 
 // stage records how each weight was reached after one member.
+// From taken trace finds the moves back from the last stage to the first.
 type stage struct {
 	member int32
 	low    int // smallest weight above the capacity
@@ -43,6 +44,7 @@ func (c *chooser) search(budget int) (work int, least float64) {
 
 // reach returns the range of weights to consider after the member; live is false if it has no
 // move that could help.
+// Weights beyond the range cannot come back below the best cost with what is ahead.
 func (c *chooser) reach(i int) (lowest, highest int, live bool) {
 	lowest, highest = c.low, c.low+len(c.loss)-1
 	up, down := 0, 0
@@ -63,6 +65,7 @@ func (c *chooser) reach(i int) (lowest, highest int, live bool) {
 }
 
 // enter extends the states by one member.
+// The first move copies the states as they are: the member keeps its option of the base.
 func (c *chooser) enter(i, lowest, highest int) {
 	width := max(0, highest-lowest+1)
 	at := len(c.taken)
@@ -141,6 +144,7 @@ func (a ahead) least(above int) float64 {
 }
 
 // possible returns the smallest cost that the states may still reach.
+// It is what Choose reports as the bound when the budget is used up.
 func (c *chooser) possible(i int) float64 {
 	least := c.best
 	for k, l := range c.loss {

@@ -12,9 +12,16 @@ import (
 // many steps of a subgradient method (Held, Wolfe & Crowder, Mathematical Programming 6, 1974);
 // the value of every step is a bound, and the smallest is returned. low is a welfare that can
 // be reached.
+//
+// A wrong low, also one above the optimum, changes only how fast prices improve and when they stop,
+// never whether the result is a bound. At least one step is made. The result is -Inf if a job that
+// must have nodes has no option with enough of them. A step costs the number of all edges, and
+// their sorting where a task has more than it needs.
 func Bound(p *Problem, low float64, steps int) float64 { return newDual(p).descend(low, steps) }
 
 // dual is a set of prices.
+// price and pay are values per unit and hour: the multipliers of the nodes' room and of the equation
+// that the use which jobs make of an account is what the provider sells of it.
 type dual struct {
 	p      *Problem
 	kinds  int
@@ -28,6 +35,7 @@ type dual struct {
 	offers []offer   // workspace
 }
 
+// newDual begins with free nodes, and pay at the cost of the next unit beyond what others use.
 func newDual(p *Problem) *dual {
 	d := &dual{p: p, kinds: p.kinds()}
 	d.price, d.taken = make([]float64, len(p.Nodes)*d.kinds), make([]float64, len(p.Nodes)*d.kinds)
@@ -47,6 +55,9 @@ func newDual(p *Problem) *dual {
 }
 
 // descend lowers the bound step by step and leaves the best prices in place.
+// The length of a step is that of Held, Wolfe and Crowder: the distance from low, over the square of
+// the subgradient, times a factor that begins at 2 and is halved after 10 steps without progress.
+// It ends early when the bound reaches low, which is then optimal, or when no price can change.
 func (d *dual) descend(low float64, steps int) float64 {
 	least, scale, since := math.Inf(1), 2.0, 0
 	for range max(1, steps) {
@@ -87,6 +98,7 @@ func (d *dual) value() float64 {
 
 // profit returns the provider's profit from selling the use of an account at its pay: the
 // conjugate of its cost.
+// It sets sold to the use that gives the profit, from 0 to what exists.
 func (d *dual) profit(a int) float64 {
 	c, used := d.p.Costs[a], d.p.used(a)
 	base, best := c.At(used), math.Inf(-1)
@@ -99,6 +111,7 @@ func (d *dual) profit(a int) float64 {
 }
 
 // answer returns the surplus of a job's best option, and takes what it needs.
+// A job that need not run takes nothing where no option has a surplus above 0.
 func (d *dual) answer(j *Job) float64 {
 	most, pick := math.Inf(-1), None
 	if !j.Must {
@@ -144,6 +157,7 @@ func (d *dual) surplus(o *Option) float64 {
 }
 
 // offer is the cost of a task on a node.
+// price is for all its needs there, with the pay for their use.
 type offer struct {
 	node  int32
 	price float64
@@ -173,6 +187,7 @@ func (d *dual) cheapest(t *Task) ([]offer, bool) {
 }
 
 // follow makes a step against the subgradient, scaled by gap; false if it is zero.
+// A price at 0 that would fall does not count in the length of the subgradient, because it stays.
 func (d *dual) follow(gap float64) bool {
 	square := 0.0
 	each := func(see func(price *float64, slack float64)) {

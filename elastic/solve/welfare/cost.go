@@ -2,6 +2,8 @@ package welfare
 
 // Cost is the cost per hour of using a resource: piecewise linear in the units used, and convex
 // if rates ascend. An empty Cost is 0.
+//
+// For example {{0, 0.1}, {8, 0.3}}: 8 units cost 0.8 an hour, and 10 units 1.4.
 type Cost []Step
 
 // Step is the cost of each unit from some use on.
@@ -40,6 +42,7 @@ func (c Cost) slope(used int64) float64 {
 
 // kinks returns the uses, up to most more than used, at which the slope changes, both ends
 // included, relative to used.
+// A piecewise linear function less a linear one is largest at one of them.
 func (c Cost) kinks(used, most int64) []int64 {
 	out := []int64{0}
 	for _, s := range c {

@@ -7,4 +7,12 @@
 // Genetic searches, Exact solves problems that are small enough, and Bound returns an upper
 // bound for any problem. All are deterministic: effort is counted, randomness comes from a
 // seed.
+//
+// The usual order: Greedy from the plan in which every job has no nodes, or stays, in both its
+// ways; Genetic from these plans; then Exact from its result where jobs and nodes are few, to prove
+// it, or Bound at its welfare, to say how far it can be from the optimum. Check tests a plan that
+// comes from elsewhere.
+//
+// Nothing here changes a problem or a plan that it is given. Plans may have the lists of nodes in
+// common with each other: a caller MUST NOT change these either.
 package welfare

@@ -10,6 +10,10 @@ import (
 // prices of the whole problem. It returns the best plan it found, including from if that is a
 // plan, and whether that is proven optimal: it is, unless budget steps, of placing one task
 // each, were not enough. Equivalent nodes are tried once.
+//
+// A good from shortens the search: only plans of more welfare are looked for. A from with a wrong
+// Welfare is no plan (see Check). If there is no plan at all proven is false, and the welfare -Inf.
+// If Allows is set no two nodes count as equivalent.
 func Exact(p *Problem, from Plan, budget int) (plan Plan, proven bool) {
 	e := exact{p: p, floor: newFloor(p), dual: newDual(p), steps: budget, best: Plan{Welfare: math.Inf(-1)}}
 	if p.Check(from) == nil {
@@ -20,6 +24,8 @@ func Exact(p *Problem, from Plan, budget int) (plan Plan, proven bool) {
 	return e.best, e.steps > 0 && e.best.Places != nil
 }
 
+// exact is a search in progress, depth first: floor has the jobs placed so far, steps is what is left
+// of the budget, and from 0 on nothing more is tried.
 type exact struct {
 	p     *Problem
 	floor *floor
@@ -38,8 +44,12 @@ type way struct {
 	surplus float64
 }
 
+// rootSteps is how many steps the prices are improved BEFORE the search. They stay fixed then, so
+// that a bound of a branch costs one sum rather than a descent.
 const rootSteps = 300
 
+// prepare computes what the search needs: prices, the ways of each job at these prices, the order of
+// the jobs, and the bounds of the jobs that are left. An option without enough edges is no way.
 func (e *exact) prepare() {
 	low := 0.0 // all jobs without nodes, if that is allowed; a rough target is enough
 	if e.best.Places != nil {
@@ -83,6 +93,8 @@ func (e *exact) top(i int) float64 {
 }
 
 // spread returns how much surplus a job loses by its second best way.
+// Jobs with a large one are decided first: their other ways are soon hopeless. With a single way it
+// is +Inf.
 func (e *exact) spread(i int) float64 {
 	if len(e.ways[i]) < 2 {
 		return math.Inf(1)
@@ -92,6 +104,8 @@ func (e *exact) spread(i int) float64 {
 
 // bound returns an upper bound of the plan so far with the jobs from k on, the next of which
 // has this surplus: the values, less the pay for use, and the price of what is still free.
+// It holds since it is the value of the relaxation at fixed prices, with the jobs before k kept to
+// their nodes. Its cost is one look at each resource of each node.
 func (e *exact) bound(k int) float64 {
 	sum := e.floor.value + e.rest[k]
 	for i, price := range e.dual.price {
@@ -106,11 +120,13 @@ func (e *exact) bound(k int) float64 {
 }
 
 // hopeless reports whether a bound is not above the best value.
+// Until a plan is known nothing is hopeless.
 func (e *exact) hopeless(bound float64) bool {
 	return e.best.Places != nil && bound <= e.best.Welfare+1e-9*(1+math.Abs(e.best.Welfare))
 }
 
 // job tries the ways of the k-th job.
+// It costs a step to leave a job without nodes, as it does to place a task.
 func (e *exact) job(k int) {
 	if e.steps <= 0 {
 		return
@@ -141,6 +157,7 @@ func (e *exact) job(k int) {
 }
 
 // place tries the nodes of a job's next task: the n-th of the tasks of kind t.
+// Equal tasks are on ascending nodes: their exchange makes no other plan.
 func (e *exact) place(k, i, option int, o *Option, t, n int, nodes []int32) {
 	if t < len(o.Tasks) && n == o.Tasks[t].Count {
 		t, n = t+1, 0
@@ -176,6 +193,7 @@ func (e *exact) settle(k, i int, at Place) {
 }
 
 // same reports whether two nodes are equivalent for a task.
+// They are of one kind and have the same resources free.
 func (e *exact) same(m, n int32) bool {
 	k := e.floor.kinds
 	return e.p.Allows == nil && e.alike[m] == e.alike[n] && slices.Equal(e.floor.free[int(m)*k:int(m+1)*k], e.floor.free[int(n)*k:int(n+1)*k])
@@ -183,6 +201,7 @@ func (e *exact) same(m, n int32) bool {
 
 // kindsOfNodes numbers the nodes by everything that distinguishes them except what is free: the
 // tasks that have an edge to them, and the accounts of their use.
+// It begins with the accounts, and each list of edges splits the kinds that it cuts through.
 func (p *Problem) kindsOfNodes() []int {
 	out := make([]int, len(p.Nodes))
 	for n := range p.Nodes {

@@ -6,6 +6,7 @@ import (
 )
 
 // floor is the nodes with a plan on them.
+// Between calls free, used, places and value describe the same plan; charges never changes.
 type floor struct {
 	p       *Problem
 	kinds   int
@@ -16,6 +17,7 @@ type floor struct {
 	charges float64 // cost of others' use without the plan
 }
 
+// newFloor returns the nodes with no job on them.
 func newFloor(p *Problem) *floor {
 	f := &floor{p: p, kinds: p.kinds(), places: make([]Place, len(p.Jobs)), used: make([]int64, len(p.Costs))}
 	for i := range f.places {
@@ -40,6 +42,8 @@ func (f *floor) copy(g *floor) {
 }
 
 // welfare returns the welfare of the plan.
+// The difference of the costs with and without the plan is taken account by account, since a cost
+// that rises with use depends on all jobs together.
 func (f *floor) welfare() float64 {
 	cost := 0.0
 	for a, c := range f.p.Costs {
@@ -52,6 +56,7 @@ func (f *floor) welfare() float64 {
 func (f *floor) plan() Plan { return Plan{slices.Clone(f.places), f.welfare()} }
 
 // room reports whether the node has what a task needs.
+// It says nothing of edges, nor of other tasks of the job there.
 func (f *floor) room(node int32, needs []int64) bool {
 	free := f.free[int(node)*f.kinds:]
 	for r, n := range needs {
@@ -74,6 +79,7 @@ func (f *floor) shift(node int32, needs []int64, sign int64) {
 }
 
 // off removes a job from its nodes.
+// A job without nodes is left as it is.
 func (f *floor) off(i int) {
 	at := f.places[i]
 	if at.Option == None {
@@ -92,6 +98,8 @@ func (f *floor) off(i int) {
 }
 
 // put places a job without nodes: all of it or, if some task has no room, nothing.
+// For None it changes nothing, and returns whether the job may be without nodes. It does not test
+// edges: the nodes MUST be ones that the tasks may be on.
 func (f *floor) put(i int, at Place) bool {
 	if at.Option == None {
 		return !f.p.Jobs[i].Must
@@ -128,6 +136,7 @@ func (f *floor) back(o *Option, nodes []int32) {
 }
 
 // lay puts a plan on an empty floor; false if it does not fit.
+// On false a part of the plan may be on it: it MUST NOT be used further.
 func (f *floor) lay(places []Place) bool {
 	for i, at := range places {
 		if !f.put(i, at) {
@@ -137,10 +146,12 @@ func (f *floor) lay(places []Place) bool {
 	return f.allowed()
 }
 
+// allowed asks the problem's further conditions about the present plan.
 func (f *floor) allowed() bool { return f.p.Allows == nil || f.p.Allows(f.places) }
 
 // Check returns what is wrong with a plan; nil if it is a plan of the problem and its welfare
 // is correct.
+// The welfare may differ by rounding.
 func (p *Problem) Check(plan Plan) error {
 	if len(plan.Places) != len(p.Jobs) {
 		return fmt.Errorf("%d places for %d jobs", len(plan.Places), len(p.Jobs))
@@ -169,6 +180,7 @@ func near(a, b float64) bool { return abs(a-b) <= 1e-9*(1+abs(a)+abs(b)) }
 func abs(x float64) float64 { return max(x, -x) }
 
 // check returns what is wrong with a place, regardless of what is on the nodes.
+// It tests edges, the number of nodes, and that no two tasks share one.
 func (j *Job) check(at Place) error {
 	if at.Option == None {
 		return nil

@@ -6,6 +6,7 @@ import (
 )
 
 // Effort bounds a search. It is counted, not timed.
+// With 0 steps the result is the best of the starts and of one mutant for each free member.
 type Effort struct {
 	Members int // size of the population, at least 2
 	Steps   int // number of couples that have children
@@ -20,6 +21,10 @@ type Effort struct {
 // exchanging what the parents have on one node, in whole gangs, and some of their jobs mutate:
 // a task goes to another node that it has an edge to, or the job to another option. Children
 // that do not fit are rejected; the others replace the worst members that are worse.
+//
+// The best start is never lost, so the result is at least as good. The same problem, starts, effort
+// and state of rng give the same plan. A child costs one copy of a plan and of the free resources of
+// all nodes.
 func Genetic(p *Problem, starts []Plan, e Effort, rng *rand.Rand) (Plan, bool) {
 	g := genetic{p: p, rng: rng, child: newFloor(p)}
 	for _, s := range starts {
@@ -38,6 +43,8 @@ func Genetic(p *Problem, starts []Plan, e Effort, rng *rand.Rand) (Plan, bool) {
 }
 
 // genetic is a search in progress.
+// The population has a fixed size once it is filled; its best and worst members are searched for
+// when needed, since populations are small.
 type genetic struct {
 	p       *Problem
 	rng     *rand.Rand
@@ -46,6 +53,7 @@ type genetic struct {
 	moved   []int  // jobs of a crossover; workspace
 }
 
+// member is a plan on nodes of its own, with its welfare, which is costly to compute.
 type member struct {
 	*floor
 	welfare float64
@@ -61,6 +69,7 @@ func (g *genetic) enter(m member, most int) {
 }
 
 // fill fills the population with mutants of the members it starts with.
+// A mutant that is no plan is replaced by an exact copy, so the size is always reached.
 func (g *genetic) fill(members int) {
 	for k := 0; len(g.members) < members; k++ {
 		f := newFloor(g.p)
@@ -73,6 +82,7 @@ func (g *genetic) fill(members int) {
 }
 
 // step makes two children of two parents.
+// Both parents may be the same member: then a child is a mutant.
 func (g *genetic) step() {
 	a, b := g.draw(), g.draw()
 	if len(g.p.Nodes) == 0 || len(g.p.Jobs) == 0 {
@@ -101,12 +111,14 @@ func (g *genetic) bear(mother, father *floor, node int32) {
 }
 
 // has reports whether a member has exactly this welfare.
+// A population of copies has nothing to exchange, so copies are kept out.
 func (g *genetic) has(w float64) bool {
 	return slices.ContainsFunc(g.members, func(m member) bool { return m.welfare == w })
 }
 
 // cross gives the child's jobs that either parent has on the node the father's places. It
 // returns false if these do not fit.
+// On false the child is not a plan: some of its jobs have no nodes.
 func (g *genetic) cross(father *floor, node int32) bool {
 	g.moved = g.moved[:0]
 	for i := range g.child.places {
@@ -126,6 +138,7 @@ func (g *genetic) cross(father *floor, node int32) bool {
 // mutate changes one to three of the child's jobs. All leave their nodes BEFORE any gets
 // others: so they may exchange nodes, or use what one gives back. It returns false if one finds
 // no room.
+// Of a problem without jobs nothing is changed.
 func (g *genetic) mutate() bool {
 	if len(g.p.Jobs) == 0 {
 		return true
@@ -163,6 +176,7 @@ func (g *genetic) change(i int, was Place) bool {
 
 // option draws another option: any, or one listed near the present one; none if the job may be
 // without nodes.
+// It may draw the present one, for which other nodes are then drawn.
 func (g *genetic) option(j *Job, now int) int {
 	if len(j.Options) == 0 {
 		return None
@@ -179,6 +193,7 @@ func (g *genetic) option(j *Job, now int) int {
 }
 
 // move draws another node for one task.
+// The other tasks keep theirs. The job MUST be off its nodes.
 func (g *genetic) move(i int, was Place) bool {
 	o := &g.p.Jobs[i].Options[was.Option]
 	nodes := slices.Clone(was.Nodes)
@@ -212,6 +227,8 @@ func (g *genetic) scatter(o *Option) (nodes []int32, ok bool) {
 
 // connected returns the first node, from a random one on, that a task has an edge to, that has
 // room for it, and that is not taken; -1 if there is none.
+// Beginning at random makes every node possible, and ending at the first one costs less than to list
+// all that have room.
 func (g *genetic) connected(t *Task, taken []int32) int32 {
 	if len(t.Nodes) == 0 {
 		return -1
@@ -228,6 +245,7 @@ func (g *genetic) connected(t *Task, taken []int32) int32 {
 
 // draw is a roulette: the probability of a member is proportional to its welfare above the
 // worst.
+// If all members are equal each is as likely.
 func (g *genetic) draw() int {
 	low := g.members[g.worst()].welfare
 	sum := 0.0
@@ -257,6 +275,7 @@ func (g *genetic) best() int {
 	return k
 }
 
+// worst is the member that the next child replaces, if it is better.
 func (g *genetic) worst() int {
 	k := 0
 	for i, m := range g.members {

@@ -8,6 +8,11 @@ import (
 // Greedy starts from a plan: in each step the job with the largest gain in welfare goes to
 // another option, where the gain is per unit of the first resource or, with whole, absolute. No
 // job gives anything back. The plan MUST be one of the problem.
+//
+// A gain per unit fills the cluster with the jobs that use GPUs best; the absolute gain lets large
+// jobs in before small ones have taken the room. Neither is always the better start, so callers try
+// both. If from is not a plan of the problem it is returned as it is. Each step raises the value of
+// one job, so there are at most as many as options.
 func Greedy(p *Problem, from Plan, whole bool) Plan {
 	g := greedy{floor: newFloor(p), whole: whole, dear: make([][]int, len(p.Jobs))}
 	if !g.lay(from.Places) {
@@ -37,6 +42,7 @@ func Greedy(p *Problem, from Plan, whole bool) Plan {
 	return g.plan()
 }
 
+// greedy is a search in progress: its floor has the plan so far.
 type greedy struct {
 	*floor
 	whole bool
@@ -44,12 +50,15 @@ type greedy struct {
 }
 
 // bid is a job's best next option.
+// rank is what bids are compared by; nodes are where it fits now. Others' steps make a bid out of
+// date, so it is computed anew BEFORE it is taken.
 type bid struct {
 	job, option int
 	rank        float64
 	nodes       []int32
 }
 
+// best returns the first of the bids with the largest rank; the queue MUST NOT be empty.
 func best(queue []bid) int {
 	k := 0
 	for i := range queue {
@@ -71,6 +80,7 @@ func (j *Job) dearest() []int {
 }
 
 // bid returns the job's best option in what is free without the job.
+// ok is false if none raises the welfare. The floor is left as it was.
 func (g *greedy) bid(i int) (b bid, ok bool) {
 	was, before := g.places[i], g.welfare()
 	value, held := 0.0, int64(0)
@@ -103,6 +113,7 @@ func (g *greedy) bid(i int) (b bid, ok bool) {
 }
 
 // rank returns the weight of a gain for this many more units.
+// A gain without more units counts as one of one unit.
 func (g *greedy) rank(gain float64, more int64) float64 {
 	if g.whole {
 		return gain
@@ -111,6 +122,7 @@ func (g *greedy) rank(gain float64, more int64) float64 {
 }
 
 // take gives a job what it bids for, if that is allowed.
+// If it is not, the job is back at its earlier place.
 func (g *greedy) take(b bid) bool {
 	was := g.places[b.job]
 	g.off(b.job)
@@ -135,6 +147,7 @@ func (o *Option) weight() int64 {
 }
 
 // fit finds a node for each task: the one it fills best.
+// ok is false if a task has no room; other nodes for the earlier tasks are not tried.
 func (f *floor) fit(o *Option) (nodes []int32, ok bool) {
 	nodes = make([]int32, 0, o.tasks())
 	for i := range o.Tasks {
@@ -152,6 +165,7 @@ func (f *floor) fit(o *Option) (nodes []int32, ok bool) {
 
 // tightest returns the node with the least of the first resource left, among those with room
 // that are not taken; -1 if there is none.
+// Of equals it is the first listed.
 func (f *floor) tightest(t *Task, taken []int32) int32 {
 	found, least := int32(-1), int64(0)
 	for _, n := range t.Nodes {
