@@ -31,6 +31,8 @@ type node struct {
 	eval func(Point) operand
 }
 
+// operand is what a node is at one point. The field of the node's type is set; a parameter and a
+// number literal have text beside number.
 type operand struct {
 	number float64
 	text   string
@@ -39,6 +41,7 @@ type operand struct {
 }
 
 // Satisfies says that the point satisfies every constraint.
+// The point MUST be one of this space; true if there are no constraints.
 func (s *Space) Satisfies(p Point) bool {
 	for _, c := range s.where {
 		if !c.holds(p) {
@@ -48,6 +51,8 @@ func (s *Space) Satisfies(p Point) bool {
 	return true
 }
 
+// holds is true where a parameter that the constraint names is absent, whatever the rest says:
+// `momentum < .9 or lr < 1` does not reject points without momentum and a large lr.
 func (c *Constraint) holds(p Point) bool {
 	for _, name := range c.uses {
 		if _, has := p.Get(name); !has {
@@ -58,6 +63,8 @@ func (c *Constraint) holds(p Point) bool {
 	return v.truth && !v.failed
 }
 
+// constraint reads one `--where`. s.at and s.params MUST be complete: the types of names come from
+// them. A constraint without names is allowed, and the same at every point.
 func (s *Space) constraint(text string) (*Constraint, *fault) {
 	if utf8.RuneCountInString(text) > MaxText || !utf8.ValidString(text) {
 		return nil, wrong(0, TooLarge, "a constraint is UTF-8 text of at most %d characters", MaxText)
@@ -82,6 +89,7 @@ func (s *Space) constraint(text string) (*Constraint, *fault) {
 }
 
 // reader is a recursive descent over the tokens.
+// The last of rest is always the end, which no method takes, so rest[0] exists.
 type reader struct {
 	space      *Space
 	rest       []token
@@ -101,6 +109,8 @@ func (r *reader) take(texts ...string) (token, bool) {
 	return t, false
 }
 
+// want refuses a node of another type. An unknown word is reported as such first: it counts as a
+// text, and the user did not mean one.
 func want(n node, typ byte) *fault {
 	kinds := map[byte]string{'n': "a number", 't': "a text", 'b': "a comparison"}
 	switch {
@@ -112,6 +122,8 @@ func want(n node, typ byte) *fault {
 	return nil
 }
 
+// name is the node of a word, and notes a parameter in uses. A choice whose values are all numbers
+// is a number: layers > 2 with layers=choice:2,4,8. A fixed value likewise.
 func (r *reader) name(t token) node {
 	i, found := r.space.at[t.text]
 	if !found {
@@ -135,6 +147,8 @@ func (r *reader) name(t token) node {
 	}}
 }
 
+// enter goes one level deeper. The caller MUST lower depth again when it returns without a fault;
+// after a fault the reader is not used any more.
 func (r *reader) enter(at int) *fault {
 	if r.depth++; r.depth > maxDepth {
 		return wrong(at, TooLarge, "more than %d parentheses or signs within one another", maxDepth)
@@ -142,4 +156,5 @@ func (r *reader) enter(at int) *fault {
 	return nil
 }
 
+// String is the text as the user wrote it.
 func (c *Constraint) String() string { return fmt.Sprint(c.text) }

@@ -9,4 +9,14 @@
 // A Value has one text, and its number is what this text says: numbers are rounded when a value
 // is made. So a value is the same on a command line, in the environment, in JSON and in a
 // comparison of two points. Every error of this package is an *Error with a column.
+//
+// A Space is made once, by Parse or New, and is only read after that, so any number of goroutines
+// may use it at once. The generator that Random and Complete draw from belongs to one goroutine.
+// Texts MUST be read in this order: all `--param` and `--where` together (Parse), THEN each `--try`
+// (Given), since only the space knows the kind of a parameter and whether it exists beside the
+// others.
+//
+// A point of a space comes from At, Random, Complete or Grid. At alone may return one that the
+// constraints reject: its caller MUST ask Satisfies BEFORE the point is tried. ReadPoint reads a
+// point without a space; Holds says whether the space still has it.
 package space

@@ -8,7 +8,7 @@ type Problem string
 const (
 	Syntax       Problem = "syntax"       // the text has not the form that is wanted
 	BadName      Problem = "name"         // a parameter cannot have this name
-	Twice        Problem = "twice"        // two parameters have one name, or names that differ in case only
+	Twice        Problem = "twice"        // a parameter, by its Variable, a choice, or a value of --try
 	EmptyRange   Problem = "empty-range"  // the low end is above the high end, or there is no choice
 	LogOfZero    Problem = "log-of-zero"  // a logarithmic range does not start above 0
 	BadStep      Problem = "step"         // a step is not above 0, or larger than the range
@@ -43,6 +43,7 @@ type Error struct {
 	Said    string // what is wrong and what to type instead
 }
 
+// Error is one line: the option, the whole text, the column and Said. The file's line is not in it.
 func (e *Error) Error() string {
 	if e.Option == Use {
 		return fmt.Sprintf("%q: column %d: %s", e.Text, e.Column, e.Said)
@@ -57,10 +58,13 @@ type fault struct {
 	said    string
 }
 
+// wrong is a fault at a byte offset. The text says what is wrong and what to type instead.
 func wrong(at int, p Problem, format string, args ...any) *fault {
 	return &fault{at, p, fmt.Sprintf(format, args...)}
 }
 
+// text MUST be what f.at is an offset of, in full; an offset outside it is moved to its nearest
+// end.
 func (f *fault) within(option Option, index int, text string) *Error {
 	at := min(max(f.at, 0), len(text))
 	return &Error{option, index, len([]rune(text[:at])) + 1, text, f.problem, f.said}

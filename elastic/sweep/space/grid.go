@@ -8,10 +8,17 @@ import (
 // MaxGrid is the largest grid that is searched.
 const MaxGrid = 100000
 
-// Grid lists the points of a grid that satisfy the constraints, the last parameter first: a
-// parameter with at most `levels` values has all of them, any other has `levels` spread evenly
-// over its range, ends included. The error is an *Error about the parameter with the most values
-// if there are more than MaxGrid.
+// Grid lists the points of a grid that satisfy the constraints, each once, the last parameter
+// first. A parameter with at most `levels` values has all of them, and so have choices and floats
+// with steps, whose user listed the values; any other has `levels` values spread evenly over its
+// range, ends included. levels below 1 counts as 1, which is the middle of a range. The error is an
+// *Error about the parameter with the most values if there are more than MaxGrid.
+//
+//	--param lr=log:1e-4:1e-1 --param opt=choice:sgd,adamw, levels 4:
+//	lr 0.0001 sgd, 0.0001 adamw, 0.001 sgd, ..., 0.1 adamw: 8 points
+//
+// The grid is made as a whole, of at most MaxGrid points; the size counts them before constraints
+// and conditions, which may leave none. Then the list is empty, without an error.
 func (s *Space) Grid(levels int) ([]Point, error) {
 	levels = max(levels, 1)
 	counts := make([]int, len(s.params))
@@ -48,6 +55,7 @@ func (s *Space) Grid(levels int) ([]Point, error) {
 	return points, nil
 }
 
+// node is the point of the grid at which parameter i has value index[i] of its counts[i].
 func (s *Space) node(index, counts []int) Point {
 	values := make([]Value, len(s.params))
 	exists := make([]bool, len(s.params))
@@ -71,6 +79,10 @@ func (s *Space) node(index, counts []int) Point {
 }
 
 // satisfiable refuses constraints that reject every point of a small grid and of Draws draws.
+// The seed is fixed, so a text is accepted always or never. A space of more than MaxGrid points of
+// which the constraints leave about one in Draws, or fewer, may be refused although it has points:
+// Random, and with it every search, would not find them either. The error is about the last
+// constraint, since any of them may be at fault.
 func (s *Space) satisfiable(wheres []string) error {
 	if len(s.where) == 0 {
 		return nil

@@ -22,18 +22,24 @@ const (
 const (
 	MaxParameters = 64
 	MaxChoices    = 1000
-	MaxText       = 1000 // characters of one parameter or constraint, 64 times more for choices
+	MaxText       = 1000 // characters of a constraint; of a parameter and a --try 64 times as many bytes
 	MaxName       = 64
 	MaxValue      = 256
 	MaxNumber     = 1e15 // whole numbers up to this are exact in a float64
 )
 
 // Parameter is one dimension of a space.
+// One that Parse or ParseParameter returned has these invariants; a caller that makes its own
+// passes it through New:
+//
+//   - Numeric: Low <= High, both within MaxNumber, Choices empty; above 0 if Logarithmic; whole if Whole.
+//   - Choice: 1 to MaxChoices different Choices. Fixed: exactly one.
+//   - Step is 0 for Log, and 0 or at most High-Low for Float.
 type Parameter struct {
 	Name      string
 	Kind      Kind
 	Low, High float64 // inclusive; unset for Choice and Fixed
-	Step      float64 // 0: none; of Int at least 1
+	Step      float64 // 0: none; of Int at least 1, of LogInt always 1
 	Choices   []string
 	If        *Condition // nil: every point has the parameter
 }
@@ -98,6 +104,7 @@ func Variable(name string) string {
 }
 
 // has says that the parameter can have a value with this text.
+// A value between two steps counts as one it can have: a user may `--try` it, and Unit rounds it.
 func (p Parameter) has(v Value) bool {
 	if !p.Numeric() {
 		return slices.Contains(p.Choices, v.Text)

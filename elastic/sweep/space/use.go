@@ -22,6 +22,7 @@ func (s *Space) Check(text string) error {
 }
 
 // Uses lists the names in {name} of the text.
+// A name that is there twice is listed twice; nil if there is none. ${name} is not listed.
 func Uses(text string) []string {
 	var list []string
 	for _, at := range names.FindAllStringSubmatchIndex(text, -1) {
@@ -37,6 +38,9 @@ func Uses(text string) []string {
 // it the option before it if the argument is nothing but {name}: `--momentum {momentum}` and
 // `--momentum={momentum}` disappear where there is no momentum. Names that no parameter has are
 // refused.
+// An option before it is an argument that begins with '-' and has no '='. Values are written as
+// they are: the result is a list of arguments for exec, and MUST NOT be joined to a line of a
+// shell. The list that is passed is not changed.
 func (s *Space) Expand(arguments []string, p Point) ([]string, error) {
 	var out []string
 	for _, argument := range arguments {

@@ -11,6 +11,8 @@ import (
 const Digits = 6
 
 // Value is what one parameter has at one point. Two values are equal if their texts are.
+// Number is 0 where IsNumber is false. A Value is made by Drawn, by a parameter, or by reading a
+// point, never from its fields: Text and Number have to agree.
 type Value struct {
 	Text     string
 	Number   float64 // what Text says, if IsNumber
@@ -18,6 +20,7 @@ type Value struct {
 }
 
 // Drawn is the value of the number x: rounded to Digits digits if it is not whole.
+// x is finite. Whole numbers keep all their digits, so a range of Int is not thinned out.
 func Drawn(x float64) Value {
 	if x != math.Trunc(x) {
 		x, _ = strconv.ParseFloat(strconv.FormatFloat(x, 'g', Digits, 64), 64)
@@ -32,6 +35,8 @@ func exactly(x float64) Value {
 }
 
 // spelled is the value with this text.
+// The text stays as it is: 1e-3 and 0.001 are two
+// values with one number. Parameter.read makes them one where the parameter is numeric.
 func spelled(text string) Value {
 	if x, ok := decimal(text); ok {
 		return Value{text, x, true}
@@ -51,6 +56,7 @@ func decimal(text string) (float64, bool) {
 }
 
 // number prints without loss, and whole numbers without an exponent.
+// The shortest text that is read as the same float64.
 func number(x float64) string {
 	if x == math.Trunc(x) && math.Abs(x) <= MaxNumber {
 		return strconv.FormatFloat(x, 'f', -1, 64)
@@ -58,6 +64,7 @@ func number(x float64) string {
 	return strconv.FormatFloat(x, 'g', -1, 64)
 }
 
+// String is Text.
 func (v Value) String() string { return v.Text }
 
 // MarshalJSON writes numbers, true and false as JSON's own, with the same text, and everything
