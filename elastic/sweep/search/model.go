@@ -14,7 +14,8 @@ const startup = 10
 // mostCost bounds what models compute with: its square is still a number.
 const mostCost = 1e100
 
-// sample is one point as models see it.
+// sample is one point as models see it. u and exists have one element for each parameter of the
+// space, in its order.
 type sample struct {
 	u      []float64 // coordinates in the unit cube
 	exists []bool
@@ -23,7 +24,8 @@ type sample struct {
 }
 
 // samples are all points tried, for a model. The cost of a trial is its metric at its last epoch:
-// for a paused one a bound, since trials get better.
+// for a paused one a bound, since trials get better. One sample for each group, in order. Costs are
+// limited to mostCost on both sides, so that a metric of 1e300 cannot make a model's sums infinite.
 func (p Problem) samples(groups []group) []sample {
 	var list []sample
 	for _, g := range groups {
@@ -53,7 +55,9 @@ func judgedOf(list []sample) []sample {
 }
 
 // modelled asks the model of p.Method once enough trials have a metric; before that, and if the
-// model has nothing new, it is a Sobol sequence.
+// model has nothing new, it is a Sobol sequence. The candidates are in order of preference, and the
+// first that was not tried is taken: a model that prefers a point which was tried already would
+// else suggest it for ever.
 func (p Problem) modelled(groups []group) (space.Point, error) {
 	list := p.samples(groups)
 	judged := judgedOf(list)
@@ -76,7 +80,8 @@ func (p Problem) modelled(groups []group) (space.Point, error) {
 	return p.sobol(groups)
 }
 
-// valid draws up to n different points that satisfy the constraints from draw.
+// valid draws up to n different points that satisfy the constraints from draw. It gives up after 20
+// draws for each point wanted; fewer points, also none, are no error.
 func (p Problem) valid(n int, draw func() []float64) []space.Point {
 	var list []space.Point
 	seen := map[string]bool{}
@@ -120,6 +125,8 @@ func ranked(list []scored) []space.Point {
 	return points
 }
 
+// rank sorts by value, the highest first. Equal values are ordered by text, so that the order never
+// depends on how the candidates were found.
 func rank(list []scored) {
 	slices.SortFunc(list, func(x, y scored) int {
 		return cmp.Or(cmp.Compare(y.value, x.value), cmp.Compare(x.text, y.text))

@@ -19,7 +19,10 @@ const (
 
 // parzen lists candidates by the ratio of the density of good trials to that of the others, the
 // highest first. Running and failed trials are among the others: running ones as the constant lie
-// that keeps lanes from trying the same.
+// that keeps lanes from trying the same. list has all samples in the order of their trials, judged
+// those with a cost, the best first, at least one. Of 35 judged trials 4 are good. The ratio is
+// ordered as the expected improvement is (Bergstra et al.). Candidates are drawn from the density
+// of the good ones, so at most tpeCandidates points are compared.
 func (p Problem) parzen(list, judged []sample, rng *rand.Rand) []space.Point {
 	n := min((len(judged)+goodPart-1)/goodPart, goodMost)
 	border := judged[n-1].cost
@@ -42,7 +45,8 @@ func (p Problem) parzen(list, judged []sample, rng *rand.Rand) []space.Point {
 	return ranked(ratios)
 }
 
-// density is a mixture of one kernel for each sample and one for the whole range.
+// density is a mixture of one kernel for each sample and one for the whole range. samples are the
+// oldest first: their weights fall with age.
 type density struct {
 	params  []space.Parameter
 	samples []sample
@@ -50,6 +54,8 @@ type density struct {
 	width   float64   // of each kernel, in parts of the range
 }
 
+// newDensity may get no samples: it is the even density then. The newest `full` samples have equal
+// weights; the weights of older ones rise evenly from 1/n of that for the oldest.
 func newDensity(params []space.Parameter, samples []sample) *density {
 	n := len(samples)
 	d := &density{params: params, samples: samples}
@@ -70,7 +76,9 @@ func newDensity(params []space.Parameter, samples []sample) *density {
 	return d
 }
 
-// draw is a place of the mixture.
+// draw is a place of the mixture. One kernel is chosen by its weight, and all coordinates come from
+// it: that keeps parameters that are good only together (multivariate). A parameter that its sample
+// does not have is even.
 func (d *density) draw(rng *rand.Rand) []float64 {
 	u := uniform(len(d.params), rng)
 	x, k := rng.Float64(), 0
@@ -101,7 +109,9 @@ func (d *density) same(param space.Parameter) float64 {
 	return n / (n + float64(len(param.Choices)))
 }
 
-// log is the logarithm of the density at u, of the parameters that exist there.
+// log is the logarithm of the density at u, of the parameters that exist there. A parameter that a
+// sample does not have counts as even there, which is 0 in its logarithm. The largest term is taken
+// out of the sum, so that 64 parameters do not underflow.
 func (d *density) log(u []float64, exists []bool) float64 {
 	terms := make([]float64, len(d.weights))
 	highest := math.Inf(-1)
@@ -121,7 +131,10 @@ func (d *density) log(u []float64, exists []bool) float64 {
 	return highest + math.Log(sum)
 }
 
-// kernel is the density at x of the sample at mu, relative to an even one.
+// kernel is the density at x of the sample at mu, relative to an even one. Where values are farther
+// apart than the kernel is fine (half a part above a tenth of its width) it is the mean over the
+// value's part, not the density at its middle. A choice has same on the sample's own one and the
+// rest on all n. It is at least `least`, so its logarithm is finite.
 func (d *density) kernel(param space.Parameter, mu, x float64) float64 {
 	const least = 1e-12
 	if !param.Numeric() {

@@ -40,8 +40,8 @@ type operand struct {
 	failed bool // a term was not a number
 }
 
-// Satisfies says that the point satisfies every constraint.
-// The point MUST be one of this space; true if there are no constraints.
+// Satisfies says that the point satisfies every constraint. The point MUST be one of this space;
+// true if there are no constraints.
 func (s *Space) Satisfies(p Point) bool {
 	for _, c := range s.where {
 		if !c.holds(p) {
@@ -88,8 +88,8 @@ func (s *Space) constraint(text string) (*Constraint, *fault) {
 	return r.constraint, nil
 }
 
-// reader is a recursive descent over the tokens.
-// The last of rest is always the end, which no method takes, so rest[0] exists.
+// reader is a recursive descent over the tokens. The last of rest is always the end, which no
+// method takes, so rest[0] exists.
 type reader struct {
 	space      *Space
 	rest       []token

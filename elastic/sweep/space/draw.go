@@ -2,22 +2,22 @@ package space
 
 import "math/rand/v2"
 
-// Draws bounds the search for a point that satisfies the constraints.
-// A search that fails costs Draws times (parameters + constraints), some 10 ms.
+// Draws bounds the search for a point that satisfies the constraints. It is also the cost of a
+// search that fails, in points made.
 const Draws = 10000
 
 // Random draws a point that satisfies the constraints, evenly; false if Draws draws did not find
-// one.
-// Evenly is by the coordinates of At, so a logarithmic parameter is even by its logarithm; points
-// that the constraints reject are drawn again (rejection sampling), which keeps the rest even.
+// one. Evenly is by the coordinates of At, so a logarithmic parameter is even by its logarithm;
+// points that the constraints reject are drawn again (rejection sampling), which keeps the rest
+// even.
 func (s *Space) Random(rng *rand.Rand) (Point, bool) {
 	return s.Complete(Given{}, rng)
 }
 
-// Complete draws what is not given.
-// False if Draws draws found no point that satisfies the constraints; so also if what is given
-// contradicts them. A given value of a parameter that does not exist at the point drawn is left
-// out: with momentum=.9 given and opt drawn as adamw there is no momentum.
+// Complete draws what is not given. False if Draws draws found no point that satisfies the
+// constraints; so also if what is given contradicts them. A given value of a parameter that does
+// not exist at the point drawn is left out: with momentum=.9 given and opt drawn as adamw there is
+// no momentum.
 func (s *Space) Complete(g Given, rng *rand.Rand) (Point, bool) {
 	u := make([]float64, len(s.params))
 	for range Draws {
@@ -31,9 +31,9 @@ func (s *Space) Complete(g Given, rng *rand.Rand) (Point, bool) {
 	return Point{}, false
 }
 
-// At is the point at u of the unit cube, one coordinate for each of Parameters. It need not
-// satisfy the constraints. Coordinates of parameters that do not exist there have no effect.
-// u MUST have one coordinate for each parameter; those outside [0, 1] count as the nearest end.
+// At is the point at u of the unit cube, one coordinate for each of Parameters. It need not satisfy
+// the constraints. Coordinates of parameters that do not exist there have no effect. u MUST have
+// one coordinate for each parameter; those outside [0, 1] count as the nearest end.
 func (s *Space) At(u []float64) Point { return s.place(u, Given{}) }
 
 // place is the point with the given values, and at u otherwise. It goes in the order of the space,
@@ -82,8 +82,8 @@ func (s *Space) collect(values []Value, exists []bool) Point {
 }
 
 // Units is the inverse of At: coordinates, and which parameters the point has. A value that the
-// space does not have any more, as after an edit of it, counts as absent.
-// Both slices are new, with one element for each parameter; u is 0 where exists is false.
+// space does not have any more, as after an edit of it, counts as absent. Both slices are new, with
+// one element for each parameter; u is 0 where exists is false.
 func (s *Space) Units(p Point) (u []float64, exists []bool) {
 	u, exists = make([]float64, len(s.params)), make([]bool, len(s.params))
 	for _, setting := range p.settings {
@@ -95,9 +95,9 @@ func (s *Space) Units(p Point) (u []float64, exists []bool) {
 }
 
 // Holds says that the point is one of this space: it has exactly the parameters that exist there,
-// with values that they can have, and satisfies the constraints.
-// Unlike Units it judges the whole point: one that lost a parameter by an edit of the space is not
-// of it, although the values left are.
+// with values that they can have, and satisfies the constraints. Unlike Units it judges the whole
+// point: one that lost a parameter by an edit of the space is not of it, although the values left
+// are.
 func (s *Space) Holds(p Point) bool {
 	values, exists := make([]Value, len(s.params)), make([]bool, len(s.params))
 	for _, setting := range p.settings {

@@ -10,13 +10,13 @@ import (
 	"unicode/utf8"
 )
 
-// Given is a `--try`: values of some parameters. What is missing is drawn.
-// The zero value gives nothing. It belongs to the space that read it, and is not changed.
+// Given is a `--try`: values of some parameters. What is missing is drawn. The zero value gives
+// nothing. It belongs to the space that read it, and is not changed.
 type Given struct{ values map[string]Value }
 
-// Given reads lr=1e-3,depth=4. The error is an *Error with index 0.
-// The caller that reads several sets Index. Constraints are not asked here, since they may depend
-// on what is drawn: Complete returns false if no point is left.
+// Given reads lr=1e-3,depth=4. The error is an *Error with index 0. The caller that reads several
+// sets Index. Constraints are not asked here, since they may depend on what is drawn: Complete
+// returns false if no point is left.
 func (s *Space) Given(text string) (Given, error) {
 	g, f := s.given(text)
 	if f != nil {
@@ -56,9 +56,8 @@ func (s *Space) given(text string) (Given, *fault) {
 	return g, s.reachable(g)
 }
 
-// read is the value with this text, printed as the parameter's values are.
-// So lr=1e-3 is the same point as lr=0.001. A Choice and a Fixed keep the text, which MUST be one
-// of theirs.
+// read is the value with this text, printed as the parameter's values are. So lr=1e-3 is the same
+// point as lr=0.001. A Choice and a Fixed keep the text, which MUST be one of theirs.
 func (p Parameter) read(text string, at int) (Value, *fault) {
 	v := spelled(text)
 	if p.Numeric() {
@@ -75,8 +74,8 @@ func (p Parameter) read(text string, at int) (Value, *fault) {
 	return v, nil
 }
 
-// reachable refuses a value of a parameter that does not exist because of another one given.
-// A parameter whose ancestors are not given passes: they may be drawn so that it exists.
+// reachable refuses a value of a parameter that does not exist because of another one given. A
+// parameter whose ancestors are not given passes: they may be drawn so that it exists.
 func (s *Space) reachable(g Given) *fault {
 	for name := range g.values {
 		for i := s.at[name]; s.parent[i] >= 0; i = s.parent[i] {
@@ -89,12 +88,11 @@ func (s *Space) reachable(g Given) *fault {
 	return nil
 }
 
-// ReadPoint reads what Point.MarshalJSON wrote. It does not ask a space, so that trials of a
-// sweep stay known after its space was edited; Space.Holds does.
-// Users can write anything there, so it is as strict as a reader can be without a space: names and
-// values as in a `--param`, each name once, at most MaxParameters, no null, nothing nested, nothing
-// after the object. Numbers keep their text (UseNumber): 0.10 stays 0.10. {} is a point without
-// parameters, and no error.
+// ReadPoint reads what Point.MarshalJSON wrote. It does not ask a space, so that trials of a sweep
+// stay known after its space was edited; Space.Holds does. Users can write anything there, so it is
+// as strict as a reader can be without a space: names and values as in a `--param`, each name once,
+// at most MaxParameters, no null, nothing nested, nothing after the object. Numbers keep their text
+// (UseNumber): 0.10 stays 0.10. {} is a point without parameters, and no error.
 func ReadPoint(data []byte) (Point, error) {
 	var p Point
 	d := json.NewDecoder(strings.NewReader(string(data)))

@@ -78,8 +78,8 @@ func (s *Space) node(index, counts []int) Point {
 	return s.collect(values, exists)
 }
 
-// satisfiable refuses constraints that reject every point of a small grid and of Draws draws.
-// The seed is fixed, so a text is accepted always or never. A space of more than MaxGrid points of
+// satisfiable refuses constraints that reject every point of a small grid and of Draws draws. The
+// seed is fixed, so a text is accepted always or never. A space of more than MaxGrid points of
 // which the constraints leave about one in Draws, or fewer, may be refused although it has points:
 // Random, and with it every search, would not find them either. The error is about the last
 // constraint, since any of them may be at fault.

@@ -28,9 +28,8 @@ const (
 	MaxNumber     = 1e15 // whole numbers up to this are exact in a float64
 )
 
-// Parameter is one dimension of a space.
-// One that Parse or ParseParameter returned has these invariants; a caller that makes its own
-// passes it through New:
+// Parameter is one dimension of a space. One that Parse or ParseParameter returned has these
+// invariants; a caller that makes its own passes it through New:
 //
 //   - Numeric: Low <= High, both within MaxNumber, Choices empty; above 0 if Logarithmic; whole if Whole.
 //   - Choice: 1 to MaxChoices different Choices. Fixed: exactly one.
@@ -103,8 +102,8 @@ func Variable(name string) string {
 	return "SLUICE_PARAM_" + strings.ToUpper(strings.ReplaceAll(name, ".", "_"))
 }
 
-// has says that the parameter can have a value with this text.
-// A value between two steps counts as one it can have: a user may `--try` it, and Unit rounds it.
+// has says that the parameter can have a value with this text. A value between two steps counts as
+// one it can have: a user may `--try` it, and Unit rounds it.
 func (p Parameter) has(v Value) bool {
 	if !p.Numeric() {
 		return slices.Contains(p.Choices, v.Text)

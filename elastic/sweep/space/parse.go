@@ -49,9 +49,9 @@ func parameter(text string) (p Parameter, f *fault) {
 // indent is the number of bytes of blanks before the text.
 func indent(text string) int { return len(text) - len(strings.TrimLeft(text, " \t")) }
 
-// domain reads what follows '='; at is its offset.
-// A word before ':' that is no kind makes the whole text a fixed value, as in url=http://host. One
-// that looks like a kind is refused, since a misspelled kind would silently be a single value:
+// domain reads what follows '='; at is its offset. A word before ':' that is no kind makes the
+// whole text a fixed value, as in url=http://host. One that looks like a kind is refused, since a
+// misspelled kind would silently be a single value:
 //
 //	lr=log:1e-5:1e-1   Log
 //	lr=loguniform:...  refused

@@ -28,9 +28,8 @@ func Parse(params, wheres []string) (*Space, error) {
 	return build(list, params, wheres)
 }
 
-// New is Parse for parameters that are values already.
-// They are written as text and read again, so they pass the same checks, and params stays the
-// caller's.
+// New is Parse for parameters that are values already. They are written as text and read again, so
+// they pass the same checks, and params stays the caller's.
 func New(params []Parameter, wheres []string) (*Space, error) {
 	var texts []string
 	for _, p := range params {
@@ -114,12 +113,11 @@ func (s *Space) link(texts []string) error {
 	return nil
 }
 
-// Parameters are those of the space, in the order in which they were given.
-// The slice is the caller's; Choices and If are shared with the space and MUST NOT be changed.
+// Parameters are those of the space, in the order in which they were given. The slice is the
+// caller's; Choices and If are shared with the space and MUST NOT be changed.
 func (s *Space) Parameters() []Parameter { return slices.Clone(s.params) }
 
-// Wheres are the texts of the constraints.
-// They are in the order given; nil if there are none.
+// Wheres are the texts of the constraints. They are in the order given; nil if there are none.
 func (s *Space) Wheres() []string {
 	var texts []string
 	for _, c := range s.where {
@@ -141,8 +139,8 @@ func (s *Space) Parent(i int) int { return s.parent[i] }
 func (s *Space) Order() []int { return slices.Clone(s.order) }
 
 // Size is the number of points; +Inf if a parameter is a range without steps. Constraints and
-// conditions may leave fewer.
-// It is an upper bound: a parameter with a condition counts as if every point had it.
+// conditions may leave fewer. It is an upper bound: a parameter with a condition counts as if every
+// point had it.
 func (s *Space) Size() float64 {
 	n := 1.
 	for _, p := range s.params {

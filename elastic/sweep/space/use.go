@@ -21,8 +21,8 @@ func (s *Space) Check(text string) error {
 	return nil
 }
 
-// Uses lists the names in {name} of the text.
-// A name that is there twice is listed twice; nil if there is none. ${name} is not listed.
+// Uses lists the names in {name} of the text. A name that is there twice is listed twice; nil if
+// there is none. ${name} is not listed.
 func Uses(text string) []string {
 	var list []string
 	for _, at := range names.FindAllStringSubmatchIndex(text, -1) {
@@ -37,10 +37,9 @@ func Uses(text string) []string {
 // names a parameter which the point does not have, because of its condition, is dropped, and with
 // it the option before it if the argument is nothing but {name}: `--momentum {momentum}` and
 // `--momentum={momentum}` disappear where there is no momentum. Names that no parameter has are
-// refused.
-// An option before it is an argument that begins with '-' and has no '='. Values are written as
-// they are: the result is a list of arguments for exec, and MUST NOT be joined to a line of a
-// shell. The list that is passed is not changed.
+// refused. An option before it is an argument that begins with '-' and has no '='. Values are
+// written as they are: the result is a list of arguments for exec, and MUST NOT be joined to a line
+// of a shell. The list that is passed is not changed.
 func (s *Space) Expand(arguments []string, p Point) ([]string, error) {
 	var out []string
 	for _, argument := range arguments {

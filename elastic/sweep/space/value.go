@@ -10,17 +10,17 @@ import (
 // nothing to a training, and would not be read by people.
 const Digits = 6
 
-// Value is what one parameter has at one point. Two values are equal if their texts are.
-// Number is 0 where IsNumber is false. A Value is made by Drawn, by a parameter, or by reading a
-// point, never from its fields: Text and Number have to agree.
+// Value is what one parameter has at one point. Two values are equal if their texts are. Number is
+// 0 where IsNumber is false. A Value is made by Drawn, by a parameter, or by reading a point, never
+// from its fields: Text and Number have to agree.
 type Value struct {
 	Text     string
 	Number   float64 // what Text says, if IsNumber
 	IsNumber bool
 }
 
-// Drawn is the value of the number x: rounded to Digits digits if it is not whole.
-// x is finite. Whole numbers keep all their digits, so a range of Int is not thinned out.
+// Drawn is the value of the number x: rounded to Digits digits if it is not whole. x is finite.
+// Whole numbers keep all their digits, so a range of Int is not thinned out.
 func Drawn(x float64) Value {
 	if x != math.Trunc(x) {
 		x, _ = strconv.ParseFloat(strconv.FormatFloat(x, 'g', Digits, 64), 64)
@@ -34,9 +34,8 @@ func exactly(x float64) Value {
 	return Value{number(x), x, true}
 }
 
-// spelled is the value with this text.
-// The text stays as it is: 1e-3 and 0.001 are two
-// values with one number. Parameter.read makes them one where the parameter is numeric.
+// spelled is the value with this text. The text stays as it is: 1e-3 and 0.001 are two values with
+// one number. Parameter.read makes them one where the parameter is numeric.
 func spelled(text string) Value {
 	if x, ok := decimal(text); ok {
 		return Value{text, x, true}
@@ -55,8 +54,8 @@ func decimal(text string) (float64, bool) {
 	return x, err == nil && !math.IsInf(x, 0)
 }
 
-// number prints without loss, and whole numbers without an exponent.
-// The shortest text that is read as the same float64.
+// number prints without loss, and whole numbers without an exponent. The shortest text that is read
+// as the same float64.
 func number(x float64) string {
 	if x == math.Trunc(x) && math.Abs(x) <= MaxNumber {
 		return strconv.FormatFloat(x, 'f', -1, 64)
