@@ -32,6 +32,7 @@ func fit(l layout, samples []sample, y []float64) *process {
 	for i := range m.theta {
 		m.theta[i], _ = prior(l, i)
 	}
+	// The same shift is in density, so the search begins at the mode of the priors.
 	if l.scales > 0 { // more dimensions are farther apart
 		for i := range l.scales {
 			m.theta[i] += .5*math.Log(float64(l.scales)) - .5
@@ -42,6 +43,7 @@ func fit(l layout, samples []sample, y []float64) *process {
 	for i := range step {
 		step[i] = .2
 	}
+	// Only signs of the gradient count: a step grows while they stay and halves where one turns.
 	for range fitSteps {
 		if !m.factorise() {
 			m.theta[dims-1]++

@@ -69,7 +69,8 @@ func thin(list, judged []sample) []sample {
 	return kept[max(0, len(kept)-gpMost):]
 }
 
-// acquisition searches for the highest expected improvement.
+// acquisition searches for the highest expected improvement. best is the lowest cost that the model
+// was given.
 type acquisition struct {
 	problem Problem
 	model   *process
@@ -78,7 +79,7 @@ type acquisition struct {
 }
 
 // Sizes of the search: random places and places near the best trials, of which the best are
-// improved step by step.
+// improved step by step. About 1,200 places are valued for one suggestion, each in O(n^2).
 const (
 	gpRandom = 600
 	gpNear   = 300
@@ -105,7 +106,8 @@ func (a *acquisition) candidates(judged []sample) []space.Point {
 	return ranked(all)
 }
 
-// add values the place if it satisfies the constraints.
+// add values the place if it satisfies the constraints. Places that they reject are not replaced by
+// others: the candidates are fewer then.
 func (a *acquisition) add(list []scored, u []float64) []scored {
 	if s, ok := a.value(u); ok {
 		return append(list, s)
@@ -185,6 +187,7 @@ func logImprovement(z float64) float64 {
 func standard(costs []float64) []float64 {
 	n := float64(len(costs))
 	median := costs[len(costs)/2]
+	// costs[0] is the best: costs are ascending.
 	most := median + 4*(median-costs[0])
 	sum, squares := 0., 0.
 	out := make([]float64, len(costs))

@@ -8,7 +8,8 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/sweep/space"
 )
 
-// startup is how many points a model is not asked for: they are a Sobol sequence.
+// startup is how many points a model is not asked for: they are a Sobol sequence. A model of fewer
+// points would follow their accidents. Tries count.
 const startup = 10
 
 // mostCost bounds what models compute with: its square is still a number.
@@ -85,6 +86,7 @@ func (p Problem) modelled(groups []group) (space.Point, error) {
 func (p Problem) valid(n int, draw func() []float64) []space.Point {
 	var list []space.Point
 	seen := map[string]bool{}
+	// Only points are compared: places of one value are one candidate.
 	for range 20 * n {
 		if len(list) == n {
 			break
@@ -107,7 +109,8 @@ func uniform(d int, rng *rand.Rand) []float64 {
 	return u
 }
 
-// scored is a candidate; a higher value is better.
+// scored is a candidate; a higher value is better. u is the place that led to the point; only gp
+// needs it, to go on from there.
 type scored struct {
 	point space.Point
 	text  string

@@ -37,14 +37,17 @@ type Observation struct {
 	Curve  []Measure // reports may be missing, repeated and out of order; the last of an epoch counts
 }
 
-// Origin says from where a trial of pbt goes on; the zero value is a trial from the start.
+// Origin says from where a trial of pbt goes on; the zero value is a trial from the start. Trials
+// are 1 too high here, so that the zero value means none. Curve of such a trial begins after Epoch,
+// since the epochs up to it are its parent's.
 type Origin struct {
 	From     int // 1 + the trial whose checkpoint it starts from; 0: none
 	Epoch    int // of this checkpoint
 	Replaces int // 1 + the trial whose place in the population it has; 0: none
 }
 
-// Suggestion is a trial to start.
+// Suggestion is a trial to start. The caller starts it, or keeps it for later, but MUST NOT drop
+// it: the number counts as asked for.
 type Suggestion struct {
 	Trial  int // its number
 	Point  space.Point

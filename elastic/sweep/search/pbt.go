@@ -8,7 +8,8 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/sweep/space"
 )
 
-// Part of a population that is replaced, and from which replacements are copied: a quarter.
+// Part of a population that is replaced, and from which replacements are copied: a quarter. With
+// fewer than 4 trials at an epoch nothing is compared there.
 const quarter = 4
 
 // members is Members, or 8 where it is not set.
@@ -64,7 +65,8 @@ func (p Problem) judged(o Observation) int {
 	return o.Curve[len(o.Curve)-1].Epoch / p.period() * p.period()
 }
 
-// standing is a trial's value at an epoch.
+// standing is a trial's value at an epoch. The value may be of an earlier epoch, if reports are
+// missing.
 type standing struct {
 	trial int
 	value float64
@@ -92,7 +94,8 @@ func (p Problem) standings(asked []Observation, epoch int) []standing {
 	return list
 }
 
-// cost is small for good values.
+// cost is small for good values. Models and standings compare costs only, so Max is known in one
+// place.
 func (p Problem) cost(value float64) float64 {
 	if p.Max {
 		return -value

@@ -8,8 +8,9 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/sweep/space"
 )
 
-// layout says how points become coordinates of the kernel: one for a number, one for each choice.
-// A parameter that a point does not have is in the middle.
+// layout says how points become coordinates of the kernel: one for a number, one for each choice. A
+// parameter that a point does not have is in the middle. All coordinates of a choice share one
+// length scale. Parameters with one value have none.
 type layout struct {
 	params []space.Parameter
 	scale  []int // of each coordinate: which length scale

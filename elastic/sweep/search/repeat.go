@@ -6,7 +6,8 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/sweep/space"
 )
 
-// group is one point with its repeats as one trial: the mean of their metrics.
+// group is one point with its repeats as one trial: the mean of their metrics. Models see groups:
+// two repeats of a noisy point are one sample with less noise, not two samples.
 type group struct {
 	point  space.Point
 	trials []int
@@ -66,7 +67,8 @@ func join(repeats []Observation) group {
 	return g
 }
 
-// first is the state that decides that of the group.
+// first is the state that decides that of the group. Running goes before Done: the mean of a group
+// whose repeats are not all there would change later.
 func first(a, b State) State {
 	for _, s := range []State{Running, Done, Paused} {
 		if a == s || b == s {

@@ -20,6 +20,7 @@ func (p Problem) sobol(groups []group) (space.Point, error) {
 	for i := range seeds {
 		seeds[i] = rng.Uint32()
 	}
+	// place counts the points that satisfy the constraints, i those of the sequence.
 	place, i, refused := 0, uint32(0), 0
 	if len(p.Space.Wheres()) == 0 {
 		place, i = len(groups), uint32(len(groups))
@@ -85,7 +86,9 @@ func sobolAt(i uint32, d int) uint32 {
 }
 
 // scramble is Owen's nested uniform scrambling by a hash (Burley, Practical Hash-based Owen
-// Scrambling, JCGT 9, 2020): the sequence stays as even, and the seed decides all digits.
+// Scrambling, JCGT 9, 2020): the sequence stays as even, and the seed decides all digits. Between
+// the two reversals each digit changes by lower ones only, that is, by those before it in the
+// number: such a change keeps every elementary interval's number of points.
 func scramble(x, seed uint32) uint32 {
 	x = bits.Reverse32(x)
 	x += seed

@@ -23,10 +23,12 @@ type Problem struct {
 	Period  int           // pbt: epochs between two decisions about a trial; 0 counts as 4
 }
 
-// Methods lists the names of the methods.
+// Methods lists the names of the methods. The slice is new. Lanes carry out all but pbt
+// (keeper.NewPlan).
 func Methods() []string { return []string{"random", "grid", "sobol", "tpe", "gp", "pbt"} }
 
-// ErrExhausted: every point of the space was tried.
+// ErrExhausted: every point of the space was tried. It may come early in a large finite space; see
+// fresh.
 var ErrExhausted = errors.New("every point of the space was tried")
 
 // ErrConstraints: the constraints reject all that is drawn.
@@ -68,6 +70,7 @@ func (p Problem) next(asked []Observation) (Suggestion, error) {
 		s.Point, s.Repeat = last.Point, last.Repeat+1
 		return s, nil
 	}
+	// Tries come first for every method, also as the first members of a population.
 	groups := merge(asked)
 	if i := len(groups); i < len(p.Tries) {
 		point, found := p.Space.Complete(p.Tries[i], p.random(i, "try"))

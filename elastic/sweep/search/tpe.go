@@ -9,11 +9,12 @@ import (
 
 // What Optuna's TPESampler calls gamma, n_ei_candidates and prior_weight.
 const (
-	goodPart       = 10 // one trial of goodPart is good, rounded up,
-	goodMost       = 25 // and not more than this
-	tpeCandidates  = 64
-	full           = 25  // trials from which on older ones weigh less
-	magnitude      = .2  // of a kernel's width, times n^(-1/(d+4))
+	goodPart      = 10 // one trial of goodPart is good, rounded up,
+	goodMost      = 25 // and not more than this
+	tpeCandidates = 64
+	full          = 25 // trials from which on older ones weigh less
+	magnitude     = .2 // of a kernel's width, times n^(-1/(d+4))
+	// A kernel narrower than this would only repeat its own sample.
 	leastMagnitude = .01 // of the range
 )
 
@@ -103,7 +104,8 @@ func (d *density) draw(rng *rand.Rand) []float64 {
 }
 
 // same is the part of a choice's kernel that is on the sample's own choice; the rest is even over
-// all choices.
+// all choices. With 10 samples and 2 choices it is 10/12, with 1 sample and 2 choices 1/3: few
+// samples say little.
 func (d *density) same(param space.Parameter) float64 {
 	n := float64(max(len(d.samples), 1))
 	return n / (n + float64(len(param.Choices)))
@@ -160,7 +162,9 @@ func (d *density) kernel(param space.Parameter, mu, x float64) float64 {
 // phi is the standard normal distribution function.
 func phi(z float64) float64 { return .5 * math.Erfc(-z/math.Sqrt2) }
 
-// truncated is the value at quantile q of a normal distribution between 0 and 1.
+// truncated is the value at quantile q of a normal distribution between 0 and 1. It is by the
+// inverse of the distribution, not by rejection, so one random number gives one coordinate and
+// draws do not depend on how many were rejected. q is in [0, 1).
 func truncated(mu, sigma, q float64) float64 {
 	low, high := phi(-mu/sigma), phi((1-mu)/sigma)
 	z := math.Sqrt2 * math.Erfinv(2*(low+q*(high-low))-1)

@@ -6,7 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// maxDepth bounds the nesting of a constraint.
+// maxDepth bounds the nesting of a constraint. Each level is some ten calls of Go, so a hostile
+// text cannot use up the stack.
 const maxDepth = 64
 
 // Constraint is a `--where`: numbers, names of parameters, texts in quotes, + - * / %, comparisons,
@@ -22,7 +23,9 @@ type Constraint struct {
 	value node
 }
 
-// node computes a part of a constraint: a number, a text or a truth, as its type says.
+// node computes a part of a constraint: a number, a text or a truth, as its type says. eval is
+// pure: a constraint is read once and then asked about thousands of points, maybe by several
+// goroutines. word and name are set for bare words only, and at most one of them.
 type node struct {
 	typ  byte // 'n' number, 't' text, 'b' truth
 	at   int

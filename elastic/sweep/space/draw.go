@@ -59,7 +59,8 @@ func (s *Space) exists(i int, values []Value, exists []bool) bool {
 	return parent < 0 || exists[parent] && s.params[i].If.holds(values[parent])
 }
 
-// holds compares as values of the parent do: 1e-3 is 0.001 unless it is a choice.
+// holds compares as values of the parent do: 1e-3 is 0.001 unless it is a choice. The value is one
+// of the parent's, at a point where the parent exists.
 func (c *Condition) holds(v Value) bool {
 	for _, text := range c.Values {
 		if w := spelled(text); w.Text == v.Text || w.IsNumber && v.IsNumber && w.Number == v.Number {

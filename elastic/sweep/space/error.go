@@ -2,7 +2,8 @@ package space
 
 import "fmt"
 
-// Problem says of what kind an Error is.
+// Problem says of what kind an Error is. Programs use it rather than Said, which is for people and
+// may be reworded.
 type Problem string
 
 const (
@@ -33,7 +34,8 @@ const (
 )
 
 // Error is bad input. The caller knows the line of the text; Column counts characters within it
-// from 1.
+// from 1. Text is the whole text in which Column lies. A caller that read several texts by itself
+// sets Index, so that the place in a job script can be found from Option and Index.
 type Error struct {
 	Option  Option
 	Index   int // which of the option's texts, from 0
@@ -51,7 +53,8 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("--%s %q: column %d: %s", e.Option, e.Text, e.Column, e.Said)
 }
 
-// fault is an error while its text is read: a byte offset, made a column by within.
+// fault is an error while its text is read: a byte offset, made a column by within. Readers return
+// *fault, not error: a nil *fault in an error would not be nil.
 type fault struct {
 	at      int
 	problem Problem

@@ -115,6 +115,7 @@ func ReadPoint(data []byte) (Point, error) {
 		if f := checkName(name.(string), 0); f != nil {
 			return Point{}, fmt.Errorf("parameters of a trial: %q: %s", name, f.said)
 		}
+		// A json.Number prints as it was written, and true as true.
 		text := fmt.Sprint(value)
 		if _, twice := p.Get(name.(string)); twice {
 			return Point{}, fmt.Errorf("parameters of a trial: %s is there twice", name)

@@ -5,7 +5,8 @@ import (
 	"math/rand/v2"
 )
 
-// MaxGrid is the largest grid that is searched.
+// MaxGrid is the largest grid that is searched. A sweep has far fewer trials; the bound keeps one
+// suggestion, which lists the grid, short.
 const MaxGrid = 100000
 
 // Grid lists the points of a grid that satisfy the constraints, each once, the last parameter
@@ -24,6 +25,7 @@ func (s *Space) Grid(levels int) ([]Point, error) {
 	counts := make([]int, len(s.params))
 	size, largest := 1., 0
 	for i, p := range s.params {
+		// Bounded before the conversion: Count may be +Inf.
 		counts[i] = int(min(p.Count(), float64(levels)))
 		if !p.Numeric() || p.Step > 0 && p.Kind == Float {
 			counts[i] = int(min(p.Count(), MaxGrid+1))
@@ -45,6 +47,7 @@ func (s *Space) Grid(levels int) ([]Point, error) {
 			seen[text] = true // a parameter that does not exist multiplies nothing
 			points = append(points, p)
 		}
+		// Counts up, the last parameter fastest.
 		for i := len(index) - 1; i >= 0; i-- {
 			if index[i]++; index[i] < counts[i] {
 				break

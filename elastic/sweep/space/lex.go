@@ -3,7 +3,7 @@ package space
 import "strings"
 
 // token is a word of a constraint. kind is 'n' for a number, 'w' for a word, 't' for quoted text,
-// 'o' for an operator, 0 at the end.
+// 'o' for an operator, 0 at the end. at is a byte offset; within makes it a column of characters.
 type token struct {
 	kind byte
 	text string

@@ -43,14 +43,16 @@ type Parameter struct {
 	If        *Condition // nil: every point has the parameter
 }
 
-// Condition is "if Name=Values[0],Values[1]": the parameter exists in points where Name exists
-// and has one of Values.
+// Condition is "if Name=Values[0],Values[1]": the parameter exists in points where Name exists and
+// has one of Values. Values are compared as the parent's values are (holds). A condition on a
+// parameter that has a condition itself is a chain: without the grandparent's value neither exists.
 type Condition struct {
 	Name   string
 	Values []string
 }
 
-// Numeric says that values are numbers with an order.
+// Numeric says that values are numbers with an order. A choice of numbers is not: nothing says that
+// 32 lies between 16 and 64 for the training.
 func (p Parameter) Numeric() bool { return p.Kind != Choice && p.Kind != Fixed }
 
 // Whole says that values are whole numbers.
@@ -75,7 +77,9 @@ func (p Parameter) Count() float64 {
 	return math.Inf(1)
 }
 
-// String is the text that ParseParameter reads as this parameter.
+// String is the text that ParseParameter reads as this parameter. It is canonical: a step of 1 of
+// whole numbers is left out, numbers are in their shortest form, and NAME=VALUE becomes
+// NAME=fixed:VALUE.
 func (p Parameter) String() string {
 	var b strings.Builder
 	b.WriteString(p.Name + "=" + string(p.Kind) + ":")
@@ -94,7 +98,8 @@ func (p Parameter) String() string {
 }
 
 // Variable is the parameter's name in the environment of a trial: SLUICE_PARAM_LR for lr,
-// SLUICE_PARAM_MODEL_LR for model.lr.
+// SLUICE_PARAM_MODEL_LR for model.lr. It is unique in a space; New refuses two names that share
+// one.
 func (p Parameter) Variable() string { return Variable(p.Name) }
 
 // Variable is the environment's name of a parameter named so.

@@ -11,7 +11,8 @@ import (
 // forms ends the errors about a text that has no form at all: what to type instead.
 const forms = "want NAME=log:LOW:HIGH, float:LOW:HIGH[:STEP], int:LOW:HIGH[:STEP], logint:LOW:HIGH, choice:A,B,... or fixed:VALUE"
 
-// ParseParameter reads one `--param`. The error is an *Error.
+// ParseParameter reads one `--param`. The error is an *Error. It checks the parameter alone:
+// whether its condition names a parameter is for Parse. Index is 0.
 func ParseParameter(text string) (Parameter, error) {
 	p, f := parameter(text)
 	if f != nil {
@@ -46,7 +47,8 @@ func parameter(text string) (p Parameter, f *fault) {
 	return p, f
 }
 
-// indent is the number of bytes of blanks before the text.
+// indent is the number of bytes of blanks before the text. Columns of errors then point at the text
+// and not at the blanks before it.
 func indent(text string) int { return len(text) - len(strings.TrimLeft(text, " \t")) }
 
 // domain reads what follows '='; at is its offset. A word before ':' that is no kind makes the
@@ -81,7 +83,8 @@ func (p *Parameter) domain(text string, at int) *fault {
 }
 
 // looksLikeKind says that a word before ':' is probably a misspelled kind, and not the start of a
-// fixed value such as a URL.
+// fixed value such as a URL. The words are common names of the same kinds, and the kinds themselves
+// in capitals.
 func looksLikeKind(word string) bool {
 	return slices.Contains([]string{"loguniform", "uniform", "lin", "linear", "double", "integer", "range", "cat", "categorical", "enum", "choices", "const", "logfloat", "intlog", "floatlog"}, strings.ToLower(word)) ||
 		slices.Contains([]Kind{Float, Log, Int, LogInt, Choice, Fixed}, Kind(strings.ToLower(word)))
@@ -176,7 +179,8 @@ func parseCondition(text string, at int) (*Condition, *fault) {
 	return c, nil
 }
 
-// reserved are the words of a constraint.
+// reserved are the words of a constraint. In any case of letters: a parameter called AND would be
+// confused with and.
 var reserved = []string{"and", "or", "not", "if", "true", "false"}
 
 // checkName lets through what is one word of a constraint and, with dots replaced, a variable's

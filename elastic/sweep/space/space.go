@@ -46,6 +46,7 @@ func build(list []Parameter, texts, wheres []string) (*Space, error) {
 	if len(list) == 0 {
 		return nil, wrong(0, NothingGiven, "a sweep has at least one parameter; %s", forms).within(Param, 0, "")
 	}
+	// variables are the first parameter of each variable, for the error about the second.
 	variables := map[string]int{}
 	for i, p := range list {
 		if i == MaxParameters {
@@ -98,6 +99,7 @@ func (s *Space) link(texts []string) error {
 		}
 		s.parent[i] = j
 	}
+	// s.order: a parameter is done once its parent is, and goes behind it.
 	done := make([]bool, len(s.params))
 	for range s.params {
 		for i := range s.params {

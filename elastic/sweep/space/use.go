@@ -5,11 +5,13 @@ import (
 	"strings"
 )
 
-// names matches {name}; a '$' before it makes it the shell's.
+// names matches {name}; a '$' before it makes it the shell's. The name of a match is its only
+// group; the '$' is part of the match, so callers can tell.
 var names = regexp.MustCompile(`\$?\{([A-Za-z_][A-Za-z0-9_.]*)\}`)
 
 // Check refuses a text, such as a line of a job script, with a {name} that no parameter has. The
-// error is an *Error. ${name} is the shell's and left alone.
+// error is an *Error. ${name} is the shell's and left alone. Braces around anything that is no
+// name, as in '{ print $1 }' or {"a":1}, are left alone. The column is that of the brace.
 func (s *Space) Check(text string) error {
 	for _, at := range names.FindAllStringSubmatchIndex(text, -1) {
 		if name := text[at[2]:at[3]]; text[at[0]] != '$' {

@@ -28,7 +28,8 @@ func Drawn(x float64) Value {
 	return exactly(x)
 }
 
-// exactly is the value of the number x, not rounded.
+// exactly is the value of the number x, not rounded. It is for the ends of ranges and for what a
+// user wrote, which MUST stay what they are.
 func exactly(x float64) Value {
 	x += 0 // no "-0"
 	return Value{number(x), x, true}
@@ -44,6 +45,8 @@ func spelled(text string) Value {
 }
 
 // decimal reads a number as JSON and people write it: no hexadecimal, no underscores, not "inf".
+// The letters are checked first, since strconv.ParseFloat also accepts 0x1p-2, nan and inf. A
+// number too large for a float64 is none.
 func decimal(text string) (float64, bool) {
 	for _, c := range text {
 		if !(c >= '0' && c <= '9') && c != '.' && c != 'e' && c != 'E' && c != '+' && c != '-' {
@@ -66,8 +69,8 @@ func number(x float64) string {
 // String is Text.
 func (v Value) String() string { return v.Text }
 
-// MarshalJSON writes numbers, true and false as JSON's own, with the same text, and everything
-// else as a string.
+// MarshalJSON writes numbers, true and false as JSON's own, with the same text, and everything else
+// as a string. The text is not normalised, so what is read back is the same Value.
 func (v Value) MarshalJSON() ([]byte, error) {
 	if v.Text == "true" || v.Text == "false" || v.IsNumber && json.Valid([]byte(v.Text)) {
 		return []byte(v.Text), nil
