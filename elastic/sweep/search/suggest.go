@@ -41,7 +41,8 @@ var ErrWait = errors.New("no trial of the population is to be replaced")
 // whatever became of it. It returns fewer than n only with an error, which is ErrExhausted,
 // ErrConstraints, ErrWait, or about an unknown method or a grid that is too large. The suggestions
 // made before the error are valid. After ErrWait the caller asks again once a trial has paused or
-// failed; after ErrExhausted or ErrConstraints more trials change nothing.
+// failed. The other errors are final for random, grid and sobol, which see no results; tpe and gp
+// may find a point once more trials have a metric.
 func Suggest(p Problem, history []Observation, n int) ([]Suggestion, error) {
 	if !slices.Contains(Methods(), p.Method) {
 		return nil, fmt.Errorf("no method of search is called %q; there are %v", p.Method, Methods())

@@ -6,7 +6,7 @@ import "math"
 // range with steps has an equal part of [0, 1), and LogInt's have parts as wide as they are by the
 // logarithm. Equal parts are what makes a uniform u a uniform value: int:1:3 has 1 in [0, 1/3), 2
 // in [1/3, 2/3) and 3 in the rest. Unit is the inverse; From(Unit(v)) is v for every value that
-// From returns, to Digits digits where the range has no steps.
+// From returns, to about Digits digits where the range has no steps.
 func (p Parameter) From(u float64) Value {
 	u = min(max(u, 0), 1)
 	if n := p.Count(); !math.IsInf(n, 0) && p.Kind != LogInt {
