@@ -54,23 +54,28 @@ func (j measured) write(f func() error) error {
 	return err
 }
 
+// Intend is measured as one write, whatever the number of intents: it is one transaction.
 func (j measured) Intend(ctx context.Context, ins []elastic.Intent) (out []elastic.Intent, err error) {
 	err = j.write(func() error { out, err = j.Journal.Intend(ctx, ins); return err })
 	return out, err
 }
 
+// Advance is measured; the effect of the step waits for it.
 func (j measured) Advance(ctx context.Context, in elastic.Intent) error {
 	return j.write(func() error { return j.Journal.Advance(ctx, in) })
 }
 
+// Close is measured, also where the intent was closed already.
 func (j measured) Close(ctx context.Context, in elastic.Intent, how elastic.Outcome, why reason.Reason, at time.Time) error {
 	return j.write(func() error { return j.Journal.Close(ctx, in, how, why, at) })
 }
 
+// SaveJobs is measured as one write, as it is one transaction.
 func (j measured) SaveJobs(ctx context.Context, records []journal.JobRecord) error {
 	return j.write(func() error { return j.Journal.SaveJobs(ctx, records) })
 }
 
+// SaveSegments is measured. Reads and the rarer writes of the embedded Journal are not.
 func (j measured) SaveSegments(ctx context.Context, segments []journal.Segment) error {
 	return j.write(func() error { return j.Journal.SaveSegments(ctx, segments) })
 }

@@ -31,6 +31,7 @@ func begun(width, height float64, class, role, label, extra string) *Pen {
 	return d
 }
 
+// Printf adds SVG as it is: it escapes nothing, so words MUST pass through Escaped BEFORE.
 func (d *Pen) Printf(form string, args ...any) { fmt.Fprintf(&d.b, form, args...) }
 
 // done ends the picture.

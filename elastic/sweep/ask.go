@@ -27,14 +27,16 @@ type Ask struct {
 	At       time.Time `json:"at"`
 }
 
-// NewAsk returns an Ask with a new ID and key.
+// NewAsk returns an Ask with a new ID and key. A lane MUST make a new one for each trial, and after
+// each start of its own.
 func NewAsk(sweep string, job int64, restarts int, now time.Time) Ask {
 	var key [32]byte
 	rand.Read(key[:]) // never fails
 	return Ask{Version: Version, Sweep: sweep, Job: job, Restarts: restarts, ID: rand.Text(), Key: hex.EncodeToString(key[:]), At: now}
 }
 
-// ParseAsk reads lane.json.
+// ParseAsk reads lane.json. The caller MUST compare Sweep with the sweep it reads for. Job and
+// Restarts are the lane's word.
 func ParseAsk(data []byte) (Ask, error) {
 	var a Ask
 	if err := decode(data, &a); err != nil {
@@ -51,6 +53,7 @@ func ParseAsk(data []byte) (Ask, error) {
 	return a, nil
 }
 
+// validID is wider than what NewAsk makes: the form may change without a new Version.
 func validID(id string) bool {
 	if len(id) < 1 || len(id) > 64 {
 		return false
@@ -70,7 +73,9 @@ type Lost struct {
 	Of   int `json:"of,omitempty"`
 }
 
-// Tell is sluiced's answer to an Ask.
+// Tell is sluiced's answer to an Ask. It is written again when it changes, for the same Ask: first
+// with a trial, later with Stop or more to Drop. A lane MUST look at it until its trial has ended.
+// Trial and Over exclude each other.
 type Tell struct {
 	Trial int    `json:"trial,omitempty"` // from 1; 0 = none
 	Start int    `json:"start,omitempty"` // how often the trial was started, with this time
@@ -97,6 +102,7 @@ type sealed struct {
 	Sealed  string `json:"sealed"`
 }
 
+// seal is AES-256-GCM with the ask's key. An error means that Key is not one.
 func (a Ask) seal() (cipher.AEAD, error) {
 	key, err := hex.DecodeString(a.Key)
 	if err != nil || len(key) != 32 {
@@ -110,7 +116,9 @@ func (a Ask) seal() (cipher.AEAD, error) {
 }
 
 // Seal returns trial.json for this Ask. Other users may read the outbox, and parameters are the
-// user's own: only the lane that asked, and whoever may read its folder, can open it.
+// user's own: only the lane that asked, and whoever may read its folder, can open it. The ID is
+// authenticated with it, so a Tell cannot be passed off as the answer to another Ask. Each call has
+// another nonce: equal Tells give different files.
 func (a Ask) Seal(t Tell) ([]byte, error) {
 	aead, err := a.seal()
 	if err != nil {
@@ -124,7 +132,9 @@ func (a Ask) Seal(t Tell) ([]byte, error) {
 	return json.Marshal(sealed{Version, a.ID, base64.StdEncoding.EncodeToString(text)})
 }
 
-// Open reads trial.json. ok is false if it answers another Ask.
+// Open reads trial.json. ok is false if it answers another Ask. That is no error, but the normal
+// case right after a lane asked anew. After an error the file is damaged or not sluiced's, and
+// nothing of it may be followed.
 func (a Ask) Open(data []byte) (t Tell, ok bool, err error) {
 	var s sealed
 	if err := decode(data, &s); err != nil {
@@ -156,7 +166,9 @@ func (a Ask) Open(data []byte) (t Tell, ok bool, err error) {
 	return t, true, nil
 }
 
-// TrialToken is the token of a trial's folder: the same for every lane that runs it.
+// TrialToken is the token of a trial's folder: the same for every lane that runs it. It has the
+// form of a job's token (32 lower-case hex digits), and follows from the two numbers alone, so no
+// lane has to be told where a trial's checkpoints are.
 func TrialToken(sweep string, trial int) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d", sweep, trial))
 	return hex.EncodeToString(sum[:16])

@@ -12,6 +12,24 @@
 //	<jobs>/<lane>/trials.jsonl     a lane: what happened to its trials (Event), one line each
 //	<outbox>/<lane>/trial.json     sluiced: the trial that it is to run (Tell), sealed for this Ask
 //
+// The order of what the two sides write is what makes a trial run once at a time, whichever of them
+// is killed between any two lines of this table:
+//
+//	lane                                      sluiced
+//	lane.json: an Ask                     ->  reads the Ask, THEN the lane's lines
+//	                                          appends what it decides to its record, flushes it
+//	                                      <-  THEN writes trial.json: a Tell
+//	trials.jsonl: Began, THEN the trial starts
+//	trials.jsonl: Reported, many times    ->
+//	                                      <-  trial.json: the same trial, now with Stop
+//	the trial saves and ends
+//	trials.jsonl: EndedAs                 ->
+//	THEN lane.json: a new Ask
+//
+// A lane asks only once it has written how its last trial ended. So a reader that reads the Ask
+// BEFORE the lines knows that end when it answers; the other order would hand the trial out again.
+// A lane that starts anew asks anew, which gives its last trial back.
+//
 // sluiced never looks into the folder of a trial. Everything it needs is in the lanes' lines, so a
 // daemon that lost its own records reads them again.
 package sweep

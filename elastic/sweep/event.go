@@ -31,25 +31,30 @@ const (
 	Yielded Ending = "yielded" // sluiced asked for it
 )
 
-// Event is one line of a lane's trials.jsonl.
+// Event is one line of a lane's trials.jsonl. A lane appends lines and never changes one. At is by
+// the lane's clock, so times of different lanes may be out of order; Trial and Start say which run
+// a line is about. Fields of other kinds are zero.
 type Event struct {
-	Kind  Kind      `json:"event"`
-	At    time.Time `json:"at"`
-	Trial int       `json:"trial"`
-	Start int       `json:"start"`
+	Kind Kind      `json:"event"`
+	At   time.Time `json:"at"`
+	// 1 to MaxTrials; 0 in Left.
+	Trial int `json:"trial"`
+	// The run of the trial, from 1; 1 in Dropped, which is about all of them.
+	Start int `json:"start"`
 	// Of Began: the ask that was answered, and the point.
 	Ask    string `json:"ask,omitempty"`
 	Point  string `json:"point,omitempty"`
 	Repeat int    `json:"repeat,omitempty"`
 	Extra  bool   `json:"extra,omitempty"`
-	// Of Reported: the epoch, the metric, and other numbers of the same line.
+	// Of Reported: the epoch, the metric, and other numbers of the same line. Epoch is at least 0
+	// and may be a fraction; Value is finite.
 	Epoch  float64            `json:"epoch,omitempty"`
 	Value  float64            `json:"value,omitempty"`
 	Others map[string]float64 `json:"others,omitempty"`
 	// Of EndedAs.
 	How        Ending `json:"how,omitempty"`
 	Words      string `json:"words,omitempty"` // why it failed, for people
-	Node       bool   `json:"node,omitempty"`  // the node was at fault
+	Node       bool   `json:"node,omitempty"`  // the node was at fault: a first failure like this is not the trial's
 	Checkpoint string `json:"checkpoint,omitempty"`
 	Bytes      int64  `json:"bytes,omitempty"` // of its checkpoints
 	Lost
@@ -63,7 +68,10 @@ const maxWords = 2000
 // maxOthers bounds Event.Others.
 const maxOthers = 32
 
-// ParseEvent reads one line, without its newline. Users can write anything there.
+// ParseEvent reads one line, without its newline. Users can write anything there. A reader MUST go
+// on after an error, with the next line: one bad line, such as the torn one of a lane that was
+// killed, says nothing about the others. Texts are without control characters afterwards (Clean),
+// so they can be shown; Point is not, and MUST pass space.ReadPoint first.
 func ParseEvent(line []byte) (Event, error) {
 	var e Event
 	if err := decode(line, &e); err != nil {
@@ -91,7 +99,9 @@ func ParseEvent(line []byte) (Event, error) {
 	return e, nil
 }
 
-// Clean returns at most max bytes of a user's text on one line, without control characters.
+// Clean returns at most max bytes of a user's text on one line, without control characters. A
+// control character becomes a blank, and so do those that reverse the direction of writing. A
+// character cut in two at the end is dropped.
 func Clean(text string, max int) string {
 	text = strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r >= 0x2028 && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {

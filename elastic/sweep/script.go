@@ -17,7 +17,13 @@ type Use struct {
 const TrialName = "trial"
 
 // Uses returns the uses of parameters in the command lines of a script: {name}, where name is a
-// name of a parameter's form. ${name} is the shell's, and {{name}} stands for {name} itself.
+// name of a parameter's form. ${name} is the shell's, and {{name}} stands for {name} itself. They
+// are in the order of the script. Lines that begin with '#' are left alone: comments, #SBATCH and
+// #SLUICE. A use with an empty Name is a doubled brace, which Render makes single.
+//
+//	python train.py --lr {lr}         a use of lr
+//	echo ${HOME} {{lr}}               no use; {lr} is printed
+//	awk '{print $1}'                  no use: a blank is no part of a name
 func Uses(script []byte) (uses []Use) {
 	offset := 0
 	for number, line := range bytes.SplitAfter(script, []byte("\n")) {
@@ -33,6 +39,7 @@ func Uses(script []byte) (uses []Use) {
 	return uses
 }
 
+// usesIn are the uses in one line, with offsets from its begin.
 func usesIn(line string) (uses []Use) {
 	for i := 0; i < len(line); i++ {
 		if line[i] != '{' {
@@ -72,7 +79,9 @@ func nameEnd(line string, i int) int {
 }
 
 // Render returns the script of a trial. value returns the value of a parameter, and false if the
-// trial does not have it: then nothing is written.
+// trial does not have it: then nothing is written. value is called once for each use, in order.
+// What it returns is written without quotes, so it MUST be Plain; a submission checks that of
+// choices, and numbers are. script is not changed.
 func Render(script []byte, value func(name string) (string, bool)) []byte {
 	var out bytes.Buffer
 	at := 0
@@ -90,7 +99,9 @@ func Render(script []byte, value func(name string) (string, bool)) []byte {
 	return out.Bytes()
 }
 
-// Plain reports whether a value can be written on a shell's command line as it is.
+// Plain reports whether a value can be written on a shell's command line as it is. nil if so.
+// Blanks, quotes, *, $, ~ and the like are refused rather than quoted: the use may stand within
+// quotes already.
 func Plain(value string) error {
 	for i, c := range value {
 		if !(c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || strings.ContainsRune("_@%+=:,./-", c)) {

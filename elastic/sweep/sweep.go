@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// Version is the version of every file of this package. A reader refuses a higher one.
+// Version is the version of every file of this package. A reader refuses a higher one. A change
+// that an older reader would misunderstand MUST raise it; a new field that it may ignore need not.
 const Version = 1
 
 // Names of files and folders.
@@ -51,7 +52,7 @@ type Metric struct {
 	Max  bool   `json:"max"` // the larger, the better
 }
 
-// Better reports whether x is better than y.
+// Better reports whether x is better than y. Equal values are not, and a NaN never is.
 func (m Metric) Better(x, y float64) bool {
 	if m.Max {
 		return x > y
@@ -67,30 +68,35 @@ func (m Metric) String() string {
 	return m.Name + ":min"
 }
 
-// Sweep is what a user submits.
+// Sweep is what a user submits. The user's programs write it, and sluiced reads it anew at every
+// look: what it holds of it MUST be taken from the newest version. Token, Seed, Metric and
+// Algorithm MUST stay as submitted, or the trials so far would be those of another search.
 type Sweep struct {
 	Version   int      `json:"version"`
 	Token     string   `json:"token"`            // 32 lower-case hex digits; names the folder
 	Number    int64    `json:"number,omitempty"` // the job id of its first lane; 0 = not known yet
 	Name      string   `json:"name"`
-	Algorithm string   `json:"algorithm"` // asha, random, grid, sobol, tpe, gp
+	Algorithm string   `json:"algorithm"` // asha or asha+METHOD; or a METHOD: random, grid, sobol, tpe, gp
 	Seed      uint64   `json:"seed"`
 	Metric    Metric   `json:"metric"`
 	Goal      *float64 `json:"goal,omitempty"` // it is over once a trial is as good; nil = no goal
-	Trials    int      `json:"trials"`
-	Parallel  int      `json:"parallel"` // lanes
+	// Trials is how many are begun at most, 1 to MaxTrials; a further start of one does not count.
+	Trials   int `json:"trials"`
+	Parallel int `json:"parallel"` // lanes at most, 1 to MaxParallel
 	// Epochs is the work of a full trial; 0 = not known, so no trial is paused before its end.
-	Epochs      float64       `json:"epochs,omitempty"`
+	Epochs float64 `json:"epochs,omitempty"`
+	// MaxFailures is how many failed trials end the sweep, at least 1.
 	MaxFailures int           `json:"max_failures"`
-	KeepGB      float64       `json:"keep_gb"`          // of checkpoints of trials that do not run
+	KeepGB      float64       `json:"keep_gb"`          // in 10^9 bytes, of checkpoints of trials that do not run
 	Within      time.Duration `json:"within,omitempty"` // of time since its first trial; 0 = no bound
-	Params      []string      `json:"params"`
-	Wheres      []string      `json:"wheres,omitempty"`
-	Tries       []string      `json:"tries,omitempty"`
-	Regex       string        `json:"metric_regex,omitempty"` // finds the metric in a trial's output
-	Run         []string      `json:"run"`                    // options of `sluice run` for each trial
-	State       State         `json:"state,omitempty"`
-	Created     time.Time     `json:"created"`
+	// As typed after --param, --where and --try; see package space.
+	Params  []string  `json:"params"`
+	Wheres  []string  `json:"wheres,omitempty"`
+	Tries   []string  `json:"tries,omitempty"`
+	Regex   string    `json:"metric_regex,omitempty"` // finds the metric in a trial's output
+	Run     []string  `json:"run"`                    // options of `sluice run` for each trial
+	State   State     `json:"state,omitempty"`
+	Created time.Time `json:"created"`
 }
 
 // Usual values of a sweep.
@@ -109,8 +115,8 @@ var (
 // ValidToken reports whether a text has the form of a token.
 func ValidToken(token string) bool { return tokenForm.MatchString(token) }
 
-// ParseMetric reads NAME, NAME:max or NAME:min. Without a direction losses are minimized and all
-// else is maximized.
+// ParseMetric reads NAME:max or NAME:min. The direction MUST be given: a guess by the name would
+// turn a sweep around silently. The last colon counts, since names may contain others.
 func ParseMetric(text string) (Metric, error) {
 	name, direction, given := text, "", false
 	if i := strings.LastIndexByte(text, ':'); i >= 0 && (text[i+1:] == "max" || text[i+1:] == "min") {
@@ -125,7 +131,9 @@ func ParseMetric(text string) (Metric, error) {
 	return Metric{name, direction == "max"}, nil
 }
 
-// Validate reports a value out of range, in terms of the options that a user types.
+// Validate reports a value out of range, in terms of the options that a user types. It knows
+// neither spaces nor methods: Algorithm is not looked at, Params, Wheres and Tries are counted;
+// keeper.NewPlan reads them.
 func (s Sweep) Validate() error {
 	switch {
 	case s.Version > Version:
@@ -159,7 +167,9 @@ func (s Sweep) Validate() error {
 	return nil
 }
 
-// Parse reads sweep.json. Users can change it: what is out of range is an error.
+// Parse reads sweep.json. Users can change it: what is out of range is an error. Unknown fields are
+// ignored, so that a newer client may add some. The caller MUST compare Token with the folder's
+// name: a copied file names another sweep.
 func Parse(data []byte) (Sweep, error) {
 	var s Sweep
 	if err := decode(data, &s); err != nil {

@@ -28,7 +28,8 @@ const (
 	Unknown = "-"      // the job's record is older than the release that stores accounts
 )
 
-// nameOf returns the row that a job counts in.
+// nameOf returns the row that a job counts in. It is the job's present account and model, or its
+// last ones, for all of its hours. A user whose name is not known is "uid N".
 func (by By) nameOf(job journal.JobRecord) string {
 	switch by {
 	case User:
@@ -52,6 +53,8 @@ type Row struct {
 }
 
 // Report is what jobs used in a range. Rows have the most GPU-seconds first, then names in order.
+// Total and Others are rows of their own: their median and longest wait are of all their jobs
+// together, not of the medians of rows.
 type Report struct {
 	Rows  []Row
 	Total Row // its Name is ""
@@ -74,6 +77,7 @@ type tally struct {
 	waits []time.Duration
 }
 
+// add keeps every wait: a median needs them all.
 func (t *tally) add(f Figures, waits ...time.Duration) {
 	t.Figures = t.plus(f)
 	t.waits = append(t.waits, waits...)
@@ -82,7 +86,8 @@ func (t *tally) add(f Figures, waits ...time.Duration) {
 // NewBook returns an empty book.
 func NewBook(by By, in Range) *Book { return &Book{by: by, in: in, rows: map[string]*tally{}} }
 
-// Add adds one job. Its runs MUST be in order.
+// Add adds one job. Its runs MUST be in order. A job that has no figure in the range makes no row.
+// job and runs are not kept.
 func (b *Book) Add(job journal.JobRecord, runs []journal.Segment) {
 	f := Of(job, runs, b.in)
 	if f == (Figures{}) {
@@ -102,7 +107,8 @@ func (b *Book) Add(job journal.JobRecord, runs []journal.Segment) {
 	b.total.add(f, waits...)
 }
 
-// Report returns the report with at most limit rows, which MUST be at least 1.
+// Report returns the report with at most limit rows, which MUST be at least 1. It may be called
+// again, also after more jobs were added. Others is the zero Row if there are at most limit rows.
 func (b *Book) Report(limit int) Report {
 	names := make([]string, 0, len(b.rows))
 	for name := range b.rows {
@@ -124,6 +130,8 @@ func (b *Book) Report(limit int) Report {
 	return out
 }
 
+// row is the tally with the median and the longest of its waits, which it sorts. Of an even number
+// the median is the mean of the two in the middle.
 func (t *tally) row(name string) Row {
 	out := Row{Name: name, Figures: t.Figures}
 	if n := len(t.waits); n > 0 {

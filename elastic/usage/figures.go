@@ -16,7 +16,8 @@ func (r Range) has(at time.Time) bool {
 	return !at.IsZero() && !at.Before(r.From) && at.Before(r.To)
 }
 
-// overlap returns how many seconds of [start, end) are in the range.
+// overlap returns how many seconds of [start, end) are in the range. 0 if there are none, also if
+// end is before start.
 func (r Range) overlap(start, end time.Time) float64 {
 	if start.Before(r.From) {
 		start = r.From
@@ -27,7 +28,8 @@ func (r Range) overlap(start, end time.Time) float64 {
 	return max(0, end.Sub(start).Seconds())
 }
 
-// Figures are what jobs used in a range.
+// Figures are what jobs used in a range. Counts and sums are at least 0. Beyond <= GPUSeconds and
+// Kept <= Promised; of one job, at most one of Ended, Running and Waiting is 1.
 type Figures struct {
 	Ended   int // jobs that ended in the range
 	Running int // jobs with GPUs at its end
@@ -60,7 +62,9 @@ func (f Figures) plus(g Figures) Figures {
 	}
 }
 
-// Of returns the figures of one job. Its runs MUST be in order.
+// Of returns the figures of one job. Its runs MUST be in order. Moves count at the start of the run
+// that they led to. The minimum is the present one of the job, also for runs from before a change
+// of it. O(runs).
 func Of(job journal.JobRecord, runs []journal.Segment, r Range) Figures {
 	var out Figures
 	out.state(job, runs, r)
@@ -86,7 +90,9 @@ func Of(job journal.JobRecord, runs []journal.Segment, r Range) Figures {
 	return out
 }
 
-// state counts the job as ended, running or waiting; as nothing if it is not in the range.
+// state counts the job as ended, running or waiting; as nothing if it is not in the range. A job
+// that was submitted after the range, or ended before it, is not in it. One that ended after the
+// range is in the state that it had at its end.
 func (f *Figures) state(job journal.JobRecord, runs []journal.Segment, r Range) {
 	switch {
 	case r.has(job.Ended):
@@ -120,14 +126,16 @@ func endOf(job journal.JobRecord, runs []journal.Segment, i int, r Range) time.T
 	return end
 }
 
-// BySluice reports whether sluice began a run of this cause, and neither Slurm by itself nor a requeue by
-// somebody else.
+// BySluice reports whether sluice began a run of this cause, and neither Slurm by itself nor a
+// requeue by somebody else. A run whose cause is not known (nil) counts as sluice's.
 func BySluice(cause reason.Reason) bool {
 	_, outside := cause.(reason.OutsideSluice)
 	return !outside && cause != reason.RequeuedOutside && cause != reason.StartedBySlurm
 }
 
-// move adds what the move from one run to the next cost, as 'sluice history' shows it.
+// move adds what the move from one run to the next cost, as 'sluice history' shows it. ended is the
+// end of the run before. Each phase counts on the GPUs that the job had in it: a grow from 2 to 4
+// GPUs that saves for 5 s and loads for 10 s costs 2*5 + 4*10 = 50 GPU-seconds.
 func (f *Figures) move(before, after journal.Segment, ended time.Time) {
 	p := after.Price
 	stop, start := (p.Save + p.Drain).Seconds(), (p.Start + p.Load).Seconds()

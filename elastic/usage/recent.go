@@ -28,7 +28,8 @@ func (g GPUSeconds) Plus(h GPUSeconds) GPUSeconds {
 type Member struct{ Account, User string }
 
 // Recent adds up the GPU-seconds of each user of each account before a time. They are those of
-// reports whose ranges are the Spans.
+// reports whose ranges are the Spans. One pass over the jobs fills all ranges. A job's hours count
+// for the account that it has now.
 type Recent struct {
 	To time.Time // MUST NOT be in the future
 	Of map[Member]GPUSeconds
@@ -37,10 +38,11 @@ type Recent struct {
 // NewRecent returns one without jobs.
 func NewRecent(to time.Time) *Recent { return &Recent{To: to, Of: map[Member]GPUSeconds{}} }
 
-// Since is the begin of the longest range.
+// Since is the begin of the longest range. Jobs that ended before it need not be added.
 func (r *Recent) Since() time.Time { return r.To.Add(-Spans[len(Spans)-1]) }
 
-// Add adds one job. Its runs MUST be in order.
+// Add adds one job. Its runs MUST be in order. Each job MUST be added once. One without GPU-seconds
+// in any range makes no Member.
 func (r *Recent) Add(job journal.JobRecord, runs []journal.Segment) {
 	var sum GPUSeconds
 	for i, run := range runs {

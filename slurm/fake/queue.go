@@ -51,8 +51,14 @@ func (h eventHeap) Less(i, j int) bool {
 	}
 	return h[i].seq < h[j].seq
 }
+
+// Swap needs no bookkeeping: an event is cancelled by its mark, not by its place.
 func (h eventHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *eventHeap) Push(x any)   { *h = append(*h, x.(*event)) }
+
+// Push is for container/heap; queue.push is what callers use.
+func (h *eventHeap) Push(x any) { *h = append(*h, x.(*event)) }
+
+// Pop is for container/heap. It clears the place, so that what an event holds can be collected.
 func (h *eventHeap) Pop() any {
 	old := *h
 	e := old[len(old)-1]

@@ -8,12 +8,22 @@ import (
 // lanes is a heap by the end of the present epoch.
 type lanes []*lane
 
+// Len is the number of lanes that run.
 func (h lanes) Len() int { return len(h) }
+
+// Less puts the lane first whose epoch ends first; at one moment the order of sweeps and trials
+// decides, so that a simulation repeats.
 func (h lanes) Less(i, j int) bool {
 	return cmp.Or(cmp.Compare(h[i].at, h[j].at), cmp.Compare(h[i].sweep.Order, h[j].sweep.Order), cmp.Compare(h[i].trial.number, h[j].trial.number)) < 0
 }
+
+// Swap needs no bookkeeping: a lane does not know its place.
 func (h lanes) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *lanes) Push(x any)   { *h = append(*h, x.(*lane)) }
+
+// Push is for container/heap; heap.Push puts the lane into its place.
+func (h *lanes) Push(x any) { *h = append(*h, x.(*lane)) }
+
+// Pop is for container/heap: the last element, where heap.Pop has put the first lane.
 func (h *lanes) Pop() any {
 	last := (*h)[len(*h)-1]
 	*h = (*h)[:len(*h)-1]

@@ -21,16 +21,20 @@ const (
 	Done    State = "done"
 )
 
-// Mark is one point of a learning curve.
+// Mark is one point of a learning curve. Epoch is at least 0 and may be a fraction; Value is
+// finite, in the metric's unit.
 type Mark struct {
 	Epoch, Value float64
 	Others       map[string]float64
 	Start        int // the start that reported it
 }
 
-// Trial is one trial of a sweep.
+// Trial is one trial of a sweep. Lane, Ask and Start name its last run, which is going on if State
+// is Running. Rung above 0 means that it lost: the running one is told to stop, and its State
+// becomes Paused once it has.
 type Trial struct {
-	Number     int // from 1
+	Number int // from 1
+	// As space.Point prints it; "" if the record was lost and no lane has begun it.
 	Point      string
 	Repeat     int
 	State      State
@@ -45,14 +49,17 @@ type Trial struct {
 	Words      string // why it failed
 	Faults     int    // times a node was at fault
 	faulty     int    // the last start of which that is known
-	Checkpoint string // path of the newest, when its last run ended
-	Bytes      int64
-	Dropped    bool // its checkpoints were removed
-	Begun      time.Time
-	Ended      time.Time
+	Checkpoint string // path of the newest, when its last run ended; "" = none known
+	// Bytes is the size of all its checkpoints when its last run ended.
+	Bytes   int64
+	Dropped bool // its checkpoints were removed
+	// Begun is its first start; Ended is when its last run that ended did, zero before.
+	Begun time.Time
+	Ended time.Time
 }
 
-// Best returns the best mark of the trial; false if there is none.
+// Best returns the best mark of the trial; false if there is none. Of equal marks it is the
+// earliest.
 func (t *Trial) Best(m sweep.Metric) (best Mark, ok bool) {
 	for _, mark := range t.Curve {
 		if !ok || m.Better(mark.Value, best.Value) {
@@ -70,7 +77,8 @@ func (t *Trial) Last() (Mark, bool) {
 	return t.Curve[len(t.Curve)-1], true
 }
 
-// Rests reports whether the trial will not go on by itself.
+// Rests reports whether the trial will not go on by itself. A resting trial may run again: a paused
+// one as an extra, a stopped one after Again.
 func (t *Trial) Rests() bool { return t.State != Waiting && t.State != Running }
 
 // End says why a sweep is over.
@@ -88,7 +96,8 @@ const (
 	Unsolvable End = "constraints"
 )
 
-// Book is what is known of a sweep.
+// Book is what is known of a sweep. Trials[i].Number is i+1, without gaps: a trial that only a
+// later one's number shows is there as Waiting, without a Point.
 type Book struct {
 	Trials []*Trial // by number
 	Over   End
@@ -115,7 +124,8 @@ func (b *Book) Trial(number int) *Trial {
 	return b.Trials[number-1]
 }
 
-// known returns the trial, and makes those up to it if they are not known yet.
+// known returns the trial, and makes those up to it if they are not known yet. number is at least
+// 1: ParseEvent checks lines, and entries are sluiced's own.
 func (b *Book) known(number int) *Trial {
 	for len(b.Trials) < number {
 		b.Trials = append(b.Trials, &Trial{Number: len(b.Trials) + 1, State: Waiting})
@@ -123,7 +133,8 @@ func (b *Book) known(number int) *Trial {
 	return b.Trials[number-1]
 }
 
-// Entry is one line of the sweep's record. At most one of its fields is set.
+// Entry is one line of the sweep's record. At most one of its fields is set. Entries are appended
+// and never changed; their JSON MUST stay readable, since a daemon of a later version replays them.
 type Entry struct {
 	At    time.Time `json:"at"`
 	Tell  *Telling  `json:"tell,omitempty"`
@@ -161,7 +172,10 @@ type Verdict struct {
 	sweep.Lost
 }
 
-// Apply takes in an entry of the record. An entry that makes no sense any more has no effect.
+// Apply takes in an entry of the record. An entry that makes no sense any more has no effect. So an
+// entry applied twice in a row changes nothing the second time, and entries that were decided from
+// what is outdated now are harmless. Back makes an extra trial Paused again, not Waiting: it lost.
+// Pause and Yield change no State: the trial runs until its lane says that it ended.
 func (b *Book) Apply(e Entry) {
 	switch {
 	case e.Tell != nil:
@@ -200,6 +214,8 @@ func (b *Book) Apply(e Entry) {
 	}
 }
 
+// tell begins a start of a trial. Start numbers only rise, so a start that is known already, or is
+// older than the newest, has no effect.
 func (b *Book) tell(e Telling, at time.Time) {
 	t := b.known(e.Trial)
 	if e.Start <= t.Start {
@@ -219,7 +235,12 @@ func (b *Book) tell(e Telling, at time.Time) {
 	b.Answers[e.Lane] = Answer{e.Ask, e.Trial, e.Start}
 }
 
-// Take takes in a line of a lane. Lines of an earlier start of a trial add to its curve only.
+// Take takes in a line of a lane. Lines of an earlier start of a trial add to its curve only. A
+// line MUST be taken once: reports may be repeated, but failures of nodes are counted. Lines about
+// a trial that is not known are lost, so Began MUST come before them, as it does in a lane's file.
+//
+// The end of a run counts only from the lane that was told to run it, in its newest start: a lane
+// that Slurm gave up may still write about an earlier one.
 func (b *Book) Take(lane string, e sweep.Event) {
 	t := b.Trial(e.Trial)
 	switch {
@@ -262,6 +283,11 @@ func (t *Trial) earlier(e sweep.Event) {
 	}
 }
 
+// ended takes in how the newest run ended:
+//
+//	Done             Done
+//	Failed           Failed; but after a first failure of which the node was at fault it goes on
+//	Saved, Yielded   it goes on: Paused if it lost, else Waiting for another lane
 func (b *Book) ended(t *Trial, e sweep.Event) {
 	t.Ended = e.At
 	if e.Checkpoint != "" {
@@ -289,7 +315,8 @@ func (b *Book) ended(t *Trial, e sweep.Event) {
 	}
 }
 
-// goesOn gives a trial that is not at its end the state in which it waits to go on.
+// goesOn gives a trial that is not at its end the state in which it waits to go on. Paused if it
+// lost or was an extra one, Stopped if the sweep is over, else Waiting.
 func (b *Book) goesOn(t *Trial) {
 	switch {
 	case t.Rung > 0 || t.Extra:
@@ -312,7 +339,9 @@ func (b *Book) Failures() (n int) {
 	return n
 }
 
-// Best returns the trial with the best mark; nil if there is none.
+// Best returns the trial with the best mark; nil if there is none. Marks of failed trials do not
+// count, those of running and paused ones do. mark is the zero Mark where best is nil. Of equal
+// marks it is that of the lowest number.
 func (b *Book) Best(m sweep.Metric) (best *Trial, mark Mark) {
 	for _, t := range b.Trials {
 		if x, ok := t.Best(m); ok && t.State != Failed && (best == nil || m.Better(x.Value, mark.Value)) {
@@ -323,6 +352,8 @@ func (b *Book) Best(m sweep.Metric) (best *Trial, mark Mark) {
 }
 
 // Results returns the best metrics of the trials that are done, in the order in which they ended.
+// Their order is what level.Rule needs. It goes by the lanes' clocks: a line that is read late may
+// insert a result before others.
 func (b *Book) Results(m sweep.Metric) (out []float64) {
 	var done []*Trial
 	for _, t := range b.Trials {
@@ -338,7 +369,9 @@ func (b *Book) Results(m sweep.Metric) (out []float64) {
 	return out
 }
 
-// Seconds returns the time that the trials that are done took, each from its first start to its end.
+// Seconds returns the time that the trials that are done took, each from its first start to its
+// end. Seconds of the clock, whatever the number of GPUs of its lanes; the times between two starts
+// are in it.
 func (b *Book) Seconds() (sum float64) {
 	for _, t := range b.Trials {
 		if t.State == Done && t.Ended.After(t.Begun) {

@@ -7,7 +7,15 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/sweep"
 )
 
-// Told returns what the lane that asked so is to be told; false if it has no answer yet.
+// Told returns what the lane that asked so is to be told; false if it has no answer yet. What it
+// follows from MUST be recorded BEFORE the Tell is written. It is asked again after each step: the
+// answer to one ask changes, to Stop, when
+//
+//	the trial is not this start's any more (it ended, or was handed back)
+//	it lost at a rung, or is an extra one that makes room
+//	the sweep is over, or its user paused or stopped it
+//
+// The first of these keeps a lane that was believed dead from running a trial beside its new lane.
 func (b *Book) Told(s sweep.Sweep, lane string, ask string) (sweep.Tell, bool) {
 	a, known := b.Answers[lane]
 	if !known || a.Ask != ask {
@@ -30,7 +38,10 @@ func (b *Book) Told(s sweep.Sweep, lane string, ask string) (sweep.Tell, bool) {
 const maxDrop = 100
 
 // drop lists trials that do not run and whose checkpoints do not fit into what the sweep may keep:
-// the best ones stay.
+// the best ones stay. The best one stays even if it alone is larger than KeepGB. Trials without a
+// metric go first, of equal ones those of the highest numbers. At most maxDrop are named; once they
+// are dropped, more are. Every lane is told the same list: the first to remove a trial's
+// checkpoints reports it.
 func (b *Book) drop(s sweep.Sweep) (out []int) {
 	var kept []*Trial
 	for _, t := range b.Trials {
@@ -60,6 +71,7 @@ func (b *Book) drop(s sweep.Sweep) (out []int) {
 	return out
 }
 
+// rank orders true after false.
 func rank(b bool) int {
 	if b {
 		return 1
@@ -67,7 +79,9 @@ func rank(b bool) int {
 	return 0
 }
 
-// Wants returns how many lanes the sweep can use now.
+// Wants returns how many lanes the sweep can use now. 0 to s.Parallel: one for each trial that
+// runs, waits or has not been asked for. A sweep that its user paused wants none. A paused trial is
+// not counted; an extra one that runs is.
 func (b *Book) Wants(s sweep.Sweep) int {
 	if b.Over != NotOver || s.State != sweep.Active {
 		return 0

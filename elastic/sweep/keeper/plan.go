@@ -9,7 +9,9 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/sweep/space"
 )
 
-// Plan is a sweep as the searchers read it.
+// Plan is a sweep as the searchers read it. It is made by NewPlan and belongs to one goroutine:
+// points is written by every Step, and copies of a Plan share it. A new sweep.json needs a new
+// Plan; the book stays.
 type Plan struct {
 	Sweep   sweep.Sweep
 	Problem search.Problem
@@ -21,7 +23,8 @@ type Plan struct {
 // mostByModel bounds the trials of a sweep that is searched by a Gaussian process.
 const mostByModel = 1000
 
-// point reads the text of a point.
+// point reads the text of a point. It does not ask the space, so trials from before an edit of the
+// space stay in the history.
 func (p Plan) point(text string) (space.Point, bool) {
 	if point, known := p.points[text]; known {
 		return point, true
@@ -35,7 +38,11 @@ func (p Plan) point(text string) (space.Point, bool) {
 }
 
 // NewPlan reads what a sweep searches, and how. The error is of the user's texts, an *space.Error
-// where it has a column.
+// where it has a column. s MUST be valid (sweep.Parse). It also makes the first suggestions as a
+// trial (search.Problem.Check), so a space without a point beyond its tries is refused here.
+//
+//	asha       random points, halving     tpe       points by tpe, every trial to its end
+//	asha+tpe   points by tpe, halving     grid, sobol, gp, random   likewise
 func NewPlan(s sweep.Sweep) (Plan, error) {
 	p := Plan{Sweep: s, points: map[string]space.Point{}}
 	sp, err := space.Parse(s.Params, s.Wheres)

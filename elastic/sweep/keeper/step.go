@@ -13,7 +13,9 @@ import (
 )
 
 // Lane is a lane of the sweep as it was read. Its ask MUST be read BEFORE its lines: a lane asks
-// once it has written how its last trial ended.
+// once it has written how its last trial ended. Token names the lane's folder, Job is its job id in
+// Slurm. Of lanes that are not among those passed, nothing is concluded: their trials stay running.
+// A caller that knows a lane's job to have ended MUST therefore still pass it, as Gone.
 type Lane struct {
 	Token string
 	Job   int64
@@ -22,7 +24,7 @@ type Lane struct {
 	Ask   sweep.Ask
 }
 
-// Seen is what was read for one step.
+// Seen is what was read for one step. Lanes may be in any order and is not changed.
 type Seen struct {
 	Lanes []Lane
 	// Idle: GPUs would idle, so that trials that lost may go on.
@@ -30,7 +32,12 @@ type Seen struct {
 }
 
 // Step decides, from the book and what was read at now. The entries are to be recorded, in their
-// order, BEFORE Told is carried out; they are applied to the book already.
+// order, BEFORE Told is carried out; they are applied to the book already. None if nothing is to be
+// done; calling it again with the same input then returns none too. Lanes are served in the order
+// of their job ids.
+//
+// The order inside: trials of lost lanes come back BEFORE lanes are answered, so that the next lane
+// goes on with them; whether the sweep is over is known BEFORE anything is paused or told.
 func Step(b *book.Book, p Plan, seen Seen, now time.Time) (entries []book.Entry) {
 	s := &step{Book: b, plan: p, now: now}
 	lanes := slices.Clone(seen.Lanes)
@@ -40,10 +47,13 @@ func Step(b *book.Book, p Plan, seen Seen, now time.Time) (entries []book.Entry)
 	s.pause()
 	s.yield(seen.Idle)
 	s.assign(lanes, seen.Idle)
+	// A sweep that was extended may be over for another reason, and Again was all that the first
+	// end did.
 	s.end()
 	return s.out
 }
 
+// step is one call of Step: the book as it is after the entries of out.
 type step struct {
 	*book.Book
 	plan Plan
@@ -51,13 +61,16 @@ type step struct {
 	out  []book.Entry
 }
 
+// record applies an entry at once: what follows in the same step sees it.
 func (s *step) record(e book.Entry) {
 	e.At = s.now.UTC()
 	s.Apply(e)
 	s.out = append(s.out, e)
 }
 
-// back hands back the trials of lanes that are gone, or that ask for another one.
+// back hands back the trials of lanes that are gone, or that ask for another one. A lane that asks
+// anew has written how its last trial ended, if it knew: the book has that already, and the trial
+// is not Running. If it still is, the lane was killed and the end is unknown.
 func (s *step) back(lanes []Lane) {
 	known := map[string]Lane{}
 	for _, l := range lanes {
@@ -74,7 +87,10 @@ func (s *step) back(lanes []Lane) {
 	}
 }
 
-// end notices that the sweep is over, or that it is not any more.
+// end notices that the sweep is over, or that it is not any more. The reasons are asked for in a
+// fixed order, so that two at once give the same one in a repetition: the user, the goal, failures,
+// time, all tried. What an extension (`sluice sweep`) made untrue is taken back with Again;
+// Exhausted, Unsolvable and TooLong stay.
 func (s *step) end() {
 	sw := s.plan.Sweep
 	if s.Over != book.NotOver {
@@ -102,7 +118,8 @@ func (s *step) end() {
 // regular reports whether a sweep waits for a trial before it is over.
 func regular(t *book.Trial) bool { return !t.Rests() && !t.Extra }
 
-// reached reports whether a trial is as good as the goal.
+// reached reports whether a trial is as good as the goal. A trial that is exactly as good as the
+// goal reaches it. Trials that still run count.
 func (s *step) reached() bool {
 	goal := s.plan.Sweep.Goal
 	if goal == nil {
@@ -112,7 +129,8 @@ func (s *step) reached() bool {
 	return best != nil && !s.plan.Sweep.Metric.Better(*goal, mark.Value)
 }
 
-// pause pauses the trials that lost at a rung.
+// pause pauses the trials that lost at a rung. The entry only marks the trial: it runs until its
+// lane has saved it. Extra trials lost before, and are not judged again.
 func (s *step) pause() {
 	rule, ok := s.plan.rungs()
 	if !ok || s.Over != book.NotOver {
@@ -129,7 +147,8 @@ func (s *step) pause() {
 	}
 }
 
-// yield makes room where trials that lost run and GPUs would not idle any more.
+// yield makes room where trials that lost run and GPUs would not idle any more. It only marks them,
+// as pause does; their lanes then ask for regular trials.
 func (s *step) yield(idle bool) {
 	if idle || s.Over != book.NotOver {
 		return
@@ -141,7 +160,9 @@ func (s *step) yield(idle bool) {
 	}
 }
 
-// assign answers the lanes that ask.
+// assign answers the lanes that ask. A lane whose ask has its answer is passed over, so a step may
+// be repeated. Lanes of a paused sweep get no answer: they wait, and end by themselves after a
+// time. The lane gives its GPUs back where nothing is left for it (Leave).
 func (s *step) assign(lanes []Lane, idle bool) {
 	for _, l := range lanes {
 		if l.Gone || !l.Asks || s.Answers[l.Token].Ask == l.Ask.ID {
@@ -164,7 +185,10 @@ func (s *step) assign(lanes []Lane, idle bool) {
 }
 
 // next chooses what the next lane runs: a trial that goes on, a new one, or, while GPUs would idle
-// and others still run, the best of those that lost. nil = nothing.
+// and others still run, the best of those that lost. nil = nothing. Lane and Ask are set by the
+// caller. Trials that go on come first, since their GPU time is spent already. An exhausted space
+// ends the sweep only when no regular trial runs or waits any more. Extra trials need a regular one
+// beside them, or they would keep a sweep that is over alive.
 func (s *step) next(idle bool) *book.Telling {
 	for _, t := range s.Trials {
 		if t.State == book.Waiting && t.Point != "" {
@@ -197,7 +221,8 @@ func (s *step) next(idle bool) *book.Telling {
 	return nil
 }
 
-// bestPaused returns the paused trial with the best metric at the highest rung.
+// bestPaused returns the paused trial with the best metric at the highest rung. By the epoch of its
+// last report, then by the metric there, then by number; nil if none is paused.
 func (s *step) bestPaused() (best *book.Trial) {
 	m := s.plan.Sweep.Metric
 	for _, t := range s.Trials {
@@ -217,7 +242,10 @@ func (s *step) bestPaused() (best *book.Trial) {
 }
 
 // history is the book as the searchers see it. Points that cannot be read are left out; there are
-// none unless a user wrote them.
+// none unless a user wrote them. Numbers are from 0 there, from 1 here. An extra trial counts as
+// paused, so no verdict is about it; what it reports counts all the same. Waiting and running
+// trials are both Running. Fractions of epochs are cut off: what was reported within the first
+// epoch is epoch 0, which search.Curve leaves out.
 func (s *step) history() []search.Observation {
 	out := make([]search.Observation, 0, len(s.Trials))
 	for _, t := range s.Trials {
@@ -246,7 +274,8 @@ func (s *step) history() []search.Observation {
 	return out
 }
 
-// rungs returns where trials are compared; false if the algorithm has none.
+// rungs returns where trials are compared; false if the algorithm has none. It has none either if
+// the sweep does not say of how many epochs a trial is, or of fewer than 2.
 func (p Plan) rungs() (rung.Rule, bool) {
 	if !p.Halving || p.Sweep.Epochs < 2 {
 		return rung.Rule{}, false

@@ -28,13 +28,15 @@ type Rules struct {
 func DefaultRules() Rules { return Rules{FirstLane: true, ByBid: 1, Strict: true, Margin: 1.5} }
 
 // Divide says how many of the GPUs, one to a lane, each sweep gets. sweeps are in the order in
-// which they arrived, which breaks ties. No sweep gets more than it wants, and no GPU is left
-// while any sweep wants more. With FirstLane, a sweep that has a lane and wants one keeps it, and
-// then the earliest sweeps without a lane get one, before anything else is divided.
+// which they arrived, which breaks ties. No sweep gets more than it wants, and no GPU is left while
+// any sweep wants more. With FirstLane, a sweep that has a lane and wants one keeps it, and then
+// the earliest sweeps without a lane get one, before anything else is divided.
 //
 // Beyond that lanes are in proportion to weights, rounded by the highest averages of D'Hondt: the
-// next lane goes where weight/(lanes+1) is highest. A lane that a sweep has counts Margin times,
-// so that lanes do not move back and forth for small differences.
+// next lane goes where weight/(lanes+1) is highest. A lane that a sweep has counts Margin times, so
+// that lanes do not move back and forth for small differences. The result has one number for each
+// of sweeps, which is not changed; gpus below 0 counts as 0. It takes O((sweeps + gpus) log sweeps)
+// steps.
 func Divide(r Rules, sweeps []Standing, gpus int) []int {
 	lanes := make([]int, len(sweeps))
 	left := max(gpus, 0)
@@ -94,22 +96,33 @@ func (r Rules) claim(s Standing, n int) float64 {
 	return w
 }
 
+// claim is a sweep's claim to its next lane.
 type claim struct {
 	sweep  int
 	height float64
 }
 
+// claims is a heap (container/heap) with at most one claim for each sweep.
 type claims []claim
 
+// Len is the number of sweeps that still want a lane.
 func (c claims) Len() int { return len(c) }
+
+// Less puts the highest claim first, of equal ones that of the sweep which arrived first.
 func (c claims) Less(i, j int) bool {
 	if c[i].height != c[j].height {
 		return c[i].height > c[j].height
 	}
 	return c[i].sweep < c[j].sweep
 }
+
+// Swap needs no bookkeeping: a claim knows its sweep, and nothing knows its place.
 func (c claims) Swap(i, j int) { c[i], c[j] = c[j], c[i] }
-func (c *claims) Push(x any)   { *c = append(*c, x.(claim)) }
+
+// Push is never called, since Divide fills the heap at once; heap.Interface has it.
+func (c *claims) Push(x any) { *c = append(*c, x.(claim)) }
+
+// Pop takes the last element, where heap.Pop has put the highest claim.
 func (c *claims) Pop() any {
 	last := (*c)[len(*c)-1]
 	*c = (*c)[:len(*c)-1]

@@ -18,7 +18,10 @@ const (
 
 // fit finds the length scales, the amplitude and the noise of highest posterior density: marginal
 // likelihood (Rasmussen and Williams, equation 5.9) times priors, by resilient propagation
-// (Riedmiller and Braun, 1993), which needs no line search and always ends.
+// (Riedmiller and Braun, 1993), which needs no line search and always ends. samples and y have the
+// same length, at least 1, and y has about mean 0 and variance 1: the priors are made for that. The
+// theta of the highest density met is taken, not the last one. Each of the fitSteps steps costs
+// O(n^3).
 func fit(l layout, samples []sample, y []float64) *process {
 	m := &process{layout: l, y: y}
 	for _, s := range samples {
@@ -29,6 +32,7 @@ func fit(l layout, samples []sample, y []float64) *process {
 	for i := range m.theta {
 		m.theta[i], _ = prior(l, i)
 	}
+	// The same shift is in density, so the search begins at the mode of the priors.
 	if l.scales > 0 { // more dimensions are farther apart
 		for i := range l.scales {
 			m.theta[i] += .5*math.Log(float64(l.scales)) - .5
@@ -39,6 +43,7 @@ func fit(l layout, samples []sample, y []float64) *process {
 	for i := range step {
 		step[i] = .2
 	}
+	// Only signs of the gradient count: a step grows while they stay and halves where one turns.
 	for range fitSteps {
 		if !m.factorise() {
 			m.theta[dims-1]++
@@ -70,6 +75,7 @@ func fit(l layout, samples []sample, y []float64) *process {
 	return m
 }
 
+// prior is that of theta[i]: length scales first, then the amplitude, then the noise.
 func prior(l layout, i int) (mean, deviation float64) {
 	switch i {
 	case l.scales:
@@ -80,7 +86,10 @@ func prior(l layout, i int) (mean, deviation float64) {
 	return lengthMean, lengthDeviation
 }
 
-// density is the logarithm of the posterior density of theta, and its gradient.
+// density is the logarithm of the posterior density of theta, and its gradient. factorise MUST have
+// been called with this theta. The gradient of the likelihood is 1/2 tr((alpha alpha' - K^-1)
+// dK/dtheta) (equation 5.9). Of the kernel, with respect to the logarithm of a length, dk is
+// amplitude * 5/3 (1+r) exp(-r) (d/length)^2. A constant is left out of the value.
 func (m *process) density() (float64, []float64) {
 	n, l := len(m.x), m.layout
 	value := -.5*mat.Dot(mat.NewVecDense(n, m.y), m.alpha) - .5*m.chol.LogDet()

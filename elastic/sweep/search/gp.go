@@ -14,7 +14,9 @@ const gpMost = 240
 
 // gaussian lists candidates by expected improvement, the highest first. Running trials count as
 // trials with the mean of all costs (constant liar; Ginsbourger et al., 2010), failed ones as the
-// third quartile: they are more often bad than good, but a node may be at fault.
+// third quartile: they are more often bad than good, but a node may be at fault. judged has at
+// least 2 samples, the best first. Costs are standardised first, so the priors of fit need not know
+// the metric's unit.
 func (p Problem) gaussian(list, judged []sample, rng *rand.Rand) []space.Point {
 	x, y := p.evidence(list, judged)
 	params := p.Space.Parameters()
@@ -24,7 +26,8 @@ func (p Problem) gaussian(list, judged []sample, rng *rand.Rand) []space.Point {
 	return a.candidates(judged)
 }
 
-// evidence is what the process is fitted to.
+// evidence is what the process is fitted to. y are costs with mean 0 and variance 1 over all judged
+// trials, also those that thin leaves out.
 func (p Problem) evidence(list, judged []sample) (x []sample, y []float64) {
 	kept := thin(list, judged)
 	costs := make([]float64, 0, len(judged))
@@ -50,7 +53,8 @@ func (p Problem) evidence(list, judged []sample) (x []sample, y []float64) {
 	return x, y
 }
 
-// thin keeps the newest trials and the best ones if there are too many.
+// thin keeps the newest trials and the best ones if there are too many. At most gpMost are left, in
+// the order of their trials.
 func thin(list, judged []sample) []sample {
 	if len(list) <= gpMost {
 		return list
@@ -65,7 +69,8 @@ func thin(list, judged []sample) []sample {
 	return kept[max(0, len(kept)-gpMost):]
 }
 
-// acquisition searches for the highest expected improvement.
+// acquisition searches for the highest expected improvement. best is the lowest cost that the model
+// was given.
 type acquisition struct {
 	problem Problem
 	model   *process
@@ -74,7 +79,7 @@ type acquisition struct {
 }
 
 // Sizes of the search: random places and places near the best trials, of which the best are
-// improved step by step.
+// improved step by step. About 1,200 places are valued for one suggestion, each in O(n^2).
 const (
 	gpRandom = 600
 	gpNear   = 300
@@ -82,6 +87,8 @@ const (
 	gpSteps  = 50
 )
 
+// candidates are in order of preference; none if the constraints reject every place. Places near
+// the 10 best trials are at distances from 1/100 to 1/3 of the range, evenly by the logarithm.
 func (a *acquisition) candidates(judged []sample) []space.Point {
 	d := len(a.problem.Space.Parameters())
 	var all []scored
@@ -99,7 +106,8 @@ func (a *acquisition) candidates(judged []sample) []space.Point {
 	return ranked(all)
 }
 
-// add values the place if it satisfies the constraints.
+// add values the place if it satisfies the constraints. Places that they reject are not replaced by
+// others: the candidates are fewer then.
 func (a *acquisition) add(list []scored, u []float64) []scored {
 	if s, ok := a.value(u); ok {
 		return append(list, s)
@@ -107,6 +115,9 @@ func (a *acquisition) add(list []scored, u []float64) []scored {
 	return list
 }
 
+// value is the logarithm of the expected improvement at u; false if the constraints reject the
+// point. The place returned is that of the point, rounded as its values are. Coordinates of
+// parameters that do not exist there stay as in u: a later step may make them exist.
 func (a *acquisition) value(u []float64) (scored, bool) {
 	point := a.problem.Space.At(u)
 	if !a.problem.Space.Satisfies(point) {
@@ -122,7 +133,8 @@ func (a *acquisition) value(u []float64) (scored, bool) {
 	return scored{point, point.String(), at, logImprovement((a.best-mean)/deviation) + math.Log(deviation)}, true
 }
 
-// near moves some coordinates by about width of the range; others it draws anew.
+// near moves some coordinates by about width of the range; others it draws anew. u is not changed.
+// A number with few values also steps to a neighbour, which a small width would never reach.
 func (a *acquisition) near(u []float64, width float64) []float64 {
 	v := slices.Clone(u)
 	params := a.problem.Space.Parameters()
@@ -144,7 +156,9 @@ func (a *acquisition) near(u []float64, width float64) []float64 {
 	return v
 }
 
-// climb is a local search with steps that become smaller where they do not help.
+// climb is a local search with steps that become smaller where they do not help. climb returns a
+// place at least as good as s, after gpSteps tries. It needs no gradient, which choices and steps
+// do not have.
 func (a *acquisition) climb(s scored) scored {
 	width := .1
 	for range gpSteps {
@@ -159,7 +173,8 @@ func (a *acquisition) climb(s scored) scored {
 }
 
 // logImprovement is the logarithm of z Phi(z) + phi(z), without underflow (Ament et al., Unexpected
-// Improvements to Expected Improvement, NeurIPS 2023).
+// Improvements to Expected Improvement, NeurIPS 2023). Far from the best trial the improvement
+// itself is 0 in a float64, and all places would be equal.
 func logImprovement(z float64) float64 {
 	if z > -5 {
 		return math.Log(z*phi(z) + math.Exp(-z*z/2)/math.Sqrt(2*math.Pi))
@@ -172,6 +187,7 @@ func logImprovement(z float64) float64 {
 func standard(costs []float64) []float64 {
 	n := float64(len(costs))
 	median := costs[len(costs)/2]
+	// costs[0] is the best: costs are ascending.
 	most := median + 4*(median-costs[0])
 	sum, squares := 0., 0.
 	out := make([]float64, len(costs))

@@ -8,13 +8,15 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/sweep/space"
 )
 
-// startup is how many points a model is not asked for: they are a Sobol sequence.
+// startup is how many points a model is not asked for: they are a Sobol sequence. A model of fewer
+// points would follow their accidents. Tries count.
 const startup = 10
 
 // mostCost bounds what models compute with: its square is still a number.
 const mostCost = 1e100
 
-// sample is one point as models see it.
+// sample is one point as models see it. u and exists have one element for each parameter of the
+// space, in its order.
 type sample struct {
 	u      []float64 // coordinates in the unit cube
 	exists []bool
@@ -23,7 +25,8 @@ type sample struct {
 }
 
 // samples are all points tried, for a model. The cost of a trial is its metric at its last epoch:
-// for a paused one a bound, since trials get better.
+// for a paused one a bound, since trials get better. One sample for each group, in order. Costs are
+// limited to mostCost on both sides, so that a metric of 1e300 cannot make a model's sums infinite.
 func (p Problem) samples(groups []group) []sample {
 	var list []sample
 	for _, g := range groups {
@@ -53,7 +56,9 @@ func judgedOf(list []sample) []sample {
 }
 
 // modelled asks the model of p.Method once enough trials have a metric; before that, and if the
-// model has nothing new, it is a Sobol sequence.
+// model has nothing new, it is a Sobol sequence. The candidates are in order of preference, and the
+// first that was not tried is taken: a model that prefers a point which was tried already would
+// else suggest it for ever.
 func (p Problem) modelled(groups []group) (space.Point, error) {
 	list := p.samples(groups)
 	judged := judgedOf(list)
@@ -76,10 +81,12 @@ func (p Problem) modelled(groups []group) (space.Point, error) {
 	return p.sobol(groups)
 }
 
-// valid draws up to n different points that satisfy the constraints from draw.
+// valid draws up to n different points that satisfy the constraints from draw. It gives up after 20
+// draws for each point wanted; fewer points, also none, are no error.
 func (p Problem) valid(n int, draw func() []float64) []space.Point {
 	var list []space.Point
 	seen := map[string]bool{}
+	// Only points are compared: places of one value are one candidate.
 	for range 20 * n {
 		if len(list) == n {
 			break
@@ -102,7 +109,8 @@ func uniform(d int, rng *rand.Rand) []float64 {
 	return u
 }
 
-// scored is a candidate; a higher value is better.
+// scored is a candidate; a higher value is better. u is the place that led to the point; only gp
+// needs it, to go on from there.
 type scored struct {
 	point space.Point
 	text  string
@@ -120,6 +128,8 @@ func ranked(list []scored) []space.Point {
 	return points
 }
 
+// rank sorts by value, the highest first. Equal values are ordered by text, so that the order never
+// depends on how the candidates were found.
 func rank(list []scored) {
 	slices.SortFunc(list, func(x, y scored) int {
 		return cmp.Or(cmp.Compare(y.value, x.value), cmp.Compare(x.text, y.text))

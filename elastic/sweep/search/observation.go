@@ -18,13 +18,16 @@ const (
 	Failed  State = "failed"  // crashed, or its metric is not a number
 )
 
-// Measure is one report of the metric.
+// Measure is one report of the metric. Value is in the metric's unit. One that is not finite makes
+// the trial Failed, as if it had crashed.
 type Measure struct {
 	Epoch int // from 1
 	Value float64
 }
 
-// Observation is one trial of a sweep.
+// Observation is one trial of a sweep. The caller owns it: no function of this package keeps or
+// changes Curve. Of two observations of one trial the first of the list counts. Trials need not be
+// without gaps.
 type Observation struct {
 	Trial  int // 0, 1, 2, ... in the order in which trials were asked for
 	Point  space.Point
@@ -34,14 +37,17 @@ type Observation struct {
 	Curve  []Measure // reports may be missing, repeated and out of order; the last of an epoch counts
 }
 
-// Origin says from where a trial of pbt goes on; the zero value is a trial from the start.
+// Origin says from where a trial of pbt goes on; the zero value is a trial from the start. Trials
+// are 1 too high here, so that the zero value means none. Curve of such a trial begins after Epoch,
+// since the epochs up to it are its parent's.
 type Origin struct {
 	From     int // 1 + the trial whose checkpoint it starts from; 0: none
 	Epoch    int // of this checkpoint
 	Replaces int // 1 + the trial whose place in the population it has; 0: none
 }
 
-// Suggestion is a trial to start.
+// Suggestion is a trial to start. The caller starts it, or keeps it for later, but MUST NOT drop
+// it: the number counts as asked for.
 type Suggestion struct {
 	Trial  int // its number
 	Point  space.Point
@@ -49,13 +55,15 @@ type Suggestion struct {
 	Origin Origin
 }
 
-// Observation is the trial as it is once asked for.
+// Observation is the trial as it is once asked for. It is Running, without a curve.
 func (s Suggestion) Observation() Observation {
 	return Observation{s.Trial, s.Point, s.Repeat, s.Origin, Running, nil}
 }
 
-// Curve sorts reports by epoch, the last of each epoch, without those before epoch 1. If a value
-// is not finite, the curve ends before it and finite is false.
+// Curve sorts reports by epoch, the last of each epoch, without those before epoch 1. If a value is
+// not finite, the curve ends before it and finite is false. The curve is new, with ascending
+// epochs, each once; empty if there is no report from epoch 1 on. reports is not changed. Its order
+// matters only between reports of one epoch.
 func Curve(reports []Measure) (curve []Measure, finite bool) {
 	curve = slices.Clone(reports)
 	slices.SortStableFunc(curve, func(a, b Measure) int { return cmp.Compare(a.Epoch, b.Epoch) })
@@ -74,7 +82,8 @@ func Curve(reports []Measure) (curve []Measure, finite bool) {
 }
 
 // canonical puts trials in their order, each once, with sorted curves, and those whose metric is
-// not a number as failed.
+// not a number as failed. All functions of this package that get a history begin with it; what they
+// pass on is canonical.
 func canonical(history []Observation) []Observation {
 	list := slices.Clone(history)
 	slices.SortStableFunc(list, func(a, b Observation) int { return cmp.Compare(a.Trial, b.Trial) })

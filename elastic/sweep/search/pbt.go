@@ -8,9 +8,11 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/sweep/space"
 )
 
-// Part of a population that is replaced, and from which replacements are copied: a quarter.
+// Part of a population that is replaced, and from which replacements are copied: a quarter. With
+// fewer than 4 trials at an epoch nothing is compared there.
 const quarter = 4
 
+// members is Members, or 8 where it is not set.
 func (p Problem) members() int {
 	if p.Members <= 0 {
 		return 8
@@ -18,6 +20,7 @@ func (p Problem) members() int {
 	return p.Members
 }
 
+// period is Period in epochs, or 4 where it is not set.
 func (p Problem) period() int {
 	if p.Period <= 0 {
 		return 4
@@ -28,7 +31,10 @@ func (p Problem) period() int {
 // Losers lists the running trials of a pbt sweep that are to be stopped, by trial: at the last
 // multiple of Period epochs that they reached, they are in the worst quarter of all trials that
 // reached it. Once such a trial is Paused, Suggest gives its replacement. A trial that a
-// replacement copies is judged again only Period epochs later.
+// replacement copies is judged again only Period epochs later. The caller MUST pause what is listed
+// BEFORE it asks Suggest: a trial that goes on running is listed again with every call, and gets no
+// replacement. None is listed while fewer than 4 trials reached the epoch, or if the trial is as
+// good as the best.
 func Losers(p Problem, history []Observation) []int {
 	asked := canonical(history)
 	var list []int
@@ -50,7 +56,8 @@ func Losers(p Problem, history []Observation) []int {
 	return list
 }
 
-// judged is the last multiple of Period that the trial reached.
+// judged is the last multiple of Period that the trial reached. The epoch of its origin while it
+// has no report; 0 for a trial from the start.
 func (p Problem) judged(o Observation) int {
 	if len(o.Curve) == 0 {
 		return o.Origin.Epoch
@@ -58,7 +65,8 @@ func (p Problem) judged(o Observation) int {
 	return o.Curve[len(o.Curve)-1].Epoch / p.period() * p.period()
 }
 
-// standing is a trial's value at an epoch.
+// standing is a trial's value at an epoch. The value may be of an earlier epoch, if reports are
+// missing.
 type standing struct {
 	trial int
 	value float64
@@ -86,7 +94,8 @@ func (p Problem) standings(asked []Observation, epoch int) []standing {
 	return list
 }
 
-// cost is small for good values.
+// cost is small for good values. Models and standings compare costs only, so Max is known in one
+// place.
 func (p Problem) cost(value float64) float64 {
 	if p.Max {
 		return -value
@@ -94,8 +103,10 @@ func (p Problem) cost(value float64) float64 {
 	return value
 }
 
-// evolve is the next trial of a pbt sweep: a member of the first population, or the replacement
-// of the first trial that stopped or failed and has none.
+// evolve is the next trial of a pbt sweep: a member of the first population, or the replacement of
+// the first trial that stopped or failed and has none. Each trial is replaced once, in the order of
+// the trials; a replacement is a trial that may be replaced in turn. ErrWait if every trial that
+// stopped has its replacement. The caller sets Trial.
 func (p Problem) evolve(asked []Observation) (Suggestion, error) {
 	var s Suggestion
 	if len(asked) < p.members() {
@@ -116,7 +127,9 @@ func (p Problem) evolve(asked []Observation) (Suggestion, error) {
 }
 
 // replace copies one of the best quarter at the epoch at which the trial was judged, and changes
-// its parameters. A trial that failed before its first decision starts anew.
+// its parameters. A trial that failed before its first decision starts anew. The copy goes on from
+// the checkpoint that the leading trial wrote at this epoch, so the caller MUST keep the
+// checkpoints of multiples of Period.
 func (p Problem) replace(asked []Observation, o Observation) (Suggestion, error) {
 	rng := p.random(len(asked), "pbt")
 	s := Suggestion{Origin: Origin{Replaces: o.Trial + 1}}
@@ -141,7 +154,9 @@ func (p Problem) replace(asked []Observation, o Observation) (Suggestion, error)
 }
 
 // explore moves each number by a fifth of its value up or down, a logarithmic one by a factor of
-// 1.2 or 1/1.2, and with a probability of 1/4 draws any parameter anew, as the paper does.
+// 1.2 or 1/1.2, and with a probability of 1/4 draws any parameter anew, as the paper does. Choices
+// are kept unless drawn anew. A parameter that the parent did not have is drawn. False if
+// space.Draws changed points all break the constraints.
 func (p Problem) explore(from space.Point, rng *rand.Rand) (space.Point, bool) {
 	params := p.Space.Parameters()
 	for range space.Draws {

@@ -8,14 +8,16 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/sweep/space"
 )
 
-// layout says how points become coordinates of the kernel: one for a number, one for each choice.
-// A parameter that a point does not have is in the middle.
+// layout says how points become coordinates of the kernel: one for a number, one for each choice. A
+// parameter that a point does not have is in the middle. All coordinates of a choice share one
+// length scale. Parameters with one value have none.
 type layout struct {
 	params []space.Parameter
 	scale  []int // of each coordinate: which length scale
 	scales int
 }
 
+// A parameter with one value has no coordinate: its length could not be learned.
 func newLayout(params []space.Parameter) layout {
 	l := layout{params: params}
 	for _, p := range params {
@@ -34,6 +36,8 @@ func newLayout(params []space.Parameter) layout {
 	return l
 }
 
+// A choice is sqrt(1/2) at its own coordinate and 0 at the others, so that any two choices have the
+// distance 1, that of the two ends of a number's range. An absent one is 0 everywhere.
 func (l layout) coordinates(s sample) []float64 {
 	var x []float64
 	for i, p := range l.params {
@@ -56,9 +60,11 @@ func (l layout) coordinates(s sample) []float64 {
 	return x
 }
 
-// process is a Gaussian process with mean 0 and the kernel
-// amplitude * (1 + r + r^2/3) exp(-r), r = sqrt(5) |(a-b)/length|: Matern 5/2 (Rasmussen and
-// Williams, Gaussian Processes for Machine Learning, 2006, section 4.2).
+// process is a Gaussian process with mean 0 and the kernel amplitude * (1 + r + r^2/3) exp(-r), r =
+// sqrt(5) |(a-b)/length|: Matern 5/2 (Rasmussen and Williams, Gaussian Processes for Machine
+// Learning, 2006, section 4.2). Its parts MUST be set in this order: layout, x, y and theta, THEN
+// factorise, THEN ready, THEN at; after a change of theta all of them anew. x and y have the same
+// length.
 type process struct {
 	layout layout
 	x      [][]float64
@@ -80,7 +86,8 @@ func (m *process) ready() {
 	}
 }
 
-// at is the mean and the standard deviation of the process at s, without noise.
+// at is the mean and the standard deviation of the process at s, without noise. The deviation is
+// above 0, so callers divide by it. O(n^2).
 func (m *process) at(s sample) (mean, deviation float64) {
 	x := m.layout.coordinates(s)
 	n := len(m.x)
@@ -102,6 +109,7 @@ func (m *process) inverseLengths() []float64 {
 	return out
 }
 
+// distance is r of the kernel: sqrt(5) times the distance in length scales. inverse is 1/length^2.
 func distance(a, b, inverse []float64) float64 {
 	sum := 0.
 	for i := range a {
@@ -111,9 +119,12 @@ func distance(a, b, inverse []float64) float64 {
 	return math.Sqrt(5 * sum)
 }
 
+// matern is the kernel without its amplitude: 1 at r = 0, and falling.
 func matern(r float64) float64 { return (1 + r + r*r/3) * math.Exp(-r) }
 
-// factorise computes what at needs; false if the matrix is not positive definite.
+// factorise computes what at needs; false if the matrix is not positive definite. O(n^3 + n^2 d). A
+// matrix is not positive definite where two points are nearly the same and the noise is small: the
+// caller raises the noise and calls again.
 func (m *process) factorise() bool {
 	n := len(m.x)
 	amplitude, noise := math.Exp(m.theta[m.layout.scales]), math.Exp(m.theta[m.layout.scales+1])

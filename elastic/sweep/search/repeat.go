@@ -6,7 +6,8 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/sweep/space"
 )
 
-// group is one point with its repeats as one trial: the mean of their metrics.
+// group is one point with its repeats as one trial: the mean of their metrics. Models see groups:
+// two repeats of a noisy point are one sample with less noise, not two samples.
 type group struct {
 	point  space.Point
 	trials []int
@@ -14,10 +15,11 @@ type group struct {
 	curve  []Measure
 }
 
-// merge joins the repeats of each point, which are consecutive trials. The curve of a group is
-// the mean, epoch by epoch, of the repeats that did not fail, at epochs that all of them
-// reported. A group runs while one of its trials does, is done if one of them is, else paused if
-// one is, and failed if all of them are.
+// merge joins the repeats of each point, which are consecutive trials. The curve of a group is the
+// mean, epoch by epoch, of the repeats that did not fail, at epochs that all of them reported. A
+// group runs while one of its trials does, is done if one of them is, else paused if one is, and
+// failed if all of them are. asked MUST be canonical. A later trial of the same point that is no
+// repeat, as of two tries that are the same, is a group of its own.
 func merge(asked []Observation) []group {
 	var groups []group
 	for i := 0; i < len(asked); {
@@ -31,6 +33,9 @@ func merge(asked []Observation) []group {
 	return groups
 }
 
+// join makes one group of at least one trial. Epochs that only some repeats reached are left out: a
+// mean over fewer trials would jump where one of them stopped. So while the slowest repeat is at
+// epoch 3, the group's curve ends there.
 func join(repeats []Observation) group {
 	g := group{point: repeats[0].Point, state: Failed}
 	var sound []Observation
@@ -62,7 +67,8 @@ func join(repeats []Observation) group {
 	return g
 }
 
-// first is the state that decides that of the group.
+// first is the state that decides that of the group. Running goes before Done: the mean of a group
+// whose repeats are not all there would change later.
 func first(a, b State) State {
 	for _, s := range []State{Running, Done, Paused} {
 		if a == s || b == s {
@@ -80,7 +86,8 @@ type Result struct {
 	Curve  []Measure
 }
 
-// Results joins the repeats of each point, in the order in which the points were suggested.
+// Results joins the repeats of each point, in the order in which the points were suggested. It is
+// for those who show a sweep: Suggest sees the same groups.
 func Results(history []Observation) []Result {
 	var list []Result
 	for _, g := range merge(canonical(history)) {

@@ -8,7 +8,11 @@ import (
 
 // sobol is the next point of the scrambled sequence that satisfies the constraints and was not
 // tried. Its place in the sequence follows from how many points were suggested before: those that
-// the constraints reject are skipped again each time.
+// the constraints reject are skipped again each time. Each dimension has a scrambling of its own,
+// and all suggestions the same. Without constraints the place is the number of points suggested.
+// With them the sequence is gone through from its begin, and once it has met space.Draws rejected
+// points the rest is drawn at random (fresh): constraints that leave one point in 100 get some 100
+// points of the sequence.
 func (p Problem) sobol(groups []group) (space.Point, error) {
 	tried := triedIn(groups)
 	seeds := make([]uint32, len(p.Space.Parameters()))
@@ -16,6 +20,7 @@ func (p Problem) sobol(groups []group) (space.Point, error) {
 	for i := range seeds {
 		seeds[i] = rng.Uint32()
 	}
+	// place counts the points that satisfy the constraints, i those of the sequence.
 	place, i, refused := 0, uint32(0), 0
 	if len(p.Space.Wheres()) == 0 {
 		place, i = len(groups), uint32(len(groups))
@@ -36,7 +41,8 @@ func (p Problem) sobol(groups []group) (space.Point, error) {
 	return p.fresh(groups)
 }
 
-// sobolPoint is point i of the sequence that the seeds scramble, one coordinate for each seed.
+// sobolPoint is point i of the sequence that the seeds scramble, one coordinate for each seed. The
+// half puts each coordinate into the middle of its 2^-32, so none is 0 or 1.
 func sobolPoint(i uint32, seeds []uint32) []float64 {
 	u := make([]float64, len(seeds))
 	for d := range u {
@@ -47,6 +53,9 @@ func sobolPoint(i uint32, seeds []uint32) []float64 {
 
 // sobolAt is coordinate d of point i of the Sobol sequence as 32 binary digits after the point
 // (Bratley and Fox, algorithm 659, 1988), d < 64. Dimension 0 is the van der Corput sequence.
+// Direction numbers v[k] follow from the first s ones of the table, by the recurrence of the
+// dimension's polynomial of degree s; the coordinate is the exclusive or of those at the ones of i.
+// Only as many are made as i has digits.
 func sobolAt(i uint32, d int) uint32 {
 	if d == 0 {
 		return bits.Reverse32(i)
@@ -77,7 +86,9 @@ func sobolAt(i uint32, d int) uint32 {
 }
 
 // scramble is Owen's nested uniform scrambling by a hash (Burley, Practical Hash-based Owen
-// Scrambling, JCGT 9, 2020): the sequence stays as even, and the seed decides all digits.
+// Scrambling, JCGT 9, 2020): the sequence stays as even, and the seed decides all digits. Between
+// the two reversals each digit changes by lower ones only, that is, by those before it in the
+// number: such a change keeps every elementary interval's number of points.
 func scramble(x, seed uint32) uint32 {
 	x = bits.Reverse32(x)
 	x += seed

@@ -9,6 +9,7 @@ type direction struct {
 	first      []uint32
 }
 
+// 63 entries and the first dimension make space.MaxParameters: no dimension is used twice.
 var directions = []direction{
 	{3, []uint32{1}},
 	{7, []uint32{1, 3}},

@@ -9,17 +9,21 @@ import (
 
 // What Optuna's TPESampler calls gamma, n_ei_candidates and prior_weight.
 const (
-	goodPart       = 10 // one trial of goodPart is good, rounded up,
-	goodMost       = 25 // and not more than this
-	tpeCandidates  = 64
-	full           = 25  // trials from which on older ones weigh less
-	magnitude      = .2  // of a kernel's width, times n^(-1/(d+4))
+	goodPart      = 10 // one trial of goodPart is good, rounded up,
+	goodMost      = 25 // and not more than this
+	tpeCandidates = 64
+	full          = 25 // trials from which on older ones weigh less
+	magnitude     = .2 // of a kernel's width, times n^(-1/(d+4))
+	// A kernel narrower than this would only repeat its own sample.
 	leastMagnitude = .01 // of the range
 )
 
 // parzen lists candidates by the ratio of the density of good trials to that of the others, the
 // highest first. Running and failed trials are among the others: running ones as the constant lie
-// that keeps lanes from trying the same.
+// that keeps lanes from trying the same. list has all samples in the order of their trials, judged
+// those with a cost, the best first, at least one. Of 35 judged trials 4 are good. The ratio is
+// ordered as the expected improvement is (Bergstra et al.). Candidates are drawn from the density
+// of the good ones, so at most tpeCandidates points are compared.
 func (p Problem) parzen(list, judged []sample, rng *rand.Rand) []space.Point {
 	n := min((len(judged)+goodPart-1)/goodPart, goodMost)
 	border := judged[n-1].cost
@@ -42,7 +46,8 @@ func (p Problem) parzen(list, judged []sample, rng *rand.Rand) []space.Point {
 	return ranked(ratios)
 }
 
-// density is a mixture of one kernel for each sample and one for the whole range.
+// density is a mixture of one kernel for each sample and one for the whole range. samples are the
+// oldest first: their weights fall with age.
 type density struct {
 	params  []space.Parameter
 	samples []sample
@@ -50,6 +55,8 @@ type density struct {
 	width   float64   // of each kernel, in parts of the range
 }
 
+// newDensity may get no samples: it is the even density then. The newest `full` samples have equal
+// weights; the weights of older ones rise evenly from 1/n of that for the oldest.
 func newDensity(params []space.Parameter, samples []sample) *density {
 	n := len(samples)
 	d := &density{params: params, samples: samples}
@@ -70,7 +77,9 @@ func newDensity(params []space.Parameter, samples []sample) *density {
 	return d
 }
 
-// draw is a place of the mixture.
+// draw is a place of the mixture. One kernel is chosen by its weight, and all coordinates come from
+// it: that keeps parameters that are good only together (multivariate). A parameter that its sample
+// does not have is even.
 func (d *density) draw(rng *rand.Rand) []float64 {
 	u := uniform(len(d.params), rng)
 	x, k := rng.Float64(), 0
@@ -95,13 +104,16 @@ func (d *density) draw(rng *rand.Rand) []float64 {
 }
 
 // same is the part of a choice's kernel that is on the sample's own choice; the rest is even over
-// all choices.
+// all choices. With 10 samples and 2 choices it is 10/12, with 1 sample and 2 choices 1/3: few
+// samples say little.
 func (d *density) same(param space.Parameter) float64 {
 	n := float64(max(len(d.samples), 1))
 	return n / (n + float64(len(param.Choices)))
 }
 
-// log is the logarithm of the density at u, of the parameters that exist there.
+// log is the logarithm of the density at u, of the parameters that exist there. A parameter that a
+// sample does not have counts as even there, which is 0 in its logarithm. The largest term is taken
+// out of the sum, so that 64 parameters do not underflow.
 func (d *density) log(u []float64, exists []bool) float64 {
 	terms := make([]float64, len(d.weights))
 	highest := math.Inf(-1)
@@ -121,7 +133,10 @@ func (d *density) log(u []float64, exists []bool) float64 {
 	return highest + math.Log(sum)
 }
 
-// kernel is the density at x of the sample at mu, relative to an even one.
+// kernel is the density at x of the sample at mu, relative to an even one. Where values are farther
+// apart than the kernel is fine (half a part above a tenth of its width) it is the mean over the
+// value's part, not the density at its middle. A choice has same on the sample's own one and the
+// rest on all n. It is at least `least`, so its logarithm is finite.
 func (d *density) kernel(param space.Parameter, mu, x float64) float64 {
 	const least = 1e-12
 	if !param.Numeric() {
@@ -147,7 +162,9 @@ func (d *density) kernel(param space.Parameter, mu, x float64) float64 {
 // phi is the standard normal distribution function.
 func phi(z float64) float64 { return .5 * math.Erfc(-z/math.Sqrt2) }
 
-// truncated is the value at quantile q of a normal distribution between 0 and 1.
+// truncated is the value at quantile q of a normal distribution between 0 and 1. It is by the
+// inverse of the distribution, not by rejection, so one random number gives one coordinate and
+// draws do not depend on how many were rejected. q is in [0, 1).
 func truncated(mu, sigma, q float64) float64 {
 	low, high := phi(-mu/sigma), phi((1-mu)/sigma)
 	z := math.Sqrt2 * math.Erfinv(2*(low+q*(high-low))-1)

@@ -6,7 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// maxDepth bounds the nesting of a constraint.
+// maxDepth bounds the nesting of a constraint. Each level is some ten calls of Go, so a hostile
+// text cannot use up the stack.
 const maxDepth = 64
 
 // Constraint is a `--where`: numbers, names of parameters, texts in quotes, + - * / %, comparisons,
@@ -22,7 +23,9 @@ type Constraint struct {
 	value node
 }
 
-// node computes a part of a constraint: a number, a text or a truth, as its type says.
+// node computes a part of a constraint: a number, a text or a truth, as its type says. eval is
+// pure: a constraint is read once and then asked about thousands of points, maybe by several
+// goroutines. word and name are set for bare words only, and at most one of them.
 type node struct {
 	typ  byte // 'n' number, 't' text, 'b' truth
 	at   int
@@ -31,6 +34,8 @@ type node struct {
 	eval func(Point) operand
 }
 
+// operand is what a node is at one point. The field of the node's type is set; a parameter and a
+// number literal have text beside number.
 type operand struct {
 	number float64
 	text   string
@@ -38,7 +43,8 @@ type operand struct {
 	failed bool // a term was not a number
 }
 
-// Satisfies says that the point satisfies every constraint.
+// Satisfies says that the point satisfies every constraint. The point MUST be one of this space;
+// true if there are no constraints.
 func (s *Space) Satisfies(p Point) bool {
 	for _, c := range s.where {
 		if !c.holds(p) {
@@ -48,6 +54,8 @@ func (s *Space) Satisfies(p Point) bool {
 	return true
 }
 
+// holds is true where a parameter that the constraint names is absent, whatever the rest says:
+// `momentum < .9 or lr < 1` does not reject points without momentum and a large lr.
 func (c *Constraint) holds(p Point) bool {
 	for _, name := range c.uses {
 		if _, has := p.Get(name); !has {
@@ -58,6 +66,8 @@ func (c *Constraint) holds(p Point) bool {
 	return v.truth && !v.failed
 }
 
+// constraint reads one `--where`. s.at and s.params MUST be complete: the types of names come from
+// them. A constraint without names is allowed, and the same at every point.
 func (s *Space) constraint(text string) (*Constraint, *fault) {
 	if utf8.RuneCountInString(text) > MaxText || !utf8.ValidString(text) {
 		return nil, wrong(0, TooLarge, "a constraint is UTF-8 text of at most %d characters", MaxText)
@@ -81,7 +91,8 @@ func (s *Space) constraint(text string) (*Constraint, *fault) {
 	return r.constraint, nil
 }
 
-// reader is a recursive descent over the tokens.
+// reader is a recursive descent over the tokens. The last of rest is always the end, which no
+// method takes, so rest[0] exists.
 type reader struct {
 	space      *Space
 	rest       []token
@@ -101,6 +112,8 @@ func (r *reader) take(texts ...string) (token, bool) {
 	return t, false
 }
 
+// want refuses a node of another type. An unknown word is reported as such first: it counts as a
+// text, and the user did not mean one.
 func want(n node, typ byte) *fault {
 	kinds := map[byte]string{'n': "a number", 't': "a text", 'b': "a comparison"}
 	switch {
@@ -112,6 +125,8 @@ func want(n node, typ byte) *fault {
 	return nil
 }
 
+// name is the node of a word, and notes a parameter in uses. A choice whose values are all numbers
+// is a number: layers > 2 with layers=choice:2,4,8. A fixed value likewise.
 func (r *reader) name(t token) node {
 	i, found := r.space.at[t.text]
 	if !found {
@@ -135,6 +150,8 @@ func (r *reader) name(t token) node {
 	}}
 }
 
+// enter goes one level deeper. The caller MUST lower depth again when it returns without a fault;
+// after a fault the reader is not used any more.
 func (r *reader) enter(at int) *fault {
 	if r.depth++; r.depth > maxDepth {
 		return wrong(at, TooLarge, "more than %d parentheses or signs within one another", maxDepth)
@@ -142,4 +159,5 @@ func (r *reader) enter(at int) *fault {
 	return nil
 }
 
+// String is the text as the user wrote it.
 func (c *Constraint) String() string { return fmt.Sprint(c.text) }

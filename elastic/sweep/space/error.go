@@ -2,13 +2,14 @@ package space
 
 import "fmt"
 
-// Problem says of what kind an Error is.
+// Problem says of what kind an Error is. Programs use it rather than Said, which is for people and
+// may be reworded.
 type Problem string
 
 const (
 	Syntax       Problem = "syntax"       // the text has not the form that is wanted
 	BadName      Problem = "name"         // a parameter cannot have this name
-	Twice        Problem = "twice"        // two parameters have one name, or names that differ in case only
+	Twice        Problem = "twice"        // a parameter, by its Variable, a choice, or a value of --try
 	EmptyRange   Problem = "empty-range"  // the low end is above the high end, or there is no choice
 	LogOfZero    Problem = "log-of-zero"  // a logarithmic range does not start above 0
 	BadStep      Problem = "step"         // a step is not above 0, or larger than the range
@@ -33,7 +34,8 @@ const (
 )
 
 // Error is bad input. The caller knows the line of the text; Column counts characters within it
-// from 1.
+// from 1. Text is the whole text in which Column lies. A caller that read several texts by itself
+// sets Index, so that the place in a job script can be found from Option and Index.
 type Error struct {
 	Option  Option
 	Index   int // which of the option's texts, from 0
@@ -43,6 +45,7 @@ type Error struct {
 	Said    string // what is wrong and what to type instead
 }
 
+// Error is one line: the option, the whole text, the column and Said. The file's line is not in it.
 func (e *Error) Error() string {
 	if e.Option == Use {
 		return fmt.Sprintf("%q: column %d: %s", e.Text, e.Column, e.Said)
@@ -50,17 +53,21 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("--%s %q: column %d: %s", e.Option, e.Text, e.Column, e.Said)
 }
 
-// fault is an error while its text is read: a byte offset, made a column by within.
+// fault is an error while its text is read: a byte offset, made a column by within. Readers return
+// *fault, not error: a nil *fault in an error would not be nil.
 type fault struct {
 	at      int
 	problem Problem
 	said    string
 }
 
+// wrong is a fault at a byte offset. The text says what is wrong and what to type instead.
 func wrong(at int, p Problem, format string, args ...any) *fault {
 	return &fault{at, p, fmt.Sprintf(format, args...)}
 }
 
+// text MUST be what f.at is an offset of, in full; an offset outside it is moved to its nearest
+// end.
 func (f *fault) within(option Option, index int, text string) *Error {
 	at := min(max(f.at, 0), len(text))
 	return &Error{option, index, len([]rune(text[:at])) + 1, text, f.problem, f.said}

@@ -5,18 +5,36 @@ import (
 	"slices"
 )
 
+// or reads a whole expression. The grammar has one method for each line:
+//
+//	or         = and { ("or" | "||") and }
+//	and        = not { ("and" | "&&") not }
+//	not        = ("not" | "!") not | comparison
+//	comparison = sum [ ("<=" | ">=" | "==" | "!=" | "<" | ">" | "=") sum ]
+//	sum        = product { ("+" | "-") product }
+//	product    = factor { ("*" | "/" | "%") factor }
+//	factor     = "-" factor | "(" or ")" | number | quoted text | word
+//
+// Each returns a node that computes its part. The offset of a fault is that of the word at fault.
+//
+// A side that failed does not count where the other one is true, so `d==0 or n/d>2` holds at d=0.
+// Both sides are always computed: there is nothing that a computation could change.
 func (r *reader) or() (node, *fault) {
 	return r.joined(r.and, func(a, b operand) operand {
 		return operand{truth: a.truth || b.truth, failed: a.failed && !b.truth || b.failed && !a.truth}
 	}, "or", "||")
 }
 
+// and reads what binds closer than or. A side that failed makes the whole failed, even beside a
+// false one: that would become true under a not.
 func (r *reader) and() (node, *fault) {
 	return r.joined(r.not, func(a, b operand) operand {
 		return operand{truth: a.truth && b.truth, failed: a.failed || b.failed}
 	}, "and", "&&")
 }
 
+// joined reads part { word part }, left to right. A single part is passed on with its own type, so
+// a number in parentheses stays a number; only with a word between them must both sides be truths.
 func (r *reader) joined(part func() (node, *fault), join func(a, b operand) operand, words ...string) (node, *fault) {
 	left, f := part()
 	for f == nil {
@@ -56,6 +74,9 @@ func (r *reader) not() (node, *fault) {
 	}}, f
 }
 
+// comparison returns a truth, or what sum returned if no operator follows. Which side is a word and
+// which a parameter does not matter: sgd == opt is opt == sgd. A choice that is spelled as a
+// number, of a parameter that has other texts too, needs quotes: mode == '1'.
 func (r *reader) comparison() (node, *fault) {
 	left, f := r.sum()
 	if f != nil {
@@ -91,6 +112,8 @@ func (r *reader) comparison() (node, *fault) {
 }
 
 // choice makes an unknown word a text if the other side is a parameter that has it as a choice.
+// Everywhere else an unknown word is an error (want), so a misspelled name is never taken for a
+// text.
 func (r *reader) choice(n *node, other node) {
 	if n.word == "" || other.name == "" {
 		return
@@ -100,6 +123,9 @@ func (r *reader) choice(n *node, other node) {
 	}
 }
 
+// compared computes the comparison of two nodes of the type typ. Numbers are equal if they are the
+// same float64, without a tolerance: 0.1+0.2 == 0.3 is false. An infinity, as after an overflow, is
+// a number; NaN fails the comparison, != too.
 func compared(left, right node, operator string, typ byte) node {
 	a, b := left.eval, right.eval
 	return node{typ: 'b', at: left.at, eval: func(p Point) operand {
@@ -130,6 +156,8 @@ func (r *reader) sum() (node, *fault) { return r.chain(r.product, "+", "-") }
 
 func (r *reader) product() (node, *fault) { return r.chain(r.factor, "*", "/", "%") }
 
+// chain reads numbers with operators of one precedence between them, from left to right: 8/4/2 is
+// 1.
 func (r *reader) chain(part func() (node, *fault), operators ...string) (node, *fault) {
 	left, f := part()
 	for f == nil {
@@ -153,6 +181,7 @@ func (r *reader) chain(part func() (node, *fault), operators ...string) (node, *
 	return left, f
 }
 
+// arithmetic is NaN for a division or a remainder by 0. x % y has the sign of x.
 func arithmetic(operator string, x, y float64) float64 {
 	switch {
 	case operator == "+":
@@ -169,6 +198,7 @@ func arithmetic(operator string, x, y float64) float64 {
 	return math.Mod(x, y)
 }
 
+// factor and not are where the reader calls itself, so they count the depth.
 func (r *reader) factor() (node, *fault) {
 	t := r.peek()
 	if f := r.enter(t.at); f != nil {
@@ -198,6 +228,7 @@ func (r *reader) factor() (node, *fault) {
 	return r.atom(t)
 }
 
+// atom reads t, the next token, as a number, a quoted text, or a word: a parameter or a choice.
 func (r *reader) atom(t token) (node, *fault) {
 	switch {
 	case t.kind == 'n':

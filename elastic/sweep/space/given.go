@@ -10,10 +10,13 @@ import (
 	"unicode/utf8"
 )
 
-// Given is a `--try`: values of some parameters. What is missing is drawn.
+// Given is a `--try`: values of some parameters. What is missing is drawn. The zero value gives
+// nothing. It belongs to the space that read it, and is not changed.
 type Given struct{ values map[string]Value }
 
-// Given reads lr=1e-3,depth=4. The error is an *Error with index 0.
+// Given reads lr=1e-3,depth=4. The error is an *Error with index 0. The caller that reads several
+// sets Index. Constraints are not asked here, since they may depend on what is drawn: Complete
+// returns false if no point is left.
 func (s *Space) Given(text string) (Given, error) {
 	g, f := s.given(text)
 	if f != nil {
@@ -22,6 +25,7 @@ func (s *Space) Given(text string) (Given, error) {
 	return g, nil
 }
 
+// given is Given with a byte offset instead of a column.
 func (s *Space) given(text string) (Given, *fault) {
 	g := Given{map[string]Value{}}
 	if len(text) > 64*MaxText || !utf8.ValidString(text) {
@@ -52,7 +56,8 @@ func (s *Space) given(text string) (Given, *fault) {
 	return g, s.reachable(g)
 }
 
-// read is the value with this text, printed as the parameter's values are.
+// read is the value with this text, printed as the parameter's values are. So lr=1e-3 is the same
+// point as lr=0.001. A Choice and a Fixed keep the text, which MUST be one of theirs.
 func (p Parameter) read(text string, at int) (Value, *fault) {
 	v := spelled(text)
 	if p.Numeric() {
@@ -69,7 +74,8 @@ func (p Parameter) read(text string, at int) (Value, *fault) {
 	return v, nil
 }
 
-// reachable refuses a value of a parameter that does not exist because of another one given.
+// reachable refuses a value of a parameter that does not exist because of another one given. A
+// parameter whose ancestors are not given passes: they may be drawn so that it exists.
 func (s *Space) reachable(g Given) *fault {
 	for name := range g.values {
 		for i := s.at[name]; s.parent[i] >= 0; i = s.parent[i] {
@@ -82,8 +88,11 @@ func (s *Space) reachable(g Given) *fault {
 	return nil
 }
 
-// ReadPoint reads what Point.MarshalJSON wrote. It does not ask a space, so that trials of a
-// sweep stay known after its space was edited; Space.Holds does.
+// ReadPoint reads what Point.MarshalJSON wrote. It does not ask a space, so that trials of a sweep
+// stay known after its space was edited; Space.Holds does. Users can write anything there, so it is
+// as strict as a reader can be without a space: names and values as in a `--param`, each name once,
+// at most MaxParameters, no null, nothing nested, nothing after the object. Numbers keep their text
+// (UseNumber): 0.10 stays 0.10. {} is a point without parameters, and no error.
 func ReadPoint(data []byte) (Point, error) {
 	var p Point
 	d := json.NewDecoder(strings.NewReader(string(data)))
@@ -106,6 +115,7 @@ func ReadPoint(data []byte) (Point, error) {
 		if f := checkName(name.(string), 0); f != nil {
 			return Point{}, fmt.Errorf("parameters of a trial: %q: %s", name, f.said)
 		}
+		// A json.Number prints as it was written, and true as true.
 		text := fmt.Sprint(value)
 		if _, twice := p.Get(name.(string)); twice {
 			return Point{}, fmt.Errorf("parameters of a trial: %s is there twice", name)

@@ -3,15 +3,19 @@ package space
 import "strings"
 
 // token is a word of a constraint. kind is 'n' for a number, 'w' for a word, 't' for quoted text,
-// 'o' for an operator, 0 at the end.
+// 'o' for an operator, 0 at the end. at is a byte offset; within makes it a column of characters.
 type token struct {
 	kind byte
 	text string
 	at   int
 }
 
+// operators has the longer ones first, so that <= is not read as < and =.
 var operators = []string{"<=", ">=", "==", "!=", "&&", "||", "<", ">", "=", "!", "(", ")", "+", "-", "*", "/", "%"}
 
+// tokens splits a constraint, and ends the list with a token of kind 0. at is the offset in bytes
+// of the token's first character. Quoted text loses its quotes; it has no escapes, and may contain
+// the other kind of quote.
 func tokens(text string) ([]token, *fault) {
 	var list []token
 	for at := 0; at < len(text); {
@@ -32,6 +36,8 @@ func tokens(text string) ([]token, *fault) {
 	return append(list, token{0, "", len(text)}), nil
 }
 
+// next is the token at the offset, which is no blank, with its quotes. Numbers have no sign: - is
+// an operator, except after the e of an exponent. So depth-1 is three tokens, and 1e-3 one.
 func next(text string, at int) (token, *fault) {
 	rest := text[at:]
 	switch c := rest[0]; {

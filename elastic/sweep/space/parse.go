@@ -8,9 +8,11 @@ import (
 	"unicode/utf8"
 )
 
+// forms ends the errors about a text that has no form at all: what to type instead.
 const forms = "want NAME=log:LOW:HIGH, float:LOW:HIGH[:STEP], int:LOW:HIGH[:STEP], logint:LOW:HIGH, choice:A,B,... or fixed:VALUE"
 
-// ParseParameter reads one `--param`. The error is an *Error.
+// ParseParameter reads one `--param`. The error is an *Error. It checks the parameter alone:
+// whether its condition names a parameter is for Parse. Index is 0.
 func ParseParameter(text string) (Parameter, error) {
 	p, f := parameter(text)
 	if f != nil {
@@ -19,6 +21,8 @@ func ParseParameter(text string) (Parameter, error) {
 	return p, nil
 }
 
+// parameter is ParseParameter with a byte offset instead of a column. Values have no blanks, so the
+// first " if " begins the condition. Whether the condition's parameter exists is checked by link.
 func parameter(text string) (p Parameter, f *fault) {
 	if len(text) > 64*MaxText || !utf8.ValidString(text) {
 		return p, wrong(0, TooLarge, "a parameter is UTF-8 text of at most %d characters", 64*MaxText)
@@ -43,10 +47,18 @@ func parameter(text string) (p Parameter, f *fault) {
 	return p, f
 }
 
-// indent is the number of bytes of blanks before the text.
+// indent is the number of bytes of blanks before the text. Columns of errors then point at the text
+// and not at the blanks before it.
 func indent(text string) int { return len(text) - len(strings.TrimLeft(text, " \t")) }
 
-// domain reads what follows '='; at is its offset.
+// domain reads what follows '='; at is its offset. A word before ':' that is no kind makes the
+// whole text a fixed value, as in url=http://host. One that looks like a kind is refused, since a
+// misspelled kind would silently be a single value:
+//
+//	lr=log:1e-5:1e-1   Log
+//	lr=loguniform:...  refused
+//	url=http://host    Fixed
+//	lr=log             refused: a kind without a range
 func (p *Parameter) domain(text string, at int) *fault {
 	kind, rest, typed := strings.Cut(text, ":")
 	if typed {
@@ -71,12 +83,16 @@ func (p *Parameter) domain(text string, at int) *fault {
 }
 
 // looksLikeKind says that a word before ':' is probably a misspelled kind, and not the start of a
-// fixed value such as a URL.
+// fixed value such as a URL. The words are common names of the same kinds, and the kinds themselves
+// in capitals.
 func looksLikeKind(word string) bool {
 	return slices.Contains([]string{"loguniform", "uniform", "lin", "linear", "double", "integer", "range", "cat", "categorical", "enum", "choices", "const", "logfloat", "intlog", "floatlog"}, strings.ToLower(word)) ||
 		slices.Contains([]Kind{Float, Log, Int, LogInt, Choice, Fixed}, Kind(strings.ToLower(word)))
 }
 
+// bounds reads LOW:HIGH[:STEP] and sets Low, High and Step. LOW = HIGH is a range of one value. A
+// step need not divide the range: values are Low, Low+Step, ..., and High only if a step ends
+// there.
 func (p *Parameter) bounds(text string, at int) *fault {
 	parts := strings.Split(text, ":")
 	stepped := p.Kind == Float || p.Kind == Int
@@ -99,6 +115,7 @@ func (p *Parameter) bounds(text string, at int) *fault {
 		case p.Whole() && x != math.Trunc(x):
 			return wrong(at, BadNumber, "%s is not a whole number; for fractions write float or log", part)
 		}
+		// x+0 is 0 where x is -0.
 		numbers[i], starts[i] = x+0, at
 		at += len(part) + 1
 	}
@@ -118,6 +135,7 @@ func (p *Parameter) bounds(text string, at int) *fault {
 	return nil
 }
 
+// choices reads A,B,... and appends them to Choices. They are compared as texts: 1 and 1.0 are two.
 func (p *Parameter) choices(text string, at int) *fault {
 	for _, word := range strings.Split(text, ",") {
 		if word == "" {
@@ -138,6 +156,8 @@ func (p *Parameter) choices(text string, at int) *fault {
 	return nil
 }
 
+// parseCondition reads NAME=VALUE,VALUE, whose offset is at. It knows no other parameter: that NAME
+// exists and can have each VALUE is checked by link.
 func parseCondition(text string, at int) (*Condition, *fault) {
 	at += indent(text)
 	name, rest, found := strings.Cut(strings.TrimSpace(text), "=")
@@ -159,9 +179,12 @@ func parseCondition(text string, at int) (*Condition, *fault) {
 	return c, nil
 }
 
-// reserved are the words of a constraint.
+// reserved are the words of a constraint. In any case of letters: a parameter called AND would be
+// confused with and.
 var reserved = []string{"and", "or", "not", "if", "true", "false"}
 
+// checkName lets through what is one word of a constraint and, with dots replaced, a variable's
+// name in the environment.
 func checkName(name string, at int) *fault {
 	if name == "" || len(name) > MaxName {
 		return wrong(at, BadName, "a parameter's name has 1 to %d characters", MaxName)
@@ -179,6 +202,9 @@ func checkName(name string, at int) *fault {
 
 func letter(c rune) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' }
 
+// checkValue refuses what has a meaning in one of the places where values stand: a comma separates
+// values, braces enclose a name on a command line, quotes enclose a text of a constraint. So a
+// point is read from its text without any escapes.
 func checkValue(text string, at int) *fault {
 	if text == "" || len(text) > MaxValue {
 		return wrong(at, Syntax, "a value has 1 to %d characters", MaxValue)

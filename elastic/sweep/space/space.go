@@ -28,7 +28,8 @@ func Parse(params, wheres []string) (*Space, error) {
 	return build(list, params, wheres)
 }
 
-// New is Parse for parameters that are values already.
+// New is Parse for parameters that are values already. They are written as text and read again, so
+// they pass the same checks, and params stays the caller's.
 func New(params []Parameter, wheres []string) (*Space, error) {
 	var texts []string
 	for _, p := range params {
@@ -37,11 +38,15 @@ func New(params []Parameter, wheres []string) (*Space, error) {
 	return Parse(texts, wheres)
 }
 
+// build checks what no parameter can check alone: names, conditions, constraints, and whether any
+// point is left. texts[i] is the text of list[i], for the columns of errors. Two names collide if
+// their variables do: lr and LR, or model.lr and model_lr, are one name in the environment.
 func build(list []Parameter, texts, wheres []string) (*Space, error) {
 	s := &Space{params: list, at: map[string]int{}}
 	if len(list) == 0 {
 		return nil, wrong(0, NothingGiven, "a sweep has at least one parameter; %s", forms).within(Param, 0, "")
 	}
+	// variables are the first parameter of each variable, for the error about the second.
 	variables := map[string]int{}
 	for i, p := range list {
 		if i == MaxParameters {
@@ -73,6 +78,8 @@ func build(list []Parameter, texts, wheres []string) (*Space, error) {
 }
 
 // link finds the parameters that conditions name, and an order in which parents come first.
+// Conditions may name parameters given later. Each pass below orders at least one more parameter
+// unless the rest is a circle, so as many passes as parameters are enough (MaxParameters squared).
 func (s *Space) link(texts []string) error {
 	s.parent = make([]int, len(s.params))
 	for i, p := range s.params {
@@ -92,6 +99,7 @@ func (s *Space) link(texts []string) error {
 		}
 		s.parent[i] = j
 	}
+	// s.order: a parameter is done once its parent is, and goes behind it.
 	done := make([]bool, len(s.params))
 	for range s.params {
 		for i := range s.params {
@@ -107,10 +115,11 @@ func (s *Space) link(texts []string) error {
 	return nil
 }
 
-// Parameters are those of the space, in the order in which they were given.
+// Parameters are those of the space, in the order in which they were given. The slice is the
+// caller's; Choices and If are shared with the space and MUST NOT be changed.
 func (s *Space) Parameters() []Parameter { return slices.Clone(s.params) }
 
-// Wheres are the texts of the constraints.
+// Wheres are the texts of the constraints. They are in the order given; nil if there are none.
 func (s *Space) Wheres() []string {
 	var texts []string
 	for _, c := range s.where {
@@ -132,7 +141,8 @@ func (s *Space) Parent(i int) int { return s.parent[i] }
 func (s *Space) Order() []int { return slices.Clone(s.order) }
 
 // Size is the number of points; +Inf if a parameter is a range without steps. Constraints and
-// conditions may leave fewer.
+// conditions may leave fewer. It is an upper bound: a parameter with a condition counts as if every
+// point had it.
 func (s *Space) Size() float64 {
 	n := 1.
 	for _, p := range s.params {

@@ -5,11 +5,13 @@ import (
 	"strings"
 )
 
-// names matches {name}; a '$' before it makes it the shell's.
+// names matches {name}; a '$' before it makes it the shell's. The name of a match is its only
+// group; the '$' is part of the match, so callers can tell.
 var names = regexp.MustCompile(`\$?\{([A-Za-z_][A-Za-z0-9_.]*)\}`)
 
 // Check refuses a text, such as a line of a job script, with a {name} that no parameter has. The
-// error is an *Error. ${name} is the shell's and left alone.
+// error is an *Error. ${name} is the shell's and left alone. Braces around anything that is no
+// name, as in '{ print $1 }' or {"a":1}, are left alone. The column is that of the brace.
 func (s *Space) Check(text string) error {
 	for _, at := range names.FindAllStringSubmatchIndex(text, -1) {
 		if name := text[at[2]:at[3]]; text[at[0]] != '$' {
@@ -21,7 +23,8 @@ func (s *Space) Check(text string) error {
 	return nil
 }
 
-// Uses lists the names in {name} of the text.
+// Uses lists the names in {name} of the text. A name that is there twice is listed twice; nil if
+// there is none. ${name} is not listed.
 func Uses(text string) []string {
 	var list []string
 	for _, at := range names.FindAllStringSubmatchIndex(text, -1) {
@@ -36,7 +39,9 @@ func Uses(text string) []string {
 // names a parameter which the point does not have, because of its condition, is dropped, and with
 // it the option before it if the argument is nothing but {name}: `--momentum {momentum}` and
 // `--momentum={momentum}` disappear where there is no momentum. Names that no parameter has are
-// refused.
+// refused. An option before it is an argument that begins with '-' and has no '='. Values are
+// written as they are: the result is a list of arguments for exec, and MUST NOT be joined to a line
+// of a shell. The list that is passed is not changed.
 func (s *Space) Expand(arguments []string, p Point) ([]string, error) {
 	var out []string
 	for _, argument := range arguments {

@@ -66,16 +66,23 @@ func (m *memory) Open(time.Time) (Journal, []string, error) {
 	return m.now, said, nil
 }
 
+// Close does nothing: what a killed daemon had written stays as it is.
 func (m *memory) Close(bool) error { return nil }
 
 // Second returns a copy: memory is not locked against a second daemon.
 func (m *memory) Second(time.Time) (Journal, error) { return m.now.Copy(), nil }
-func (m *memory) Remove() error                     { return nil }
+
+// Remove does nothing: there is no folder.
+func (m *memory) Remove() error { return nil }
 
 // Folder is "": scenarios in memory store no checkpoints.
 func (m *memory) Folder() string { return "" }
-func (m *memory) Mend() error    { return nil }
-func (m *memory) Mark()          {}
+
+// Mend does nothing, as Hurt has done nothing.
+func (m *memory) Mend() error { return nil }
+
+// Mark does nothing: Tear needs no contents from before.
+func (m *memory) Mark() {}
 
 // Tear does nothing: memory loses no parts of a write.
 func (m *memory) Tear(uint64) error { return nil }
@@ -83,6 +90,8 @@ func (m *memory) Tear(uint64) error { return nil }
 // Hurt does nothing: memory has no bytes.
 func (m *memory) Hurt(string, uint64) (bool, error) { return false, nil }
 
+// Copy replaces the copy before it. The next PutBack takes a copy of it, so it can be put back
+// again.
 func (m *memory) Copy() error {
 	m.copy = m.now.Copy()
 	return nil
