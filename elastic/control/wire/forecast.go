@@ -39,7 +39,7 @@ type Expected struct {
 	Limit    bool        `json:"by_time_limit,omitempty"`
 	Deadline time.Time   `json:"deadline,omitzero"`
 	Meets    *bool       `json:"meets_deadline,omitempty"` // absent without a deadline, or if the end is not known
-	Unknown  string      `json:"unknown,omitempty"`        // why the end is not known: "no_total", "no_speed", "held", "waits", "horizon"
+	Unknown  string      `json:"unknown,omitempty"`        // why the end is not known: "no_total", "no_speed", "held" or "waits"
 	Sizes    []Expecting `json:"sizes"`                    // oldest first, without gaps from At on
 }
 

@@ -228,10 +228,7 @@ func (b *Book) tell(e Telling, at time.Time) {
 		b.Began = at
 	}
 	t.Point, t.Repeat, t.State, t.Start, t.Lane, t.Ask, t.Extra = e.Point, e.Repeat, Running, e.Start, e.Lane, e.Ask, e.Extra
-	t.Words, t.Dropped, t.Yields = "", false, false
-	if e.Extra {
-		t.Lost = sweep.Lost{}
-	}
+	t.Words, t.Dropped, t.Yields, t.Lost = "", false, false, sweep.Lost{}
 	b.Answers[e.Lane] = Answer{e.Ask, e.Trial, e.Start}
 }
 

@@ -334,6 +334,52 @@ func TestSameSuggestions(t *testing.T) {
 	}
 }
 
+// TestReturns: a trial that lost goes on before new ones once trials after it were worse, from the run
+// after its last, and is not said to have lost any more.
+func TestReturns(t *testing.T) {
+	p := planOf(t, func(s *sweep.Sweep) { s.Trials, s.Algorithm, s.Epochs = 9, "asha+sobol", 8 })
+	b := book.New()
+	tell := func(id string) sweep.Tell {
+		Step(b, p, Seen{Lanes: []Lane{{Token: token(0), Job: 1, Asks: true, Ask: sweep.Ask{ID: id}}}}, noon)
+		told, ok := b.Told(p.Sweep, token(0), id)
+		if !ok {
+			t.Fatalf("%s has no answer", id)
+		}
+		return told
+	}
+	pause := func(id string, value float64) sweep.Tell { // the trial reports an epoch and is paused, or goes on to its end
+		now := tell(id)
+		b.Take(token(0), sweep.Event{Kind: sweep.Reported, Trial: now.Trial, Start: now.Start, Epoch: 1, Value: value})
+		now = tell(id)
+		how := sweep.Done
+		if now.Stop {
+			how = sweep.Yielded
+		}
+		b.Take(token(0), sweep.Event{Kind: sweep.EndedAs, Trial: now.Trial, Start: now.Start, How: how, Lost: now.Lost})
+		return now
+	}
+	pause("a", .9)
+	lost := pause("b", .5)
+	if !lost.Stop || b.Trial(2).State != book.Paused {
+		t.Fatalf("the second of two: %+v, %v", lost, b.Trial(2).State)
+	}
+	for i, id := range []string{"c", "d"} {
+		if worse := pause(id, .1); worse.Trial != 3+i {
+			t.Fatalf("%s runs trial %d", id, worse.Trial)
+		}
+	}
+	if again := tell("e"); again.Trial != 2 || again.Start != 2 || again.Stop || again.Extra {
+		t.Errorf("the second of four: %+v", again)
+	}
+}
+
+// TestTriesAreTheSpace: a sweep may try all points of its space by name.
+func TestTriesAreTheSpace(t *testing.T) {
+	planOf(t, func(s *sweep.Sweep) {
+		s.Params, s.Tries, s.Trials = []string{"opt=choice:sgd,adamw"}, []string{"opt=sgd", "opt=adamw"}, 2
+	})
+}
+
 // TestEnds: a sweep is over at its goal, after its time, after too many failures, and when its user ends
 // it; and goes on when it is extended.
 func TestEnds(t *testing.T) {
@@ -362,6 +408,14 @@ func TestEnds(t *testing.T) {
 		if b.Over != c.want {
 			t.Errorf("%s: %q, want %q", name, b.Over, c.want)
 		}
+	}
+	long := book.New()
+	hour := func(within time.Duration) Plan { return planOf(t, func(s *sweep.Sweep) { s.Within = within }) }
+	asks := Seen{Lanes: []Lane{{Token: token(0), Job: 1, Asks: true, Ask: sweep.Ask{ID: "first"}}}}
+	Step(long, hour(time.Hour), asks, noon)
+	Step(long, hour(time.Hour), asks, noon.Add(time.Hour))
+	if Step(long, hour(2*time.Hour), asks, noon.Add(time.Hour)); long.Over != book.NotOver {
+		t.Errorf("with more time: %q", long.Over)
 	}
 	b := book.New()
 	one := planOf(t, func(s *sweep.Sweep) { s.Trials = 1 })

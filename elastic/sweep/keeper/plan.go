@@ -1,6 +1,7 @@
 package keeper
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -39,7 +40,8 @@ func (p Plan) point(text string) (space.Point, bool) {
 
 // NewPlan reads what a sweep searches, and how. The error is of the user's texts, an *space.Error
 // where it has a column. s MUST be valid (sweep.Parse). It also makes the first suggestions as a
-// trial (search.Problem.Check), so a space without a point beyond its tries is refused here.
+// trial (search.Problem.Check), so constraints that no point satisfies are refused here. A space
+// that has no point beyond its tries is not: they are all its trials.
 //
 //	asha       random points, halving     tpe       points by tpe, every trial to its end
 //	asha+tpe   points by tpe, halving     grid, sobol, gp, random   likewise
@@ -74,5 +76,8 @@ func NewPlan(s sweep.Sweep) (Plan, error) {
 	if method == "pbt" {
 		return Plan{}, fmt.Errorf("--sweep %s: population based training is not carried out by lanes yet; choose asha, random, grid, sobol, tpe or gp", s.Algorithm)
 	}
-	return p, p.Problem.Check()
+	if err := p.Problem.Check(); err != nil && !errors.Is(err, search.ErrExhausted) {
+		return Plan{}, err
+	}
+	return p, nil
 }

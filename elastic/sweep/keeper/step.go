@@ -90,12 +90,12 @@ func (s *step) back(lanes []Lane) {
 // end notices that the sweep is over, or that it is not any more. The reasons are asked for in a
 // fixed order, so that two at once give the same one in a repetition: the user, the goal, failures,
 // time, all tried. What an extension (`sluice sweep`) made untrue is taken back with Again;
-// Exhausted, Unsolvable and TooLong stay.
+// Exhausted and Unsolvable stay.
 func (s *step) end() {
 	sw := s.plan.Sweep
 	if s.Over != book.NotOver {
 		more := s.Over == book.AllTried && sw.Trials > len(s.Trials) || s.Over == book.TooMany && s.Failures() < sw.MaxFailures ||
-			s.Over == book.ByUser && sw.State != sweep.Stopped || s.Over == book.AtGoal && !s.reached()
+			s.Over == book.ByUser && sw.State != sweep.Stopped || s.Over == book.AtGoal && !s.reached() || s.Over == book.TooLong && !s.tooLong()
 		if more && sw.State != sweep.Stopped {
 			s.record(book.Entry{Again: true})
 		}
@@ -108,11 +108,17 @@ func (s *step) end() {
 		s.record(book.Entry{Over: book.AtGoal})
 	case s.Failures() >= sw.MaxFailures:
 		s.record(book.Entry{Over: book.TooMany})
-	case sw.Within > 0 && !s.Began.IsZero() && s.now.Sub(s.Began) >= sw.Within:
+	case s.tooLong():
 		s.record(book.Entry{Over: book.TooLong})
 	case len(s.Trials) >= sw.Trials && !slices.ContainsFunc(s.Trials, regular):
 		s.record(book.Entry{Over: book.AllTried})
 	}
+}
+
+// tooLong reports whether the sweep's time is over, if it has one.
+func (s *step) tooLong() bool {
+	within := s.plan.Sweep.Within
+	return within > 0 && !s.Began.IsZero() && s.now.Sub(s.Began) >= within
 }
 
 // regular reports whether a sweep waits for a trial before it is over.
@@ -184,9 +190,10 @@ func (s *step) assign(lanes []Lane, idle bool) {
 	}
 }
 
-// next chooses what the next lane runs: a trial that goes on, a new one, or, while GPUs would idle
-// and others still run, the best of those that lost. nil = nothing. Lane and Ask are set by the
-// caller. Trials that go on come first, since their GPU time is spent already. An exhausted space
+// next chooses what the next lane runs: a trial that goes on, a paused one that is among the best
+// of its rung by now, a new one, or, while GPUs would idle and others still run, the best of those
+// that lost. nil = nothing. Lane and Ask are set by the caller. Trials that go on come first, since
+// their GPU time is spent already. An exhausted space
 // ends the sweep only when no regular trial runs or waits any more. Extra trials need a regular one
 // beside them, or they would keep a sweep that is over alive.
 func (s *step) next(idle bool) *book.Telling {
@@ -194,6 +201,9 @@ func (s *step) next(idle bool) *book.Telling {
 		if t.State == book.Waiting && t.Point != "" {
 			return &book.Telling{Trial: t.Number, Start: t.Start + 1, Point: t.Point, Repeat: t.Repeat}
 		}
+	}
+	if t := s.returns(); t != nil {
+		return &book.Telling{Trial: t.Number, Start: t.Start + 1, Point: t.Point, Repeat: t.Repeat}
 	}
 	number := len(s.Trials) + 1
 	if i := slices.IndexFunc(s.Trials, func(t *book.Trial) bool { return t.Point == "" }); i >= 0 {
@@ -216,6 +226,21 @@ func (s *step) next(idle bool) *book.Telling {
 	if idle && slices.ContainsFunc(s.Trials, regular) {
 		if t := s.bestPaused(); t != nil {
 			return &book.Telling{Trial: t.Number, Start: t.Start + 1, Point: t.Point, Repeat: t.Repeat, Extra: true}
+		}
+	}
+	return nil
+}
+
+// returns is the first paused trial that would not be paused now, since trials after it were worse
+// (rung.Returns); nil if there is none.
+func (s *step) returns() *book.Trial {
+	rule, ok := s.plan.rungs()
+	if !ok {
+		return nil
+	}
+	for _, i := range rule.Returns(s.history()) {
+		if t := s.Trials[i]; t.State == book.Paused {
+			return t
 		}
 	}
 	return nil
