@@ -11,6 +11,7 @@ import (
 	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic/sweep"
 	"github.com/sluice-hpc/sluice/elastic/sweep/book"
+	"github.com/sluice-hpc/sluice/elastic/sweep/rung"
 )
 
 // shown is how many of the best trials "sluice sweep show" prints.
@@ -91,7 +92,7 @@ func (c *sweepCall) explain(v *sweepView) error {
 	for _, t := range v.book.Trials {
 		switch {
 		case t.State == book.Paused && t.Rung > 0:
-			fmt.Fprintf(out, "trial %d paused: place %d of %d at epoch %d, of which %d go on\n", t.Number, t.Rank, t.Of, t.Rung, max(1, t.Of/3))
+			fmt.Fprintf(out, "trial %d paused: place %d of %d at epoch %d, of which %d go on\n", t.Number, t.Rank, t.Of, t.Rung, rung.Rule{}.Keeps(t.Of))
 		case t.State == book.Failed:
 			fmt.Fprintf(out, "trial %d failed: %s\n", t.Number, terminal.Escape(t.Words))
 		}

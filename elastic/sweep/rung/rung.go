@@ -158,6 +158,14 @@ func (b *Board) Verdict(trial int) Verdict {
 	k := len(own) - 1
 	v.Rung, v.Of = b.rungs[k], len(b.costs[k])
 	v.Rank = 1 + sort.SearchFloat64s(b.costs[k], own[k])
-	v.Pause = v.Of >= b.rule.reduction() && v.Rank > v.Of/b.rule.reduction()
+	v.Pause = v.Rank > b.rule.Keeps(v.Of)
 	return v
+}
+
+// Keeps is how many of the trials that reached a rung go on: all until there are Reduction of them.
+func (r Rule) Keeps(of int) int {
+	if of < r.reduction() {
+		return of
+	}
+	return of / r.reduction()
 }
