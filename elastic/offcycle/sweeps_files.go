@@ -368,7 +368,7 @@ func same(a, b sweep.Tell) bool {
 // standing is what policies know of the sweep.
 func (f *files) standing() Standing {
 	s := f.plan.Sweep
-	progress := level.Progress{Trials: f.book.Count(book.Done), Seconds: f.book.Seconds(), Assumed: 1}
+	progress := level.Progress{Trials: f.book.Count(book.Done) + f.book.Count(book.Paused), Seconds: f.book.Seconds(), Assumed: 1}
 	return Standing{
 		Number: s.Number, Metric: s.Metric.Name, Level: f.level.Level, Gap: f.level.Gap, Paused: s.State == sweep.Paused,
 		Over: f.book.Over != book.NotOver, Trials: f.counted, Wants: f.book.Wants(s), Bid: level.Bid(progress),
