@@ -367,8 +367,8 @@ func (b *Book) Results(m sweep.Metric) (out []float64) {
 }
 
 // Seconds returns the time that the trials that are done or paused took, each from its first start
-// to the end of its last run. Seconds of the clock, whatever the number of GPUs of its lanes; the times between two starts
-// are in it.
+// to the end of its last run. Seconds of the clock, whatever the number of GPUs of its lanes; the
+// times between two starts are in it.
 func (b *Book) Seconds() (sum float64) {
 	for _, t := range b.Trials {
 		if (t.State == Done || t.State == Paused) && t.Ended.After(t.Begun) {
