@@ -31,7 +31,7 @@ func (cl *Cluster) mayRequeue(js *Job, now time.Time) bool {
 	if !js.Mail.killed() {
 		return false
 	}
-	if js.forgotten() || js.killedRunner() || now.Before(js.Placing.rest.Add(owed-settling)) {
+	if js.rescue.forgot(js.Shown.Slurm) || js.killedRunner() || now.Before(js.Placing.rest.Add(owed-settling)) {
 		return true
 	}
 	return slices.ContainsFunc(js.Rec.Place.Nodes(), func(node string) bool {
@@ -40,9 +40,9 @@ func (cl *Cluster) mayRequeue(js *Job, now time.Time) bool {
 	})
 }
 
-// forgotten reports whether slurmctld returned to a state from before a restart of the job that
-// it had shown: it had stopped the failed run to requeue the job, and forgot that.
-func (js *Job) forgotten() bool { return js.rescue.restarts > js.Shown.Slurm.Restarts }
+// forgot reports whether slurmctld returned to a state from before a restart of the job that it had
+// shown: it had stopped the failed run to requeue the job, and forgot that.
+func (r *rescue) forgot(sj slurm.Job) bool { return r.restarts > sj.Restarts }
 
 // killed reports whether the last run did not exit by itself: its runner reported no exit, or one
 // by a signal. It is false if no status was ever read.
@@ -86,7 +86,7 @@ func (st *State) revivals(now time.Time) []elastic.Intent {
 		}
 		var why reason.Reason = reason.OwedToLost
 		switch {
-		case js.rescue.stranded.stopped(js.Mail.runner, js.Shown.Slurm), js.forgotten():
+		case js.rescue.stranded.stopped(js.Mail.runner, js.Shown.Slurm), js.rescue.forgot(js.Shown.Slurm):
 			why = reason.StopForgotten
 		case js.killedRunner():
 			why = reason.RunnerKilled{Signal: js.Shown.Slurm.ExitSignal}
