@@ -11,7 +11,6 @@ import (
 	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic/sweep"
 	"github.com/sluice-hpc/sluice/elastic/sweep/book"
-	"github.com/sluice-hpc/sluice/elastic/sweep/rung"
 )
 
 // shown is how many of the best trials "sluice sweep show" prints.
@@ -92,7 +91,7 @@ func (c *sweepCall) explain(v *sweepView) error {
 	for _, t := range v.book.Trials {
 		switch {
 		case t.State == book.Paused && t.Rung > 0:
-			fmt.Fprintf(out, "trial %d paused: place %d of %d at epoch %d, of which %d go on\n", t.Number, t.Rank, t.Of, t.Rung, rung.Rule{}.Keeps(t.Of))
+			fmt.Fprintf(out, "trial %d paused: place %d of %d at epoch %d\n", t.Number, t.Rank, t.Of, t.Rung)
 		case t.State == book.Failed:
 			fmt.Fprintf(out, "trial %d failed: %s\n", t.Number, terminal.Escape(t.Words))
 		}
