@@ -130,6 +130,7 @@ func (r *reader) calm() {
 period = "2s"
 [resize]
 payback = 100
+cooldown = "24h"
 [checkpoint]
 every = "off"' >>$SLUICE_LAB_DIR/sluice.toml
 kill -HUP $(SLUICE_CONF=$SLUICE_LAB_DIR/sluice.toml sluice status --json | sed -n 's/^ *"pid": *\([0-9]*\),$/\1/p')
