@@ -111,12 +111,12 @@ func (h *History) check(ctx context.Context) error {
 	if version > len(historySteps) {
 		return &Error{Op: "open", Path: h.path, Err: ErrNewer, Text: fmt.Sprintf("it has schema %d, this program knows up to %d", version, len(historySteps))}
 	}
-	for _, step := range historySteps[version:] {
+	for _, statement := range historySteps[version:] {
 		tx, err := h.db.BeginTx(ctx, nil)
 		if err != nil {
 			return explain("open", h.path, err)
 		}
-		_, err = tx.ExecContext(ctx, step)
+		_, err = tx.ExecContext(ctx, statement)
 		if err == nil {
 			err = tx.Commit()
 		}
