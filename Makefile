@@ -4,7 +4,7 @@ GO      ?= go
 VERSION := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 LDFLAGS := -X main.version=$(VERSION)
 
-.PHONY: all build packages demo test test-end-to-end test-waiting test-packages test-elsewhere lint bench bench-job bench-live bench-policy bench-systems bench-shares conform damage deb dist gpu exact liars planted mutants properties seeds crashes soak fuzz hostile failover reclaims shared gone nfs reliability-report clean bench-sweeps
+.PHONY: guides all build packages demo test test-end-to-end test-waiting test-packages test-elsewhere lint bench bench-job bench-live bench-policy bench-systems bench-shares conform damage deb dist gpu exact liars planted mutants properties seeds crashes soak fuzz hostile failover reclaims shared gone nfs reliability-report clean bench-sweeps
 
 all: build
 
@@ -262,3 +262,8 @@ reliability-report: build
 
 clean:
 	rm -rf bin
+
+# Every command of the tutorial and the how-to guides, typed on a lab, with what it prints. A job that
+# grows between two commands makes a page differ: run it again.
+guides: packages
+	@SLUICE_GUIDES=1 $(GO) test -count=1 -v -timeout 20m ./cmd/sluiced -run 'TestTutorial$$|TestGuides$$'

@@ -28,8 +28,18 @@ var guides = []struct {
 
 const tutorial, tutorialUntested = "tutorial.md", 1
 
+// guidesWanted skips the test unless make guides runs it: sluiced may grow a job between two commands
+// of a page, before its speed is known, and the page then shows another moment.
+func guidesWanted(t *testing.T) {
+	t.Helper()
+	if os.Getenv("SLUICE_GUIDES") == "" {
+		t.Skip("NOT TESTED: the commands of the tutorial and the guides; make guides runs them")
+	}
+}
+
 // TestTutorial types every command of the tutorial and compares what it prints.
 func TestTutorial(t *testing.T) {
+	guidesWanted(t)
 	t.Parallel()
 	r := newReader(t)
 	r.follow(tutorial, tutorialUntested)
@@ -37,6 +47,7 @@ func TestTutorial(t *testing.T) {
 
 // TestGuides does the same for the how-to guides, on one lab.
 func TestGuides(t *testing.T) {
+	guidesWanted(t)
 	t.Parallel()
 	found, _ := filepath.Glob("../../etc/doc/howto/*.md")
 	if len(found) != len(guides) {
