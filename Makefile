@@ -4,7 +4,7 @@ GO      ?= go
 VERSION := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 LDFLAGS := -X main.version=$(VERSION)
 
-.PHONY: guides all build packages demo test test-end-to-end test-waiting test-packages test-elsewhere lint bench bench-job bench-live bench-policy bench-systems bench-shares conform damage deb dist gpu exact liars planted mutants properties seeds crashes soak fuzz hostile failover reclaims shared gone nfs reliability-report clean bench-sweeps
+.PHONY: guides all build packages demo test test-end-to-end test-waiting test-packages test-elsewhere lint bench bench-job bench-live bench-policy bench-systems bench-shares conform damage deb dist gpu exact liars planted mutants properties seeds crashes soak fuzz hostile failover reclaims shared sweeps gone nfs reliability-report clean bench-sweeps
 
 all: build
 
@@ -205,6 +205,11 @@ gone: packages
 SHARED ?= 1h
 shared: packages
 	@SLUICE_SHARED=$(SHARED) SLUICE_SHARED_SEED=$(SEED) etc/campaign shared $(GO) test -count=1 -v -timeout 0 -run 'TestSharedHour$$' ./cmd/sluiced
+
+# Three users' sweeps of a small PyTorch program beside two elastic trainings, on a real Slurm, and the
+# same points as job arrays of plain Slurm: the time of each to its goal. Some twelve minutes.
+sweeps: packages
+	@SLUICE_SWEEPS=1 etc/campaign sweeps $(GO) test -count=1 -v -timeout 0 -run 'TestSweepsForReal$$' ./cmd/sluiced
 
 # Job folders on NFS, as the kernel's client shows them to machines with caches of their own,
 # the server killed, frozen, full: what sluice's two sides see of each other, and end-to-end
