@@ -96,6 +96,7 @@ type runs struct {
 	Seg     *journal.Segment  // the present run, or the last; nil before the first
 	past    []journal.Segment // earlier runs not yet in the journal
 	segNew  bool              // Seg differs from the journal
+	unread  bool              // a run began while the history could not be read: its row waits for it (join)
 	had     float64           // GPU-seconds of the runs before Seg
 	counted bool              // had is known
 	course  course
