@@ -1,0 +1,102 @@
+package policy
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/nodes"
+)
+
+// TestPoolsKeepEachAdmission: a job goes to another pool only if every job that was admitted still is, and none that
+// comes before it or has started loses its GPUs; more admitted jobs, or more jobs with GPUs, do not outweigh one.
+func TestPoolsKeepEachAdmission(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	admitted, runs, none := elastic.Decision{GPUs: 1, Promised: true}, elastic.Decision{GPUs: 1}, elastic.Decision{}
+	for _, c := range []struct {
+		name       string
+		dated      bool
+		main, edge [3]elastic.Decision // of jobs 1 to 3, where job 2 is decided about in its first pool or at the edge
+		moved      bool
+	}{
+		{"it is admitted", true, [3]elastic.Decision{admitted, none, none}, [3]elastic.Decision{admitted, admitted, none}, true},
+		{"another is not any more", true, [3]elastic.Decision{admitted, none, none}, [3]elastic.Decision{none, admitted, admitted}, false},
+		{"... although as many have GPUs", true, [3]elastic.Decision{admitted, none, none}, [3]elastic.Decision{runs, admitted, admitted}, false},
+		{"it starts", false, [3]elastic.Decision{runs, none, none}, [3]elastic.Decision{runs, runs, none}, true},
+		{"it starts, and an earlier one does not", false, [3]elastic.Decision{runs, none, none}, [3]elastic.Decision{none, runs, runs}, false},
+		{"it starts before a later one", false, [3]elastic.Decision{runs, none, runs}, [3]elastic.Decision{runs, runs, none}, true},
+		{"it starts, and an admission is lost", false, [3]elastic.Decision{admitted, none, none}, [3]elastic.Decision{runs, runs, admitted}, false},
+	} {
+		s := elastic.Snapshot{Now: now, Edges: map[string]bool{"lab@n2": true}, Nodes: []nodes.Node{
+			{Name: "n1", Partitions: []string{"gpu"}, GPUs: 4, Usable: true}, {Name: "n2", Partitions: []string{"lab@n2"}, GPUs: 4, Usable: true},
+		}}
+		for id := elastic.JobID(1); id <= 3; id++ {
+			j := elastic.Job{ID: id, Partition: "gpu", Phase: elastic.Waiting, Spec: elastic.Spec{Min: 1, Max: 1}}
+			if id == 2 {
+				if j.Partition = "gpu,lab@n2"; c.dated {
+					j.Spec.Deadline = now.Add(time.Hour)
+				}
+			}
+			s.Jobs = append(s.Jobs, j)
+		}
+		a := pooled(s, func(s elastic.Snapshot) elastic.Allocation {
+			of := c.main
+			if s.Jobs[1].Partition == "lab@n2" {
+				of = c.edge
+			}
+			return elastic.Allocation{1: of[0], 2: of[1], 3: of[2]}
+		}, func(*elastic.Job) bool { return true })
+		if moved := a[2].Within == "lab@n2"; moved != c.moved {
+			t.Errorf("%s: moved=%t", c.name, moved)
+		}
+	}
+}
+
+// TestQuestionsAboutScavengersAreBounded: where each answer of a policy stops another job, it is asked a fixed number
+// of times, however many scavengers run.
+func TestQuestionsAboutScavengersAreBounded(t *testing.T) {
+	const most = 40
+	g := &scavenging{}
+	for i := range most {
+		name := fmt.Sprint("n", i)
+		g.s.Nodes = append(g.s.Nodes, nodes.Node{Name: name, Partitions: []string{"gpu"}, GPUs: 2, Used: 2, Usable: true})
+		at := nodes.Placement{{Node: name, GPUs: 1}}
+		for k, scavenger := range []bool{true, false} {
+			g.s.Jobs = append(g.s.Jobs, elastic.Job{ID: elastic.JobID(2*i + k + 1), Partition: "gpu", Phase: elastic.Running, Place: at, Scavenger: scavenger, Speaks: true, Spec: elastic.Spec{Min: 1, Max: 2}})
+		}
+	}
+	for i := range g.s.Jobs {
+		if j := &g.s.Jobs[i]; j.Scavenger {
+			g.runs = append(g.runs, j)
+		} else {
+			j.Partition = fmt.Sprint("p", j.ID)
+			g.s.Nodes[i/2].Partitions = append(g.s.Nodes[i/2].Partitions, j.Partition)
+		}
+	}
+	asked := 0
+	g.ask = func(s elastic.Snapshot) elastic.Allocation {
+		asked++
+		a, gone := elastic.Allocation{}, most
+		for _, j := range s.Jobs {
+			a[j.ID] = elastic.Decision{GPUs: 1}
+			if j.Scavenger {
+				gone--
+			}
+		}
+		if gone < most {
+			a[elastic.JobID(2*gone+2)] = elastic.Decision{Leaves: true}
+		}
+		return a
+	}
+	a, parked := g.stop()
+	if asked > stoppings+1 || !parked {
+		t.Errorf("asked %d times, parked=%t", asked, parked)
+	}
+	for i := range g.s.Jobs {
+		j := &g.s.Jobs[i]
+		if d, named := a[j.ID]; !named || !j.Scavenger && d.GPUs == 0 {
+			t.Errorf("job %d: %+v", j.ID, d)
+		}
+	}
+}
