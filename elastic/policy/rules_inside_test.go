@@ -100,3 +100,33 @@ func TestQuestionsAboutScavengersAreBounded(t *testing.T) {
 		}
 	}
 }
+
+// TestSettledOnlyWhereExceeded: after the last question each share is divided only if the answer exceeds one. Else a
+// policy that decides otherwise about jobs which accept less would do so in turns, by how many questions it takes.
+func TestSettledOnlyWhereExceeded(t *testing.T) {
+	s := elastic.Snapshot{Nodes: []nodes.Node{{Name: "n1", Partitions: []string{"gpu"}, GPUs: 12, Used: 10, Usable: true}}}
+	for id, gpus := range map[elastic.JobID]int{1: 5, 2: 4, 3: 1} {
+		s.Jobs = append(s.Jobs, elastic.Job{ID: id, Partition: "gpu", Phase: elastic.Running, Speaks: true, Place: nodes.Placement{{Node: "n1", GPUs: gpus}}, Spec: elastic.Spec{Min: 1, AllowUneven: true}})
+	}
+	share := func(most int, jobs ...elastic.JobID) elastic.Cap {
+		c := elastic.Cap{Name: "share", Of: elastic.GPUs, Most: most, Reclaims: true, Jobs: map[elastic.JobID]bool{}}
+		for _, id := range jobs {
+			c.Jobs[id] = true
+		}
+		return c
+	}
+	s.Caps = []elastic.Cap{share(7, 1), share(7, 2, 3)}
+	for name, c := range map[string]struct {
+		a       elastic.Allocation
+		changed bool
+	}{
+		"within both":    {elastic.Allocation{1: {GPUs: 7}, 2: {GPUs: 4}, 3: {GPUs: 1}}, false},
+		"beyond one":     {elastic.Allocation{1: {GPUs: 8}, 2: {GPUs: 3}, 3: {GPUs: 1}}, true},
+		"beyond another": {elastic.Allocation{1: {GPUs: 4}, 2: {GPUs: 7}, 3: {GPUs: 1}}, true},
+	} {
+		b := newBounds(s, question{rigid: func(string) bool { return false }, few: fewShares})
+		if got := b.tighten(c.a, questions); got != c.changed {
+			t.Errorf("%s: changed=%t", name, got)
+		}
+	}
+}
