@@ -130,3 +130,37 @@ func TestSettledOnlyWhereExceeded(t *testing.T) {
 		}
 	}
 }
+
+// TestIdleGPUsAreCountedAsLanes: a sweep should have as many further lanes as find idle GPUs, of the size, the
+// partition and the types that they ask for.
+func TestIdleGPUsAreCountedAsLanes(t *testing.T) {
+	gpus := func(name, partition string, free int) nodes.Node {
+		return nodes.Node{Name: name, Partitions: []string{partition}, GPUs: 8, Used: 8 - free, Usable: true, CPUs: 64}
+	}
+	for _, c := range []struct {
+		name  string
+		nodes []nodes.Node
+		least int // GPUs of a lane
+		runs  bool
+		want  int
+	}{
+		{"a GPU each", []nodes.Node{gpus("n1", "gpu", 3)}, 1, false, 3},
+		{"4 GPUs each", []nodes.Node{gpus("n1", "gpu", 8)}, 4, false, 2},
+		{"... and some run", []nodes.Node{gpus("n1", "gpu", 8)}, 4, true, 3},
+		{"on no node so many", []nodes.Node{gpus("n1", "gpu", 1), gpus("n2", "gpu", 1)}, 3, true, 1},
+		{"in another partition", []nodes.Node{gpus("n1", "gpu", 1), gpus("n2", "lab", 8)}, 1, false, 1},
+		{"no more than it wants", []nodes.Node{gpus("n1", "gpu", 8)}, 1, false, 5},
+	} {
+		s := elastic.Snapshot{Nodes: c.nodes, Sweeps: map[string]elastic.Sweep{"a": {Number: 1, Wants: 5}}}
+		for id := range elastic.JobID(6) {
+			j := elastic.Job{ID: id + 1, Partition: "gpu", Phase: elastic.Waiting, Speaks: true, UID: 5, Spec: elastic.Spec{Sweep: "a", Min: c.least, Max: c.least}}
+			if c.runs && id == 0 {
+				j.Phase, j.Place = elastic.Running, nodes.Placement{{Node: "n9", GPUs: c.least}}
+			}
+			s.Jobs = append(s.Jobs, j)
+		}
+		if l := newLaning(s, nil); l.fleets[0].target != c.want {
+			t.Errorf("%s: %d lanes, want %d", c.name, l.fleets[0].target, c.want)
+		}
+	}
+}
