@@ -164,3 +164,52 @@ func TestIdleGPUsAreCountedAsLanes(t *testing.T) {
 		}
 	}
 }
+
+// TestNoStopWithoutAStart: while scavengers run that could be parked, an answer in which the policy stops jobs of
+// others counts only if it starts a job that waits: else that job and the stopped one would run in turns.
+func TestNoStopWithoutAStart(t *testing.T) {
+	for name, c := range map[string]struct {
+		stops elastic.Allocation // the answer of a policy that may stop jobs
+		taken bool
+	}{
+		"it stops job 2 for the growth of job 3": {elastic.Allocation{2: {}, 3: {GPUs: 2}}, false},
+		"it stops job 2 for job 4":               {elastic.Allocation{2: {}, 3: {GPUs: 1}, 4: {GPUs: 1}}, true},
+		"it stops nothing":                       {elastic.Allocation{2: {GPUs: 1}, 3: {GPUs: 1}}, false},
+	} {
+		g := &scavenging{}
+		g.s.Limits.Preempt = true
+		g.s.Nodes = []nodes.Node{{Name: "n1", Partitions: []string{"gpu"}, GPUs: 2, Used: 2, Usable: true}, {Name: "n2", Partitions: []string{"low"}, GPUs: 1, Used: 1, Usable: true}}
+		for id, node := range map[elastic.JobID]string{1: "n2", 2: "n1", 3: "n1", 4: ""} {
+			j := elastic.Job{ID: id, Partition: "gpu", Phase: elastic.Running, Speaks: true, Spec: elastic.Spec{Min: 1, Max: 2}}
+			if node == "" {
+				j.Phase = elastic.Waiting
+			} else {
+				j.Place = nodes.Placement{{Node: node, GPUs: 1}}
+			}
+			if id == 1 {
+				j.Scavenger, j.Partition = true, "low"
+			}
+			g.s.Jobs = append(g.s.Jobs, j)
+		}
+		for i := range g.s.Jobs {
+			switch j := &g.s.Jobs[i]; j.ID {
+			case 1:
+				g.later = append(g.later, j)
+			case 4:
+				g.first = append(g.first, j)
+			}
+		}
+		g.ask = func(s elastic.Snapshot) elastic.Allocation {
+			a := elastic.Allocation{1: {GPUs: 1}, 2: {GPUs: 1}, 3: {GPUs: 1}, 4: {}}
+			if s.Limits.Preempt {
+				for id, d := range c.stops {
+					a[id] = d
+				}
+			}
+			return a
+		}
+		if a, _ := g.decide(); (a[4].GPUs > 0) != c.taken || (a[2].GPUs == 0) != c.taken {
+			t.Errorf("%s: job 2 has %d GPUs, job 4 %d", name, a[2].GPUs, a[4].GPUs)
+		}
+	}
+}
