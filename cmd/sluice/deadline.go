@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/control/client"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/sbatch"
 )
@@ -60,17 +61,8 @@ func deadlineOrder(at, mode string, now time.Time) (wire.Change, error) {
 
 // redate sends the order for every job named and prints what was decided about each.
 func redate(cmd *cobra.Command, args []string, change wire.Change) error {
-	client, err := daemonFor(cmd)
-	if err != nil {
-		return err
-	}
-	jobs, err := jobsNamed(cmd.Context(), args, client.Report)
-	if err != nil {
-		return err
-	}
-	return each(jobs, func(job elastic.JobID) error {
-		change.Incarnation = incarnation(job)
-		said, err := client.Deadline(cmd.Context(), job, change)
+	return eachNamed(cmd, args, change, func(c *client.Client, job elastic.JobID, change wire.Change) error {
+		said, err := c.Deadline(cmd.Context(), job, change)
 		if err != nil {
 			return err
 		}

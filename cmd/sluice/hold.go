@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/control/client"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
@@ -25,17 +26,24 @@ again if it is stopped.`,
 
 // direct sends the same order for every job named.
 func direct(cmd *cobra.Command, args []string, change wire.Change) error {
-	client, err := daemonFor(cmd)
+	return eachNamed(cmd, args, change, func(c *client.Client, job elastic.JobID, change wire.Change) error {
+		return c.Direct(cmd.Context(), job, change)
+	})
+}
+
+// eachNamed gives an order about every job named.
+func eachNamed(cmd *cobra.Command, args []string, change wire.Change, order func(*client.Client, elastic.JobID, wire.Change) error) error {
+	c, err := daemonFor(cmd)
 	if err != nil {
 		return err
 	}
-	jobs, err := jobsNamed(cmd.Context(), args, client.Report)
+	jobs, err := jobsNamed(cmd.Context(), args, c.Report)
 	if err != nil {
 		return err
 	}
 	return each(jobs, func(job elastic.JobID) error {
 		change.Incarnation = incarnation(job)
-		return client.Direct(cmd.Context(), job, change)
+		return order(c, job, change)
 	})
 }
 

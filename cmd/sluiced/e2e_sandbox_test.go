@@ -28,8 +28,8 @@ func TestSandbox(t *testing.T) {
 	s := play(t, withNodes(1, 4), func(c *site.Config) { c.Bin = boxed })
 	status, err := s.Control().Status(s.ctx)
 	s.must(err)
-	if status.Goroutines < 3 || status.Cycles < 1 {
-		t.Errorf("it says of itself: %d goroutines, %d cycles", status.Goroutines, status.Cycles)
+	if status.Goroutines < 3 || status.Cycles < 1 || status.Took <= 0 {
+		t.Errorf("it says of itself: %d goroutines, %d cycles, the last of %g s", status.Goroutines, status.Cycles, status.Took)
 	}
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", status.PID))
 	s.must(err)

@@ -54,7 +54,7 @@ func (d *daemon) outlook(ctx context.Context) (out engine.Outlook, of *publish.R
 	ok := false
 	err = d.loop.call(ctx, func() {
 		out, ok = engine.Foresee(d.engine, time.Now())
-		of = engine.Peek(d.engine)
+		of = engine.Published(d.engine)
 	})
 	if err == nil && !ok {
 		err = fmt.Errorf("sluiced has had no answer from Slurm yet; try again in a moment")

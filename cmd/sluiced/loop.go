@@ -102,7 +102,9 @@ func (l *loop) run(ctx context.Context) error {
 		started := time.Now()
 		l.begun.Add(1)
 		next, err := l.d.engine.Cycle(ctx, started)
-		l.d.metrics.Cycle(engine.Published(l.d.engine), time.Since(started), err)
+		took := time.Since(started)
+		engine.Took(l.d.engine, took)
+		l.d.metrics.Cycle(engine.Published(l.d.engine), took, err)
 		l.d.send()
 		if ctx.Err() == nil {
 			l.tell(err)

@@ -26,13 +26,15 @@ type history struct {
 // openHistory opens the history beside the store.
 func (d *daemon) openHistory(ctx context.Context) {
 	file, notice, err := store.OpenHistory(ctx, store.HistoryPath(d.store.Path()), time.Now())
+	emptied := func(notice string) { d.log.Error().Str("event", "emptied").Msg(notice) }
 	if notice != "" {
-		d.log.Error().Str("event", "emptied").Msg(notice)
+		emptied(notice)
 	}
 	if err != nil {
 		d.tellHistory(err)
 		return
 	}
+	file.Told = emptied
 	d.history.file, d.history.writer = file, offcycle.NewHistory(file, d.tellHistory)
 }
 

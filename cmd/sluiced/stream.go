@@ -85,7 +85,7 @@ func (d *daemon) streamOrder(caller control.Caller, job elastic.JobID, change wi
 
 // streamCycle passes what a cycle changed, and that it has ended.
 func (d *daemon) streamCycle() {
-	r := engine.Peek(d.engine)
+	r := engine.Published(d.engine)
 	if r == nil {
 		return
 	}

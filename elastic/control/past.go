@@ -39,37 +39,24 @@ type pastCursor struct {
 
 // past answers with one page of the history that the caller may see.
 func (s *Server) past(q request) (any, error) {
-	r, err := s.published()
+	now, end, err := s.lookBack(q)
 	if err != nil {
 		return nil, err
-	}
-	now := q.options.Now()
-	end := now
-	if r.Blind != "" { // as in a job's history
-		end = r.At
 	}
 	asked, err := readPast(q, end)
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(q.Context(), usageWithin)
-	defer cancel()
-	if err := s.reports.take(ctx, strconv.FormatUint(uint64(q.caller.UID), 10)); err != nil {
-		if ctx.Err() != nil {
-			return nil, wire.Fail(wire.Unavailable, "try again in a minute", "other reports are being made")
-		}
-		return nil, err
-	}
-	defer s.reports.give()
 	out := wire.Past{Version: wire.Version, At: now, Of: asked.of, From: asked.from, To: asked.to}
 	out.Own = !may(verbExplain, q.options.standing(q.caller), q.options.Private)
 	if q.options.Keeps > 0 {
 		out.Kept = now.Add(-q.options.Keeps)
 	}
-	next, err := s.pastPage(ctx, q, asked, &out)
-	if ctx.Err() != nil {
-		return nil, wire.Fail(wire.Unavailable, "ask for a shorter range, or fewer rows", "the page was not ready within %v", usageWithin)
-	}
+	var next *pastCursor
+	err = s.inTurn(q, "ask for a shorter range, or fewer rows", func(ctx context.Context) (err error) {
+		next, err = s.pastPage(ctx, q, asked, &out)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -127,27 +114,12 @@ func viewPastJob(j journal.JobRecord, runs []journal.Segment, now time.Time) wir
 // readPast reads and checks a request. end is the end of a range that names none, or a later one.
 func readPast(q request, end time.Time) (out pastAsked, err error) {
 	asked := q.URL.Query()
-	out = pastAsked{of: cmp.Or(asked.Get("of"), wire.OfJobs), to: end, limit: wire.PastRows, user: asked.Get("user")}
+	out = pastAsked{of: cmp.Or(asked.Get("of"), wire.OfJobs), limit: wire.PastRows, user: asked.Get("user")}
 	if !slices.Contains(wire.PastKinds, out.of) {
 		return out, wire.Fail(wire.BadRequest, "", "of %.40q: want jobs, moves, decisions, nodes or shares", out.of)
 	}
-	if out.from, err = time.Parse(time.RFC3339, asked.Get("from")); err != nil {
-		return out, wire.Fail(wire.BadRequest, "", "from %.40q: want a time as in RFC 3339", asked.Get("from"))
-	}
-	if text := asked.Get("to"); text != "" {
-		to, err := time.Parse(time.RFC3339, text)
-		if err != nil {
-			return out, wire.Fail(wire.BadRequest, "", "to %.40q: want a time as in RFC 3339", text)
-		}
-		if to.Before(end) {
-			out.to = to
-		}
-	}
-	switch length := out.to.Sub(out.from); {
-	case length <= 0:
-		return out, wire.Fail(wire.BadRequest, "name an earlier from", "nothing was between %s and %s", out.from.Format(time.RFC3339), out.to.Format(time.RFC3339))
-	case length > usageRange:
-		return out, wire.Fail(wire.BadRequest, "name a later from, or an earlier to", "a range has at most %d days", int(usageRange/(24*time.Hour)))
+	if out.from, out.to, err = readRange(asked, "from", "to", "", end); err != nil {
+		return out, err
 	}
 	if text := asked.Get("job"); text != "" {
 		id, err := strconv.ParseInt(text, 10, 64)

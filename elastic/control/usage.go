@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"net/url"
 	"slices"
 	"strconv"
 	"time"
@@ -27,40 +28,26 @@ var (
 
 // usage answers with what the jobs that the caller may see used in a time range.
 func (s *Server) usage(q request) (any, error) {
-	r, err := s.published()
+	now, end, err := s.lookBack(q)
 	if err != nil {
 		return nil, err
-	}
-	now := q.options.Now()
-	end := now
-	if r.Blind != "" { // as in a job's history
-		end = r.At
 	}
 	by, in, err := usageAsked(q, end)
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(q.Context(), usageWithin)
-	defer cancel()
-	if err := s.reports.take(ctx, strconv.FormatUint(uint64(q.caller.UID), 10)); err != nil {
-		if ctx.Err() != nil {
-			return nil, wire.Fail(wire.Unavailable, "try again in a minute", "other reports are being made")
-		}
-		return nil, err
-	}
-	defer s.reports.give()
+	const less = "ask for less with --since and --until"
 	book, read := usage.NewBook(by, in), 0
 	wanted := func(j journal.JobRecord) bool { return j.Submitted.Before(in.To) && q.seesJobsOf(j.UID) }
-	err = s.service.Past(ctx, in.From, wanted, func(j journal.JobRecord, runs []journal.Segment) error {
-		if read++; read > usageJobs {
-			return wire.Fail(wire.BadRequest, "ask for less with --since and --until", "more than %d jobs in that time", usageJobs)
-		}
-		book.Add(j, runs)
-		return nil
+	err = s.inTurn(q, less, func(ctx context.Context) error {
+		return s.service.Past(ctx, in.From, wanted, func(j journal.JobRecord, runs []journal.Segment) error {
+			if read++; read > usageJobs {
+				return wire.Fail(wire.BadRequest, less, "more than %d jobs in that time", usageJobs)
+			}
+			book.Add(j, runs)
+			return nil
+		})
 	})
-	if ctx.Err() != nil {
-		return nil, wire.Fail(wire.Unavailable, "ask for less with --since and --until", "the report was not ready within %v", usageWithin)
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -81,26 +68,71 @@ func usageAsked(q request, end time.Time) (usage.By, usage.Range, error) {
 		return "", in, wire.Fail(wire.BadRequest, "--by account, user or model", "by %.40q: want account, user or model", by)
 	}
 	var err error
-	if in.From, err = time.Parse(time.RFC3339, asked.Get("since")); err != nil {
-		return "", in, wire.Fail(wire.BadRequest, "", "since %.40q: want a time as in RFC 3339", asked.Get("since"))
-	}
-	if text := asked.Get("until"); text != "" {
-		to, err := time.Parse(time.RFC3339, text)
+	in.From, in.To, err = readRange(asked, "since", "until", "--", end)
+	return by, in, err
+}
+
+// readRange reads a range of time from the values of that names. It ends at end at the latest, which a missing to
+// stands for. Hints name the values as a client does, with a prefix.
+func readRange(asked url.Values, from, to, prefix string, end time.Time) (begins, ends time.Time, err error) {
+	at := func(name string) (time.Time, error) {
+		t, err := time.Parse(time.RFC3339, asked.Get(name))
 		if err != nil {
-			return "", in, wire.Fail(wire.BadRequest, "", "until %.40q: want a time as in RFC 3339", text)
+			return t, wire.Fail(wire.BadRequest, "", "%s %.40q: want a time as in RFC 3339", name, asked.Get(name))
 		}
-		if to.Before(end) {
-			in.To = to
+		return t, nil
+	}
+	if begins, err = at(from); err != nil {
+		return begins, end, err
+	}
+	ends = end
+	if asked.Get(to) != "" {
+		named, err := at(to)
+		if err != nil {
+			return begins, end, err
+		}
+		if named.Before(end) {
+			ends = named
 		}
 	}
-	switch length := in.To.Sub(in.From); {
+	switch length := ends.Sub(begins); {
 	case length <= 0:
-		return "", in, wire.Fail(wire.BadRequest, "name an earlier --since", "nothing was between %s and %s",
-			in.From.Format(time.RFC3339), in.To.Format(time.RFC3339))
+		err = wire.Fail(wire.BadRequest, "name an earlier "+prefix+from, "nothing was between %s and %s", begins.Format(time.RFC3339), ends.Format(time.RFC3339))
 	case length > usageRange:
-		return "", in, wire.Fail(wire.BadRequest, "name a later --since, or an earlier --until", "a report covers at most %d days", int(usageRange/(24*time.Hour)))
+		err = wire.Fail(wire.BadRequest, "name a later "+prefix+from+", or an earlier "+prefix+to, "a range has at most %d days", int(usageRange/(24*time.Hour)))
 	}
-	return by, in, nil
+	return begins, ends, err
+}
+
+// lookBack returns the time, and when a range that names no end ends: while Slurm does not answer, at the last look.
+func (s *Server) lookBack(q request) (now, end time.Time, err error) {
+	r, err := s.published()
+	if err != nil {
+		return now, end, err
+	}
+	now = q.options.Now()
+	if end = now; r.Blind != "" { // as in a job's history
+		end = r.At
+	}
+	return now, end, nil
+}
+
+// inTurn reads the store once it is the caller's turn, for at most usageWithin. less is what to type after that.
+func (s *Server) inTurn(q request, less string, read func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(q.Context(), usageWithin)
+	defer cancel()
+	if err := s.reports.take(ctx, strconv.FormatUint(uint64(q.caller.UID), 10)); err != nil {
+		if ctx.Err() != nil {
+			return wire.Fail(wire.Unavailable, "try again in a minute", "other reports are being made")
+		}
+		return err
+	}
+	defer s.reports.give()
+	err := read(ctx)
+	if ctx.Err() != nil {
+		return wire.Fail(wire.Unavailable, less, "the answer was not ready within %v", usageWithin)
+	}
+	return err
 }
 
 // seesJobsOf reports whether the caller may see the jobs of a user.

@@ -34,8 +34,8 @@ func TestUsageRange(t *testing.T) {
 		{"user", "2026-03-04T12:00:00Z", "", "name an earlier --since"},
 		{"user", "2026-03-05T12:00:00Z", "2026-03-06T12:00:00Z", "name an earlier --since"},
 		{"user", "2026-03-02T12:00:00Z", "2026-03-01T12:00:00Z", "name an earlier --since"},
-		{"user", "2025-03-03T11:59:59Z", "", "a report covers at most 366 days"},
-		{"user", "0001-01-01T00:00:00Z", "", "a report covers at most 366 days"},
+		{"user", "2025-03-03T11:59:59Z", "", "a range has at most 366 days"},
+		{"user", "0001-01-01T00:00:00Z", "", "a range has at most 366 days"},
 	} {
 		status, body := as(t, controltest.AnnUID, c, "GET", "/v1/usage?"+url.Values{"by": {bad.by}, "since": {bad.since}, "until": {bad.until}}.Encode(), "")
 		if status != 400 || !strings.Contains(body, bad.want) {

@@ -109,6 +109,12 @@ func (e *Engine) Report() *publish.Report { return e.report.Last() }
 // memory is reused then.
 func Published(e *Engine) *publish.Report { return e.report.Report.Load() }
 
+// Took says how long the last cycle took, for its report: the engine has no clock. It MUST be called between two
+// cycles.
+func Took(e *Engine, took time.Duration) {
+	e.report.Change(func(r *publish.Report) { r.Took = took })
+}
+
 // Lanes returns the lanes of sweeps as the last cycle saw them, whether other jobs wait for GPUs, and
 // whether that is known. Any goroutine may call it.
 func Lanes(e *Engine) (lanes []publish.Lane, waits, known bool) { return e.report.Lanes() }
@@ -217,10 +223,6 @@ func (e *Engine) sighted(now time.Time) {
 // Happened makes the next cycle query the nodes too, because something may have changed in Slurm.
 // It MUST be called between two cycles.
 func (e *Engine) Happened() { e.Seen.Old = true }
-
-// Peek returns the engine's report for use before the next cycle, which may overwrite it. It MUST be called
-// between two cycles.
-func Peek(e *Engine) *publish.Report { return e.report.Report.Load() }
 
 // Whose returns whose job has that number, and false if none is known. It MUST be called on the engine's
 // goroutine, as by Config.Events.

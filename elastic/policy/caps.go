@@ -193,9 +193,12 @@ func (j *bound) within() elastic.Spec {
 }
 
 // tighten reduces what jobs may have where the answer exceeds a limit that they share; after the
-// last of the questions it divides each share. It returns false if no job may have less than before.
+// last of the questions it divides each share, unless the answer is within all: a policy may decide otherwise
+// about jobs that accept less, and then in turns, by how many questions it takes. It returns false if no job may
+// have less than before.
 func (b *bounds) tighten(a elastic.Allocation, asked int) bool {
 	changed := false
+	last := !b.many && asked == questions && b.exceeds(a)
 	for k := range b.snap.Caps {
 		c := &b.snap.Caps[k]
 		if !c.Shared() || c.Reclaims && b.many && asked > 1 {
@@ -203,7 +206,7 @@ func (b *bounds) tighten(a elastic.Allocation, asked int) bool {
 		}
 		s := b.share(k, a)
 		switch over := s.want > s.room(); {
-		case c.Reclaims && !b.many && asked == questions:
+		case c.Reclaims && last:
 			changed = b.settleShare(s) || changed
 		case over && c.Reclaims:
 			changed = b.reclaim(s) || changed

@@ -67,3 +67,15 @@ func members(s elastic.Snapshot) (limits, jobs [][]int) {
 	}
 	return limits, jobs
 }
+
+// exceeds reports whether an answer exceeds a limit that jobs share.
+func (b *bounds) exceeds(a elastic.Allocation) bool {
+	for k := range b.snap.Caps {
+		if b.snap.Caps[k].Shared() {
+			if s := b.share(k, a); s.want > s.room() {
+				return true
+			}
+		}
+	}
+	return false
+}

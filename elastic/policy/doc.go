@@ -5,7 +5,7 @@
 // A caller MUST use Policy.Decide, not Policy.Allocate: Decide asks the policy and applies the
 // stages of this package in this ORDER. Stage 1 is around all others: each question that it asks is
 // answered by stages 2 to 8, each of which gets the answer of the one before it (a question about few
-// jobs, to which idle GPUs are lent, without 3 and 4).
+// jobs, to which idle GPUs are lent, without 3 and 4; none is asked while a lane waits).
 //
 //  1. startable.go, caps.go: the policy is asked about the jobs that Slurm would start, within
 //     the site's limits (Snapshot.Caps) and the shares of users, which are caps too

@@ -10,27 +10,21 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/policy/roles"
 	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/elastic/sweep/level"
+	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// divide says how many lanes each sweep should have: what one user's sweeps have, and what is idle, is
-// divided between them.
+// divide says how many lanes each sweep should have: what one user's sweeps have, and those that find idle GPUs,
+// are divided between them.
 //
-// Idle GPUs count for each user, and one GPU as room for one lane, whatever partitions and sizes lanes
-// accept: a target is an upper bound, and whether a lane finds GPUs is decided when it is placed. A
-// sweep without a bid counts 1; one that is paused or over wants none.
+// Idle GPUs count for each user. Whether a lane really finds GPUs is decided when it is placed, beside those of
+// other users. A sweep without a bid counts 1; one that is paused or over wants none.
 func (l *laning) divide() {
-	idle := 0
-	for _, n := range l.s.Nodes {
-		if n.Usable {
-			idle += max(0, n.Free())
-		}
-	}
 	users := map[uint32][]*fleet{}
 	for _, f := range l.fleets {
 		users[f.uid] = append(users[f.uid], f)
 	}
 	for _, fleets := range users {
-		lanes := idle
+		lanes := l.fitting(fleets)
 		standings := make([]level.Standing, len(fleets))
 		for i, f := range fleets {
 			lanes += len(f.runs)
@@ -43,6 +37,40 @@ func (l *laning) divide() {
 			fleets[i].target = n
 		}
 	}
+}
+
+// fitting returns how many lanes that wait, of some sweeps, find idle GPUs beside one another, each at its minimum:
+// smaller ones first, so that it is the most there can be. The lanes of a sweep ask for the same; once one finds
+// nothing the others are not tried.
+func (l *laning) fitting(fleets []*fleet) (n int) {
+	var bound []nodes.Load
+	targets := l.s.Bound()
+	for i := range l.s.Jobs {
+		if j := &l.s.Jobs[i]; len(targets[j.ID]) > 0 {
+			bound = append(bound, j.Load(roles.Beyond(targets[j.ID], j.Place)))
+		}
+	}
+	idle := nodes.With(l.s.Nodes, bound...)
+	var order []*fleet
+	for _, f := range fleets {
+		if len(f.waits) > 0 && !f.Paused && !f.Over {
+			order = append(order, f)
+		}
+	}
+	slices.SortStableFunc(order, func(x, y *fleet) int { return cmp.Compare(roles.LeastOf(x.waits[0]), roles.LeastOf(y.waits[0])) })
+	for _, f := range order {
+		for _, j := range f.waits[:min(len(f.waits), max(f.Wants, 0))] {
+			r := j.Request(l.s.Limits)
+			r.GPUs = roles.LeastOf(j)
+			at := nodes.Place(idle, []nodes.Request{r})[0].Placement
+			if len(at) == 0 {
+				break
+			}
+			nodes.Charge(idle, j.Load(at))
+			n++
+		}
+	}
+	return n
 }
 
 // level lets a lane of a sweep that has more than its part give way to the next lane of one of the same

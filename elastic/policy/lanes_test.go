@@ -2,7 +2,9 @@ package policy_test
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -110,6 +112,50 @@ func TestLanes(t *testing.T) {
 			first := j.Spec.Sweep == "" || has[j.Spec.Sweep] == 0 && !s.Sweeps[j.Spec.Sweep].Paused && s.Sweeps[j.Spec.Sweep].Wants > 0
 			if first && j.Phase == elastic.Waiting && where.Target[j.ID].GPUs() == 0 && started > 0 {
 				t.Fatalf("job %d waits, and %d further lanes start", j.ID, started)
+			}
+		}
+	})
+}
+
+// TestLanesWithinShares: what is idle within all shares starts no lane that its sweep should not have,
+// whether the policy is asked before shares are divided or after.
+func TestLanesWithinShares(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawLanes(t)
+		shares := map[uint32]*elastic.Cap{}
+		for i := range s.Jobs {
+			j := &s.Jobs[i]
+			if shares[j.UID] == nil {
+				shares[j.UID] = &elastic.Cap{Name: "share", Of: elastic.GPUs, Most: rapid.IntRange(0, 4).Draw(t, "share"), Reclaims: true, Jobs: map[elastic.JobID]bool{}}
+				shares[j.UID].Why = reason.Deserved{User: fmt.Sprint(j.UID), GPUs: shares[j.UID].Most}
+			}
+			shares[j.UID].Jobs[j.ID] = true
+		}
+		for _, uid := range slices.Sorted(maps.Keys(shares)) {
+			s.Caps = append(s.Caps, *shares[uid])
+		}
+		p, err := policy.ByName(rapid.SampledFrom([]string{"knapsack", "lookahead", "optimus"}).Draw(t, "policy"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for path, decide := range paths {
+			where := plan.Arrange(s, decide(p, s))
+			has := map[string]int{}
+			for i := range s.Jobs {
+				j := &s.Jobs[i]
+				if where.Target[j.ID].GPUs() == 0 || j.Spec.Sweep == "" {
+					continue
+				}
+				has[j.Spec.Sweep]++
+				if j.GPUs() > 0 {
+					continue
+				}
+				switch sweep := s.Sweeps[j.Spec.Sweep]; {
+				case sweep.Paused:
+					t.Fatalf("%s: lane %d of a paused sweep starts", path, j.ID)
+				case has[j.Spec.Sweep] > sweep.Wants:
+					t.Fatalf("%s: lane %d starts, and its sweep wants %d", path, j.ID, sweep.Wants)
+				}
 			}
 		}
 	})

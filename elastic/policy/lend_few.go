@@ -25,7 +25,8 @@ const fewJobs = 64
 //
 // So nothing is lent to the job from which it was reclaimed before others could take it, and where others do not
 // want it the job is not resized. It returns false where only a question about all jobs keeps what the answer
-// promises: a reservation depends on the ends of all jobs, an admission on what all will need.
+// promises: a reservation depends on the ends of all jobs, an admission on what all will need, and whether a
+// further lane starts on all lanes of the sweeps of its user.
 func (b *bounds) lendToFew(a elastic.Allocation) (elastic.Allocation, bool) {
 	l := &lending{bounds: b, idle: b.snap.Capacity() - used(a) - b.returning(a), bindings: b.snap.Bound()}
 	if l.idle <= 0 {
@@ -36,12 +37,23 @@ func (b *bounds) lendToFew(a elastic.Allocation) (elastic.Allocation, bool) {
 			return a, false
 		}
 	}
+	if b.laneWaits(a) {
+		return a, false
+	}
 	l.book(a)
 	l.offer(slices.Concat(l.waiting(), l.below()), false)
 	l.keep()
 	l.offer(l.beyond(), true)
 	out := l.named()
 	return out, used(out) == used(a) || b.placed(out)
+}
+
+// laneWaits reports whether a lane waits in an answer that decides about it. Under a rigid policy lanes are jobs
+// like others.
+func (b *bounds) laneWaits(a elastic.Allocation) bool {
+	return slices.ContainsFunc(b.jobs, func(j bound) bool {
+		return j.Spec.Sweep != "" && j.role == roles.Waiting && !j.rigid && a[j.ID].GPUs == 0
+	})
 }
 
 // lending is an answer to which is added what is lent.

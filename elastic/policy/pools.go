@@ -17,8 +17,9 @@ import (
 // job is decided about in its present pool or, if it waits, outside edge pools. One whose
 // deadline cannot be met there, and one that finds no GPUs, is tried in its other pools. It is
 // moved to another pool if that admits it, or gives it GPUs, and revokes no admission and takes
-// no other job's GPUs. Each try is a full decision, so a decision takes up to 1 + attempts
-// times as long. No job is tried where it would gain nothing if it were alone there.
+// no other job's GPUs but those of a later one that has not started. Each try is a full decision, so
+// a decision takes up to 1 + attempts times as long. No job is tried where it would gain nothing if it
+// were alone there.
 func byPools(decide func(elastic.Snapshot) elastic.Allocation) func(elastic.Snapshot) elastic.Allocation {
 	return func(s elastic.Snapshot) elastic.Allocation {
 		return pooled(s, decide, func(*elastic.Job) bool { return true })
@@ -37,9 +38,9 @@ func datesByPools(decide func(elastic.Snapshot) elastic.Allocation) func(elastic
 // jobs with a deadline that were not admitted, earliest deadline first, then for waiting jobs
 // without GPUs, in order of arrival.
 //
-// Deadlines come BEFORE waiting jobs, which have the attempts that are left. A try for a deadline counts
-// only if more jobs are admitted by it. A try for a start counts only if no fewer jobs are admitted, and if
-// more jobs have GPUs or those that lose theirs come later and have not started (overtakers).
+// Deadlines come BEFORE waiting jobs, which have the attempts that are left. A try counts only if it admits, or
+// starts, the job, and every job that was admitted still is. A try for a start counts only if those that lose
+// their GPUs come later and have not started (overtakers).
 func pooled(s elastic.Snapshot, decide func(elastic.Snapshot) elastic.Allocation, counts func(*elastic.Job) bool) elastic.Allocation {
 	p := newPooling(s, decide, counts)
 	if p == nil {
@@ -49,7 +50,7 @@ func pooled(s elastic.Snapshot, decide func(elastic.Snapshot) elastic.Allocation
 	for _, i := range p.order() {
 		if d := p.best[s.Jobs[i].ID]; !s.Jobs[i].Spec.Deadline.IsZero() && !d.Promised {
 			p.elsewhere(i, p.inTime, func(a elastic.Allocation) bool {
-				return a[s.Jobs[i].ID].Promised && p.promises(a) > p.promises(p.best)
+				return a[s.Jobs[i].ID].Promised && p.keepsAdmissions(a)
 			})
 		}
 	}
@@ -61,7 +62,7 @@ func pooled(s elastic.Snapshot, decide func(elastic.Snapshot) elastic.Allocation
 		}
 		if j.Spec.Deadline.IsZero() || j.Spec.Soft || d.Promised || !j.Spec.Deadline.After(s.Now) { // else only an admission would help it
 			p.elsewhere(i, p.room, func(a elastic.Allocation) bool {
-				return a[j.ID].GPUs > 0 && (p.served(a) > p.served(p.best) || p.overtakers(i, a)) && p.promises(a) >= p.promises(p.best)
+				return a[j.ID].GPUs > 0 && p.overtakers(i, a) && p.keepsAdmissions(a)
 			})
 		}
 	}
@@ -233,14 +234,10 @@ func (p *pooling) runsElsewhere(i int) bool {
 	return len(place) > 0 && !p.snap.Holds(p.pools[i][p.at[i]], place)
 }
 
-// promises returns the number of admitted jobs.
-func (p *pooling) promises(a elastic.Allocation) int {
-	return p.count(func(j *elastic.Job) bool { return a[j.ID].Promised })
-}
-
-// served returns the number of jobs with GPUs.
-func (p *pooling) served(a elastic.Allocation) int {
-	return p.count(func(j *elastic.Job) bool { return a[j.ID].GPUs > 0 })
+// keepsAdmissions reports whether an answer admits every job that best admits: another number of them would
+// not do, since an admission is a promise to the user of that job.
+func (p *pooling) keepsAdmissions(a elastic.Allocation) bool {
+	return !slices.ContainsFunc(p.snap.Jobs, func(j elastic.Job) bool { return p.best[j.ID].Promised && !a[j.ID].Promised })
 }
 
 // overtakers reports whether the jobs that lose their GPUs by the answer all came after job i,
@@ -254,16 +251,6 @@ func (p *pooling) overtakers(i int, a elastic.Allocation) bool {
 		}
 	}
 	return true
-}
-
-// count returns the number of jobs for which is holds.
-func (p *pooling) count(is func(*elastic.Job) bool) (n int) {
-	for i := range p.snap.Jobs {
-		if is(&p.snap.Jobs[i]) {
-			n++
-		}
-	}
-	return n
 }
 
 // answer limits every job to its pool.

@@ -99,8 +99,8 @@ func without(s elastic.Snapshot, gone ...[]*elastic.Job) elastic.Snapshot {
 
 // decide returns the answer without the scavengers that wait, and whether some are parked for it. While
 // scavengers run that may be parked, now or later, or are being parked, the policy does not stop jobs
-// itself unless jobs wait that have no use for their GPUs: else it would stop for its own reasons what is
-// started in their place.
+// itself unless jobs wait that have no use for their GPUs, and it starts one of them by that: else it would stop for
+// its own reasons what is started in their place, in turns.
 func (g *scavenging) decide() (elastic.Allocation, bool) {
 	if len(g.later) == 0 && !g.giving {
 		return g.stop()
@@ -109,7 +109,7 @@ func (g *scavenging) decide() (elastic.Allocation, bool) {
 	if parked || !g.leaves(calm, nil) || g.helps(calm) {
 		return calm, parked
 	}
-	if a, parked := g.stop(); !g.leaves(a, calm) {
+	if a, parked := g.stop(); !g.leaves(a, calm) && g.leaves(calm, a) {
 		return a, parked
 	}
 	return calm, false

@@ -8,32 +8,50 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/reason"
 )
 
+// stoppings is how many times a policy is asked which jobs of others it stops.
+const stoppings = 4
+
 // stop returns the answer of a policy that may stop jobs itself. Where it stops jobs of others, it is
 // asked again without the scavengers that share nodes with those. They are parked, except those
 // whose GPUs nobody gets then; true if some are.
-// Each round adds at least one scavenger, so that it ends, after at most len(g.runs) + 1 questions.
-// Scavengers that the policy stops by itself are not among them.
+// Each question is without more scavengers. After stoppings questions the last one is without any that may be parked.
 func (g *scavenging) stop() (elastic.Allocation, bool) {
 	var gone []*elastic.Job
 	instead := map[elastic.JobID]*elastic.Job{}
-	for {
+	for asked := 1; ; asked++ {
 		a := maps.Clone(g.ask(without(g.s, g.waits, gone)))
 		for _, j := range gone {
 			a[j.ID] = parks(j, instead[j.ID])
 		}
-		more := len(gone)
-		for _, j := range g.runs {
-			if d, named := a[j.ID]; named && d.GPUs == 0 {
-				continue
-			}
-			if k := g.stopped(a, j); k != nil {
-				gone, instead[j.ID] = append(gone, j), k
-			}
+		more := g.yielding(a, instead, asked >= stoppings)
+		if len(more) == 0 {
+			return g.spare(a, gone), len(gone) > 0
 		}
-		if len(gone) == more {
-			return g.spare(a, gone), more > 0
+		gone = append(gone, more...)
+	}
+}
+
+// yielding returns the scavengers that are parked for jobs that an answer stops, and notes for which. Scavengers that
+// the policy stops by itself are not among them. With all, every other one is if any is.
+func (g *scavenging) yielding(a elastic.Allocation, instead map[elastic.JobID]*elastic.Job, all bool) (more []*elastic.Job) {
+	for _, j := range g.runs {
+		if d, named := a[j.ID]; named && d.GPUs == 0 {
+			continue
+		}
+		if k := g.stopped(a, j); k != nil {
+			more, instead[j.ID] = append(more, j), k
 		}
 	}
+	if !all || len(more) == 0 {
+		return more
+	}
+	to := instead[more[0].ID]
+	for _, j := range g.runs {
+		if instead[j.ID] == nil {
+			more, instead[j.ID] = append(more, j), to
+		}
+	}
+	return more
 }
 
 // spare lets those jobs keep their GPUs that nobody gets in an answer without them.

@@ -20,7 +20,7 @@ type Want struct {
 	// Guaranteed is what they deserve before shares count (QOS.Guarantee), 0 to GPUs.
 	Guaranteed int
 	// Credit is by how many GPU-seconds they had less than they deserved lately, see Ledger;
-	// negative = more. Those of all classes of a user add up.
+	// negative = more. It is the user's, the same in each of its classes, and counts once.
 	Credit float64
 }
 
@@ -113,6 +113,8 @@ func (t *Tree) division(capacity int, wants []Want) (*division, error) {
 			account := t.join(d, accounts, at)
 			account.members = append(account.members, user)
 			users[key] = user
+		} else {
+			w.Credit = 0 // it was counted with another class
 		}
 		user.class(w, i)
 		user.add(w)

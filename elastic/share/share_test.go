@@ -261,3 +261,24 @@ func TestRemaindersTakeTurns(t *testing.T) {
 		t.Errorf("the first had %.3f, in %d turns", part, turns)
 	}
 }
+
+// TestCreditCountsOnce: a user's credit is in each of its classes, and counts once in its part and its account's.
+func TestCreditCountsOnce(t *testing.T) {
+	tr := tree(t, "a=1,b=1")
+	odd := func(credit float64, classes ...string) int {
+		var wants []Want
+		for _, class := range classes {
+			wants = append(wants, Want{Account: "b", User: "u", Class: class, GPUs: 9, Credit: credit})
+		}
+		got, err := tr.Deserved(7, append(wants, Want{Account: "a", User: "u", GPUs: 9, Has: 4}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return 7 - got[len(got)-1].GPUs
+	}
+	for _, classes := range [][]string{{"x"}, {"x", "y"}, {"x", "y", "z"}} {
+		if less, more := odd(Quantum*.9, classes...), odd(Quantum*1.1, classes...); less != 3 || more != 4 {
+			t.Errorf("in classes %v: %d of 7 GPUs with a credit below a quantum, %d above it; want 3 and 4", classes, less, more)
+		}
+	}
+}

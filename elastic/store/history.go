@@ -45,10 +45,14 @@ PRAGMA user_version = 1;`}
 // shares. It is a file of its own, so that no write to it keeps a decision waiting, and its damage costs
 // the journal nothing. It is safe for concurrent use.
 type History struct {
+	// Told, unless nil, is called by Add with a notice as OpenHistory's when it sets the file aside. It MUST be set
+	// BEFORE the first call of Add.
+	Told func(notice string)
+
 	path string
 	mu   sync.RWMutex // held for writing while db is replaced
 	db   *sql.DB
-	bad  atomic.Bool // a call found damage; the next Add starts an empty file
+	bad  atomic.Pointer[error] // the damage that a call found; the next Add starts an empty file
 }
 
 // OpenHistory opens, or creates, the history in the file path, in a folder that Open has prepared: the
@@ -74,7 +78,12 @@ func OpenHistory(ctx context.Context, path string, now time.Time) (h *History, n
 		return nil, "", errors.Join(why, err)
 	}
 	h, err = openHistory(ctx, path)
-	return h, fmt.Sprintf("the history %s cannot be used (%v): it is kept as %s and an empty one is started; only pages and reports about the past miss it", path, why, aside), err
+	return h, emptied(path, why, aside), err
+}
+
+// emptied is the notice that a file was set aside.
+func emptied(path string, why error, aside string) string {
+	return fmt.Sprintf("the history %s cannot be used (%v): it is kept as %s and an empty one is started; only pages and reports about the past miss it", path, why, aside)
 }
 
 // openHistory opens one file and brings its schema up to date; it sets nothing aside. The log is
@@ -132,30 +141,38 @@ func (h *History) check(ctx context.Context) error {
 // reader that holds mu: Add does that.
 func (h *History) explain(op string, err error) error {
 	if err = explain(op, h.path, err); errors.Is(err, ErrCorrupt) {
-		h.bad.Store(true)
+		h.bad.Store(&err)
 	}
 	return err
 }
 
-// renew sets a file aside in which a call found damage, and starts an empty one. It waits for the
-// calls under way. After an error the history stays closed, reads fail, and the next Add tries
-// again. It MUST be called by one goroutine at a time, as Add is.
+// renew sets a file aside in which a call found damage, and starts an empty one; Told gets the notice. It
+// waits for the calls under way. After an error, which names the file that was set aside, the history
+// stays closed, reads fail, and the next Add tries again. It MUST be called by one goroutine at a time, as
+// Add is.
 func (h *History) renew(ctx context.Context, now time.Time) error {
-	if !h.bad.Load() {
+	why := h.bad.Load()
+	if why == nil {
 		return nil
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	_ = h.db.Close()
-	if _, err := quarantine(h.path, "history", now); err != nil {
+	if err := h.db.Close(); err != nil { // the file MUST NOT be moved while it is open
+		return explain("close", h.path, err)
+	}
+	aside, err := quarantine(h.path, "history", now)
+	if err != nil {
 		return err
 	}
 	fresh, err := openHistory(ctx, h.path)
 	if err != nil {
-		return err
+		return fmt.Errorf("%w; the damaged history (%v) is kept as %s", err, *why, aside)
 	}
 	h.db = fresh.db
-	h.bad.Store(false)
+	h.bad.Store(nil)
+	if h.Told != nil {
+		h.Told(emptied(h.path, *why, aside))
+	}
 	return nil
 }
 
@@ -226,16 +243,19 @@ func (p *packer) packed(body []byte) []byte {
 	return out.Bytes()
 }
 
-// unpacked returns what packed was given. A body that expands beyond mostUnpacked is ErrCorrupt, so
-// that a damaged one cannot use up the daemon's memory.
+// unpacked returns what packed was given. A body that packed did not return is ErrCorrupt, and so is one that
+// expands beyond mostUnpacked, so that a damaged one cannot use up the daemon's memory.
 func unpacked(body []byte) ([]byte, error) {
 	r := flate.NewReader(bytes.NewReader(body))
 	defer r.Close()
 	out, err := io.ReadAll(io.LimitReader(r, mostUnpacked+1))
-	if err == nil && len(out) > mostUnpacked {
-		err = damaged(sortRows, "a sample is longer than %d bytes", mostUnpacked)
+	switch {
+	case err != nil:
+		return nil, damaged(sortRows, "a sample cannot be unpacked: %v", err)
+	case len(out) > mostUnpacked:
+		return nil, damaged(sortRows, "a sample is longer than %d bytes", mostUnpacked)
 	}
-	return out, err
+	return out, nil
 }
 
 // HistoryPath is the path of the history beside a store.

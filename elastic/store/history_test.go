@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -181,14 +182,62 @@ func TestHistoryIsSetAside(t *testing.T) {
 		t.Fatalf("no database: %q, %v", notice, err)
 	}
 	t.Cleanup(func() { h.Close() })
-	h.bad.Store(true) // as a call that found damage does
+	h.Told = func(text string) { notice = text }
+	if err := h.explain("read history", damaged(sortRows, "a row is not what it was")); !errors.Is(err, ErrCorrupt) {
+		t.Error(err)
+	}
 	if err := h.Add(never, []past.Entry{entry}, nil, noon.Add(time.Hour)); err != nil || len(all(t, h, q)) != 1 {
 		t.Errorf("after damage: %v", err)
+	}
+	if !strings.Contains(notice, "a row is not what it was") || !strings.Contains(notice, ".corrupt-20") {
+		t.Errorf("said after damage: %q", notice)
 	}
 	first, err1 := filepath.Glob(path + ".corrupt-*-history")
 	second, err2 := filepath.Glob(path + ".corrupt-*-history-2")
 	if aside := append(first, second...); len(aside) != 3 || err1 != nil || err2 != nil {
 		t.Errorf("set aside: %v", aside)
+	}
+}
+
+// TestDamagedSampleIsNoticed: a sample that cannot be unpacked is damage, like any other. The next Add starts an empty
+// file; while that is impossible it says where the damaged one is, and tries again.
+func TestDamagedSampleIsNoticed(t *testing.T) {
+	h, path := history(t)
+	told := 0
+	h.Told = func(string) { told++ }
+	sample := past.Sample{Kind: past.Clusters, At: noon, Seconds: 60, Body: []byte(strings.Repeat("n1 has 8 GPUs ", 99))}
+	if err := h.Add(never, nil, []past.Sample{sample}, noon); err != nil {
+		t.Fatal(err)
+	}
+	q := past.Query{Kind: past.Clusters, From: noon, To: noon.Add(time.Hour), Most: 9}
+	for name, body := range map[string]string{"cut off": "substr(body, 1, length(body) / 2)", "another": "x'ffffff'"} {
+		if _, err := h.db.Exec("UPDATE samples SET body = " + body); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := h.Samples(never, q); len(got) > 0 || !errors.Is(err, ErrCorrupt) {
+			t.Errorf("%s: %v, %v", name, got, err)
+		}
+		if err := h.Add(never, nil, []past.Sample{sample}, noon); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := h.Samples(never, q); len(got) != 1 || err != nil {
+			t.Errorf("%s, afterwards: %v, %v", name, got, err)
+		}
+	}
+	if told != 2 {
+		t.Errorf("told %d times", told)
+	}
+	if _, err := h.db.Exec("UPDATE samples SET body = x'ffffff'"); err != nil {
+		t.Fatal(err)
+	}
+	_, _ = h.Samples(never, q)
+	stopped, stop := context.WithCancel(never)
+	stop()
+	if err := h.Add(stopped, nil, []past.Sample{sample}, noon); err == nil || !strings.Contains(err.Error(), path+".corrupt-") {
+		t.Errorf("no empty file can be opened: %v", err)
+	}
+	if err := h.Add(never, nil, []past.Sample{sample}, noon); err != nil || told != 3 {
+		t.Errorf("and then it can: %v, told %d times", err, told)
 	}
 }
 

@@ -57,45 +57,33 @@ func Dial(path string) *Client {
 
 // Status returns the state of the daemon.
 func (c *Client) Status(ctx context.Context) (wire.Status, error) {
-	var out wire.Status
-	err := c.call(ctx, quick, get, "/v1/status", nil, &out)
-	return out, err
+	return ask[wire.Status](ctx, c, quick, get, "/v1/status", nil)
 }
 
 // Report returns what the last cycle saw and decided.
 func (c *Client) Report(ctx context.Context) (wire.Report, error) {
-	var out wire.Report
-	err := c.call(ctx, quick, get, "/v1/report", nil, &out)
-	return out, err
+	return ask[wire.Report](ctx, c, quick, get, "/v1/report", nil)
 }
 
 // Present is Report without the jobs that have ended. A sluiced that is older than the client
 // may have them in it.
 func (c *Client) Present(ctx context.Context) (wire.Report, error) {
-	var out wire.Report
-	err := c.call(ctx, quick, get, "/v1/report?ended=false", nil, &out)
-	return out, err
+	return ask[wire.Report](ctx, c, quick, get, "/v1/report?ended=false", nil)
 }
 
 // Shares returns how the GPUs were divided by shares in the last cycle.
 func (c *Client) Shares(ctx context.Context) (wire.Shares, error) {
-	var out wire.Shares
-	err := c.call(ctx, slow, get, "/v1/shares", nil, &out)
-	return out, err
+	return ask[wire.Shares](ctx, c, slow, get, "/v1/shares", nil)
 }
 
 // Explain returns one job and the sizes that it could have.
 func (c *Client) Explain(ctx context.Context, job elastic.JobID) (wire.Explanation, error) {
-	var out wire.Explanation
-	err := c.call(ctx, patient, get, jobPath(job, "explain"), nil, &out)
-	return out, err
+	return ask[wire.Explanation](ctx, c, patient, get, jobPath(job, "explain"), nil)
 }
 
 // History returns one job's runs, oldest first.
 func (c *Client) History(ctx context.Context, job elastic.JobID) (wire.History, error) {
-	var out wire.History
-	err := c.call(ctx, patient, get, jobPath(job, "history"), nil, &out)
-	return out, err
+	return ask[wire.History](ctx, c, patient, get, jobPath(job, "history"), nil)
 }
 
 // Usage returns what the jobs that the caller may see used in a time range, one row for each
@@ -105,9 +93,7 @@ func (c *Client) Usage(ctx context.Context, by string, since, until time.Time) (
 	if !until.IsZero() {
 		query.Set("until", until.UTC().Format(time.RFC3339))
 	}
-	var out wire.Usage
-	err := c.call(ctx, slow, get, "/v1/usage?"+query.Encode(), nil, &out)
-	return out, err
+	return ask[wire.Usage](ctx, c, slow, get, "/v1/usage?"+query.Encode(), nil)
 }
 
 // Speeds returns the learned throughput of a model: for the caller's own jobs, or for those of
@@ -117,16 +103,12 @@ func (c *Client) Speeds(ctx context.Context, model string, uid *uint32) (wire.Sp
 	if uid != nil {
 		query.Set("uid", strconv.FormatUint(uint64(*uid), 10))
 	}
-	var out wire.Speeds
-	err := c.call(ctx, patient, get, "/v1/speed?"+query.Encode(), nil, &out)
-	return out, err
+	return ask[wire.Speeds](ctx, c, patient, get, "/v1/speed?"+query.Encode(), nil)
 }
 
 // Plan returns what the next cycle would do. It changes nothing.
 func (c *Client) Plan(ctx context.Context) (wire.Plan, error) {
-	var out wire.Plan
-	err := c.call(ctx, slow, get, "/v1/plan", nil, &out)
-	return out, err
+	return ask[wire.Plan](ctx, c, slow, get, "/v1/plan", nil)
 }
 
 // Direct gives an order about a job of the caller or, for operators, of any user.
@@ -162,6 +144,12 @@ func (c *Client) Nudge(job elastic.JobID, kind string) error {
 
 func jobPath(job elastic.JobID, verb string) string {
 	return "/v1/jobs/" + strconv.FormatInt(int64(job), 10) + "/" + verb
+}
+
+// ask is call with an answer of the type T.
+func ask[T any](ctx context.Context, c *Client, limit time.Duration, method, path string, in any) (out T, err error) {
+	err = c.call(ctx, limit, method, path, in, &out)
+	return out, err
 }
 
 // call does one exchange: in is the body, out receives the answer; both may be nil.

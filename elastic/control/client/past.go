@@ -40,31 +40,23 @@ func (c *Client) Past(ctx context.Context, q PastQuery) (wire.Past, error) {
 		set("limit", strconv.Itoa(q.Limit))
 	}
 	set("cursor", q.Cursor)
-	var out wire.Past
-	err := c.call(ctx, slow, get, "/v1/history?"+query.Encode(), nil, &out)
-	return out, err
+	return ask[wire.Past](ctx, c, slow, get, "/v1/history?"+query.Encode(), nil)
 }
 
 // Forecast returns what the daemon expects of the jobs that the caller may see.
 func (c *Client) Forecast(ctx context.Context) (wire.Forecast, error) {
-	var out wire.Forecast
-	err := c.call(ctx, slow, get, "/v1/forecast", nil, &out)
-	return out, err
+	return ask[wire.Forecast](ctx, c, slow, get, "/v1/forecast", nil)
 }
 
 // WhatIf returns what a change of one job would do to the expected ends of all. It orders nothing.
 func (c *Client) WhatIf(ctx context.Context, change wire.WhatIf) (wire.WhatIfAnswer, error) {
-	var out wire.WhatIfAnswer
-	err := c.call(ctx, slow, post, "/v1/forecast", change, &out)
-	return out, err
+	return ask[wire.WhatIfAnswer](ctx, c, slow, post, "/v1/forecast", change)
 }
 
 // Deadline changes a job's deadline, and returns what the daemon says of it at once.
 func (c *Client) Deadline(ctx context.Context, job elastic.JobID, change wire.Change) (wire.Judgement, error) {
 	change.Order = wire.NewDeadline
-	var out wire.Judgement
-	err := c.call(ctx, slow, post, jobPath(job, "direct"), change, &out)
-	return out, err
+	return ask[wire.Judgement](ctx, c, slow, post, jobPath(job, "direct"), change)
 }
 
 // As returns a client whose requests are those of another user. The caller MUST be the account of the

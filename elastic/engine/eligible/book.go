@@ -192,7 +192,7 @@ func (b *capBook) partitionRules(sj slurm.Job) []rule {
 		own := b.qos[sj.QOS] // the partition's own QOS lifts nothing
 		if why := closed(*p, sj, own != nil && own.AnyTime); why != "" {
 			r := rule{key: of + " closed " + why, name: fmt.Sprintf("%s: %s", of, why), amount: slurm.Amount{Of: slurm.OfJobs}, each: true}
-			if tooLong(*p, sj) && (own == nil || !own.AnyTime) && !strings.Contains(sj.Partition, ",") {
+			if why == timeOf(*p) && !strings.Contains(sj.Partition, ",") { // a shorter time limit would open it
 				r.partition, r.maxTime = name, p.MaxTime
 			}
 			out = append(out, r)
@@ -216,9 +216,14 @@ func closed(p slurm.Partition, sj slurm.Job, anyTime bool) string {
 	case !allows(sj.QOS, p.AllowQOS, p.DenyQOS):
 		return "closed to QOS " + sj.QOS
 	case tooLong(p, sj) && !anyTime:
-		return fmt.Sprintf("its MaxTime is %s", p.MaxTime.Round(time.Minute))
+		return timeOf(p)
 	}
 	return ""
+}
+
+// timeOf is what closed returns where nothing but the job's time limit closes the partition.
+func timeOf(p slurm.Partition) string {
+	return fmt.Sprintf("its MaxTime is %s", p.MaxTime.Round(time.Minute))
 }
 
 // tooLong reports whether the job's time limit exceeds the partition's MaxTime. No time limit counts

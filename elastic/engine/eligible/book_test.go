@@ -152,3 +152,32 @@ func users(c elastic.Cap) (out []string) {
 	}
 	return out
 }
+
+// A partition's MaxTime is named only where a shorter time limit would let the job start.
+func TestMaxTimeIsNamedWhereItAloneCloses(t *testing.T) {
+	for name, c := range map[string]struct {
+		partition slurm.Partition
+		qos, in   string
+		named     bool
+	}{
+		"too long":                       {slurm.Partition{Up: true}, "normal", "gpu", true},
+		"too long, and down":             {slurm.Partition{}, "normal", "gpu", false},
+		"too long, and for others":       {slurm.Partition{Up: true, AllowAccounts: []string{"chem"}}, "normal", "gpu", false},
+		"too long, and not for its QOS":  {slurm.Partition{Up: true, DenyQOS: []string{"normal"}}, "normal", "gpu", false},
+		"its QOS lifts that":             {slurm.Partition{}, "long", "gpu", false},
+		"it may start in another one":    {slurm.Partition{Up: true}, "normal", "gpu,fast", false},
+		"too long for one, others there": {slurm.Partition{Up: true, DenyAccounts: []string{"chem"}}, "normal", "gpu", true},
+	} {
+		c.partition.Name, c.partition.MaxTime = "gpu", time.Second
+		limits := slurm.Limits{QOS: []slurm.QOS{{Name: "normal"}, {Name: "long", AnyTime: true}}, Partitions: []slurm.Partition{c.partition, {Name: "fast", Up: true}}}
+		sj := runs(1, "bob", "phys", c.qos, 1)
+		sj.Partition = c.in
+		named := false
+		for _, r := range newCapBook(indexed(limits, nil)).rules(sj) {
+			named = named || capOf(r).MaxTime > 0
+		}
+		if named != c.named {
+			t.Errorf("%s: named=%t", name, named)
+		}
+	}
+}

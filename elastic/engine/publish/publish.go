@@ -20,6 +20,9 @@ import (
 // nodes and demands are shown, not the virtual partitions of the snapshot.
 func (b *Board) Publish(snap elastic.Snapshot, plan elastic.Plan, now time.Time) {
 	r := &Report{At: now, Policy: b.Policy.Name, Nodes: eligible.NodesAsInSlurm(snap.Nodes), Demands: eligible.DemandsAsInSlurm(snap.Demands), Health: b.State.Health.Findings(b.Rules.Health), Shares: b.shares()}
+	if last := b.Report.Load(); last != nil {
+		r.Took = last.Took
+	}
 	jobs := make(map[elastic.JobID]*elastic.Job, len(snap.Jobs))
 	for i := range snap.Jobs {
 		jobs[snap.Jobs[i].ID] = &snap.Jobs[i]

@@ -13,7 +13,7 @@ import (
 // Report is what the last cycle observed and decided. It is not changed after it was published.
 type Report struct {
 	At       time.Time     // time of the cycle
-	Took     time.Duration // wall time of the cycle
+	Took     time.Duration // wall time of the last cycle that is over; 0 before the first is
 	Policy   string
 	Blind    string        // why the last look at Slurm failed; "" when it did not
 	BlindFor time.Duration // since the last complete observation

@@ -68,7 +68,9 @@ func (st *State) Take(sj slurm.Job, tag elastic.Tag, owners map[observe.Box]erro
 			st.leave(sj, now, why, event.Fields{Problem: event.ProblemFolder})
 			return
 		}
+		before := st.ByID[elastic.JobID(sj.ID)]
 		js = st.adopt(sj, tag, now)
+		js.Shown.doubt.follows = before != nil && !before.Shown.doubt.other.IsZero()
 	}
 	if js.Rec.ID != elastic.JobID(sj.ID) || js.Rec.UID != sj.UID {
 		st.leave(sj, now, fmt.Sprintf("its comment carries the token of job %d; left alone", js.Rec.ID))

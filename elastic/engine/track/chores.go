@@ -81,11 +81,14 @@ var pausing = map[checkpoint.RunnerState]bool{checkpoint.Saving: true, checkpoin
 
 // UnsavedJobs returns the records and runs that the journal lacks. The order is that of service. A
 // row for the present run is returned again with every progress line: the journal replaces it by
-// token and restarts.
+// token and restarts. Rows that wait for the history are not among them.
 func (ro *Roster) UnsavedJobs() (records []journal.JobRecord, segments []journal.Segment) {
 	for _, js := range ro.Ordered() {
 		if js.Dirty {
 			records = append(records, js.Rec)
+		}
+		if js.Runs.unread {
+			continue
 		}
 		segments = append(segments, js.Runs.past...)
 		if js.Runs.segNew && js.Runs.Seg != nil {
@@ -100,7 +103,9 @@ func (ro *Roster) UnsavedJobs() (records []journal.JobRecord, segments []journal
 // same again.
 func (ro *Roster) SavedJobs() {
 	for _, js := range ro.Jobs {
-		js.Dirty, js.Runs.segNew, js.Runs.past = false, false, nil
+		if js.Dirty = false; !js.Runs.unread {
+			js.Runs.segNew, js.Runs.past = false, nil
+		}
 	}
 }
 

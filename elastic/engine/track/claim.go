@@ -62,7 +62,7 @@ func brokenDisk(err error) bool {
 // of the store the restarts of the later job are not known.
 //
 //	as on record   number and user agree; submitted no later, or with more restarts
-//	another job    submitted later without one more restart; or another user's
+//	another job    submitted later without one more restart; or another user's; or as the runners say (Doubt)
 //
 // What Slurm showed last in this run of the daemon counts before the record.
 func (js *Job) is(sj slurm.Job) bool {
@@ -72,11 +72,19 @@ func (js *Job) is(sj slurm.Job) bool {
 	if js.Rec.State == ForgottenState && !js.Rec.Ended.IsZero() && sj.Submit.After(js.Rec.Ended) {
 		return false
 	}
-	submitted, restarts := js.Rec.Submitted, max(js.Rec.Restarts, 0)
-	if js.Shown.Slurm.ID == sj.ID && !js.Shown.Slurm.Submit.IsZero() {
-		submitted, restarts = js.Shown.Slurm.Submit, js.Shown.Slurm.Restarts
+	if other := js.Shown.doubt.other; !other.IsZero() && !sj.Submit.Before(other) {
+		return false
 	}
+	submitted, restarts := lastShown(js, sj.ID)
 	return sj.Restarts > restarts || !sj.Submit.After(submitted)
+}
+
+// lastShown returns the time of submit and the restarts that Slurm showed last, or else those on record.
+func lastShown(js *Job, id slurm.JobID) (submitted time.Time, restarts int) {
+	if js.Shown.Slurm.ID == id && !js.Shown.Slurm.Submit.IsZero() {
+		return js.Shown.Slurm.Submit, js.Shown.Slurm.Restarts
+	}
+	return js.Rec.Submitted, max(js.Rec.Restarts, 0)
 }
 
 // rewritten handles a job whose comment has another token than at submission. The job keeps

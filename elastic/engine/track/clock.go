@@ -23,6 +23,7 @@ func (st *State) Rewind(now time.Time) {
 		atMost(&js.Placing.rest, now.Add(settling))
 		atMost(&js.Placing.uncertainUntil, now.Add(late))
 		atMost(&js.Mail.silent, now)
+		atMost(&js.Mail.doubted, now)
 		atMost(&js.Mail.quiet.since, now)
 		atMost(&js.Placing.Refused.Start.Last, now)
 		atMost(&js.Placing.Refused.Resize.Last, now)

@@ -41,9 +41,9 @@ func (ro *Roster) Ordered() []*Job {
 
 // WantsHistory reports whether Fold needs the history of a job. That is once for a job that ran
 // before this daemon started, at each new run, and at the end of a job that this daemon never saw
-// running.
+// running; and again as long as it could not be read.
 func (st *State) WantsHistory(js *Job) bool {
-	return js.Shown.Seen && js.Rec.Ended.IsZero() &&
+	return js.Runs.unread || js.Shown.Seen && js.Rec.Ended.IsZero() &&
 		(!js.Runs.counted && !js.Rec.FirstRun.IsZero() || js.begins() || js.Shown.Slurm.State.Ended() && js.LacksRun())
 }
 
@@ -66,9 +66,10 @@ func (st *State) hasEnded(js *Job, now time.Time) bool {
 // Fold updates every record from the observation. By token, histories are the past runs of the
 // jobs for which WantsHistory is true, and words the last status of the runners of Ends. Jobs that
 // Slurm did not show in this look keep what they have. Earlier runs are summed BEFORE the course is
-// judged, which needs them. A history that could not be read delays both.
+// judged, which needs them. A history that could not be read delays both, and the rows of runs that begin.
 func (st *State) Fold(histories map[string]observe.History, words map[string]observe.Word, now time.Time) {
 	for _, js := range st.Ordered() {
+		js.Runs.join(histories[js.Rec.Token])
 		if !js.Shown.Seen || !js.Rec.Ended.IsZero() {
 			continue
 		}

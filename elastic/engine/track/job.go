@@ -38,8 +38,9 @@ type shown struct {
 	comment   string      // the last comment that could be parsed,
 	commented elastic.Tag // and its content
 	rewrote   bool        // its comment had another token, and that was logged
-	placed    time.Time   // start of the run whose placement is recorded; zero = not asked since the daemon started
-	placeless time.Time   // when it was first seen running at an unknown placement; zero = known
+	doubt     doubt
+	placed    time.Time // start of the run whose placement is recorded; zero = not asked since the daemon started
+	placeless time.Time // when it was first seen running at an unknown placement; zero = known
 	// splitAsked is when its GPUs per node were last queried; zero = not since the daemon started.
 	splitAsked time.Time
 	Begins     begins
@@ -47,18 +48,24 @@ type shown struct {
 
 // mail is what a job's runner and program reported, and whether its folder answers.
 type mail struct {
-	runner    runnerWord
-	begun     time.Time // FirstLine of the run that was logged last
-	Exited    exited
-	Heard     time.Time // when its progress was last read; zero = not since the daemon started
-	silent    time.Time // since when its folder has not answered; zero = it answers
-	unread    time.Time // the same, once it lasted unreadAfter and was logged
+	runner runnerWord
+	begun  time.Time // FirstLine of the run that was logged last
+	Exited exited
+	Heard  time.Time // when its progress was last read; zero = not since the daemon started
+	folder
 	quiet     quiet     // the runner's last heartbeat
 	freed     time.Time // the heartbeat after which a stale request was last withdrawn
 	shortened shortened
 	Kept      *checkpoint.Answer // the last verified checkpoint that was requested; nil = none since the daemon started
 	answer    string             // the last checkpoint that it answered with or resumed from
 	retracted bool               // the answers of its script and model were deleted because of it
+}
+
+// folder is whether a job's folder answers. Zero times = it does.
+type folder struct {
+	silent  time.Time // since when it has not answered
+	unread  time.Time // the same, once it lasted unreadAfter and was logged
+	doubted time.Time // when it last was not known which job this is, since a folder does not answer (Doubt)
 }
 
 // placing is the result of starting and moving a job, and what delays the next attempt.
@@ -96,6 +103,7 @@ type runs struct {
 	Seg     *journal.Segment  // the present run, or the last; nil before the first
 	past    []journal.Segment // earlier runs not yet in the journal
 	segNew  bool              // Seg differs from the journal
+	unread  bool              // a run began while the history could not be read: its row waits for it (join)
 	had     float64           // GPU-seconds of the runs before Seg
 	counted bool              // had is known
 	course  course

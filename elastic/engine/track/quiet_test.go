@@ -53,7 +53,7 @@ func TestQuietSince(t *testing.T) {
 		{"no heartbeat is expected", time.Time{}, time.Time{}, false},
 		{"the clock was set back", noon.Add(time.Hour), time.Time{}, false},
 	} {
-		m := mail{quiet: quiet{since: c.since}, silent: c.silent}
+		m := mail{quiet: quiet{since: c.since}, folder: folder{silent: c.silent}}
 		want := time.Time{}
 		if c.quiet {
 			want = c.since

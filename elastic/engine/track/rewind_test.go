@@ -42,10 +42,10 @@ func timesAfter(v reflect.Value, at time.Time, name string) (out []string) {
 // staysAhead are the times of a job that Rewind leaves as they are.
 var staysAhead = []string{
 	// What Slurm, the job's user or its runner gave. Slurm and runners are read again in each cycle.
-	"Shown.Slurm.Submit", "Shown.Slurm.Start", "Shown.Slurm.End", "Shown.Slurm.Eligible", "Shown.Slurm.Deadline", "Shown.placed",
+	"Shown.Slurm.Submit", "Shown.Slurm.Start", "Shown.Slurm.End", "Shown.Slurm.Eligible", "Shown.Slurm.Deadline", "Shown.doubt.other", "Shown.placed",
 	"Rec.Tag.Spec.Deadline", "Rec.Tag.Begin", "Shown.commented.Spec.Deadline", "Shown.commented.Begin", "Mail.runner", "Mail.begun", "Mail.freed", "Mail.quiet.run", "Mail.quiet.beat",
 	// What is compared with times of the same kind only, or shown to people.
-	"Rec.Life.Submitted", "Rec.Life.FirstRun", "Mail.unread", "Placing.Refused.Start.First", "Placing.Refused.Resize.First", "Placing.Refused.Obstacle.First",
+	"Rec.Life.Submitted", "Rec.Life.FirstRun", "Mail.folder.unread", "Placing.Refused.Start.First", "Placing.Refused.Resize.First", "Placing.Refused.Obstacle.First",
 	// Of the last decision; each cycle makes it anew.
 	"Placing.blocked", "Tells.Said",
 	// Evidence about speeds: a witness notices by itself that the clock was set back.

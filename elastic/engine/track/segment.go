@@ -1,6 +1,7 @@
 package track
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
@@ -18,8 +19,13 @@ func (js *Job) begins() bool {
 }
 
 // beginSegment opens the history row of a new run, or continues the one in the journal after a
-// restart of the daemon.
+// restart of the daemon. If the history could not be read, the row waits for it (runs.join).
 func (open Moves) beginSegment(js *Job, old observe.History, now time.Time) {
+	if seg := js.Runs.Seg; old.Err != nil && seg != nil && seg.Restarts == js.Restarts() { // it was closed too early
+		seg.Ended, js.Runs.segNew = time.Time{}, true
+		return
+	}
+	js.Runs.unread = js.Runs.unread || old.Err != nil
 	js.Runs.end(js.Runs.changed(js.Shown.Slurm.Start, now))
 	js.Runs.archive()
 	js.Rec.Deaf = 0
@@ -41,6 +47,40 @@ func (open Moves) beginSegment(js *Job, old observe.History, now time.Time) {
 		Cause: open.causeOf(js),
 	}
 	js.Runs.segNew, js.Dirty, js.Shown.outside, js.Tells.parked = true, true, false, nil
+}
+
+// join completes the rows that were begun while the history could not be read by what the journal has of the
+// same runs: when and why they began, from which checkpoint, and what was measured. Until then none of them is
+// saved, which would replace those of the journal. It MUST be called BEFORE recount.
+func (r *runs) join(old observe.History) {
+	if !r.unread || old.Err != nil {
+		return
+	}
+	r.unread = false
+	for _, seg := range old.Segments {
+		for i := range r.past {
+			if row := &r.past[i]; row.Restarts == seg.Restarts {
+				held := row.Held(row.Ended)
+				join(row, seg)
+				r.had += row.Held(row.Ended) - held
+			}
+		}
+		if r.Seg == nil || r.Seg.Restarts != seg.Restarts {
+			continue
+		}
+		if r.counted {
+			r.had = max(0, r.had-seg.Held(time.Time{}))
+		}
+		join(r.Seg, seg)
+	}
+}
+
+// join makes one row of two of the same run: the one in memory, and the one that the journal has.
+func join(row *journal.Segment, kept journal.Segment) {
+	row.Incarnation, row.Started, row.DoneFrom, row.Cause = kept.Incarnation, kept.Started, kept.DoneFrom, kept.Cause
+	row.Seconds = cmp.Or(row.Seconds, kept.Seconds)
+	p, was := &row.Price, kept.Price
+	p.Save, p.Drain, p.Start, p.Load = cmp.Or(p.Save, was.Save), cmp.Or(p.Drain, was.Drain), cmp.Or(p.Start, was.Start), cmp.Or(p.Load, was.Load)
 }
 
 // causeOf returns why the run began: its open move, or else a start or requeue outside of sluice.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine/event"
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/engine/observe"
 	"github.com/sluice-hpc/sluice/elastic/reason"
@@ -173,5 +174,64 @@ func TestWhyParked(t *testing.T) {
 		if got := whyParked(c.cause); got != c.want {
 			t.Errorf("%+v: %+v, want %+v", c.cause, got, c.want)
 		}
+	}
+}
+
+// TestRowWaitsForItsHistory: a run that is met while the history cannot be read does not replace its row in the
+// journal, of which it keeps what cannot be known again.
+func TestRowWaitsForItsHistory(t *testing.T) {
+	plan, unread := reason.SlurmSaid{Text: "plan"}, observe.History{Err: errors.New("locked")}
+	kept := run(1, 3, -1)
+	kept.DoneFrom, kept.DoneTo, kept.Cause, kept.Price.Save = 4, 6, plan, time.Second
+	start := func(restarts int) (*State, *Job) {
+		st := New(Rules{}, nil, func(event.Event) {})
+		js := killedJob()
+		js.Shown.Slurm.State, js.Shown.Slurm.Restarts, js.Rec.Restarts, js.Mail.runner.word.Restarts = slurm.Running, restarts, restarts, restarts
+		js.Rec.Done = 7
+		js.Shown.Slurm.Start = run(0, 6, -1).Started
+		st.Jobs["t7"], st.ByID[7] = js, js
+		return st, js
+	}
+	fold := func(st *State, old observe.History, minutes int) (rows []journal.Segment) {
+		st.Fold(map[string]observe.History{"t7": old}, nil, noon.Add(time.Duration(minutes)*time.Minute))
+		_, rows = st.UnsavedJobs()
+		st.SavedJobs()
+		return rows
+	}
+	for name, c := range map[string]struct {
+		restarts int
+		old      []journal.Segment
+		want     journal.Segment
+		had      float64
+	}{
+		"its row is there":   {1, []journal.Segment{run(0, 0, 2), kept}, kept, 4 * 60},
+		"it is a new run":    {2, []journal.Segment{run(0, 0, 2), kept}, run(2, 6, -1), 4 * 60},
+		"nothing is kept":    {1, nil, run(1, 6, -1), 0},
+		"the first was open": {1, []journal.Segment{run(0, 0, -1), kept}, kept, 6 * 60},
+	} {
+		st, js := start(c.restarts)
+		for minute := 7; minute < 10; minute++ {
+			if rows := fold(st, unread, minute); len(rows) > 0 || !st.WantsHistory(js) {
+				t.Errorf("%s: saves %+v before the history is read", name, rows)
+			}
+		}
+		rows := fold(st, observe.History{Segments: c.old}, 10)
+		if len(rows) != 1 || !rows[0].Started.Equal(c.want.Started) || rows[0].Restarts != c.restarts || rows[0].Price != c.want.Price || rows[0].DoneTo != 7 ||
+			(c.want.Cause != nil && (rows[0].Cause != c.want.Cause || rows[0].DoneFrom != c.want.DoneFrom)) {
+			t.Errorf("%s: saves %+v, want %+v", name, rows, c.want)
+		}
+		if js.Runs.had != c.had || !js.Runs.counted || st.WantsHistory(js) {
+			t.Errorf("%s: %g GPU-seconds before it, want %g", name, js.Runs.had, c.had)
+		}
+	}
+
+	st, js := start(1) // it ends before the history is read
+	fold(st, unread, 7)
+	js.Shown.Slurm.State, js.Shown.Slurm.End = slurm.Completed, run(0, 8, -1).Started
+	if rows := fold(st, unread, 9); len(rows) > 0 || js.Rec.Ended.IsZero() {
+		t.Errorf("at its end: saves %+v before the history is read", rows)
+	}
+	if rows := fold(st, observe.History{Segments: []journal.Segment{kept}}, 10); len(rows) != 1 || !rows[0].Started.Equal(kept.Started) || rows[0].Ended.IsZero() {
+		t.Errorf("after its end: saves %+v", rows)
 	}
 }

@@ -35,6 +35,9 @@ func (m *mail) AnswersBy(err error) bool {
 
 // unreadSince returns since when the folder has not answered, if the job counts as Unread; else zero.
 func (m *mail) unreadSince(now time.Time) time.Time {
+	if !m.doubted.IsZero() {
+		return m.doubted
+	}
 	if m.silent.IsZero() || now.Sub(m.silent) < unreadAfter {
 		return time.Time{}
 	}

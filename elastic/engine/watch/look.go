@@ -26,6 +26,7 @@ type Watch struct {
 // Why the parts come in this order:
 //
 //   - the end of an outage is noted BEFORE Lost.Note, which forgets nodes by the time that has passed;
+//   - which job has a number is settled BEFORE jobs are matched, and folders of unknown ones are asked for;
 //   - jobs are matched BEFORE limits are read, since a job that waits for a limit makes them due;
 //   - missing jobs are looked up BEFORE accounting is asked about forgotten ones, which it may add to;
 //   - placements are known BEFORE progress is read, since a speed belongs to a placement;
@@ -37,6 +38,8 @@ func (w *Watch) Observe(ctx context.Context, now time.Time) (seen observe.Look, 
 	}
 	track.EndOutage(w.State, now)
 	w.Lost.Note(seen.Nodes, now)
+	doubts := track.Doubts(w.State, seen.Jobs)
+	track.SettleDoubts(doubts, w.Observer.Words(track.BoxesOfDoubts(doubts)), now)
 	w.Match(seen.Jobs, w.Observer.Owners(w.Claims(seen.Jobs)), now)
 	w.AskLimits(ctx, w.LimitsOld(seen.Jobs), now)
 	w.askShares(ctx, now)

@@ -47,8 +47,8 @@ func (s Span) each(see func(n int)) {
 	for n := s.Least; n <= s.Most; {
 		if see(n); n < oneByOne {
 			n += s.Step
-		} else if n < last {
-			n = min(last, s.Least+(2*n-s.Least)/s.Step*s.Step)
+		} else if n < last { // twice n may be less than a step above it
+			n = min(last, max(n+s.Step, s.Least+(2*n-s.Least)/s.Step*s.Step))
 		} else {
 			return
 		}

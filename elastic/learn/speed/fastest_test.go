@@ -15,9 +15,16 @@ func TestSizesOfASpan(t *testing.T) {
 		{Span{Least: 62, Step: 1, Most: 1000}, "[62 63 64 128 256 512 1000]"},
 		{Span{Least: 4, Step: 100, Most: 900}, "[4 104 204 404 804]"},
 		{Span{Least: 9, Step: 1, Most: 8}, "[]"},
+		{Span{Least: 64, Step: 100, Most: 600}, "[64 164 264 464 564]"}, // twice 64 is less than a step more
+		{Span{Least: 200, Step: 1000, Most: 1300}, "[200 1200]"},
+		{Span{Least: 64, Step: 100, Most: 100}, "[64]"},
 	} {
 		got := []int{}
-		c.span.each(func(n int) { got = append(got, n) })
+		c.span.each(func(n int) {
+			if got = append(got, n); len(got) > 100 {
+				t.Fatalf("%+v has no end: %v", c.span, got)
+			}
+		})
 		if fmt.Sprint(got) != c.want {
 			t.Errorf("%+v: %v, want %s", c.span, got, c.want)
 		}

@@ -31,7 +31,7 @@ func (r *round) reserveForOrdinary() {
 	}
 }
 
-// asksAsMuch reports whether d needs everything that e needs.
+// asksAsMuch reports whether d needs everything that e needs. GPUs of one type are GPUs of any, not the reverse.
 func asksAsMuch(d, e elastic.Demand) bool {
-	return d.Partition == e.Partition && d.Nodes >= e.Nodes && d.GPUs*e.Nodes >= e.GPUs*d.Nodes
+	return d.Partition == e.Partition && (e.Type == "" || d.Type == e.Type) && d.Nodes >= e.Nodes && d.GPUs*e.Nodes >= e.GPUs*d.Nodes
 }

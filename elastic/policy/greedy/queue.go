@@ -25,7 +25,7 @@ type queue struct {
 	// heads are requests that found no GPUs, in order. A later job that could use a node of one
 	// of them waits, even if it would fit.
 	heads []nodes.Request
-	nodes map[string]int // GPUs of the largest node, by partitions
+	nodes map[kindOf]int // GPUs of the largest node
 	out   elastic.Allocation
 }
 
@@ -43,7 +43,7 @@ type baseline struct {
 // allocate is one round. Jobs are served in the order of the snapshot. Once no node is open, a
 // waiting job gets a reason at most.
 func (e baseline) allocate(s elastic.Snapshot) elastic.Allocation {
-	q := &queue{baseline: e, snap: s, free: newFreeNodes(s), pools: map[poolKey]*pool{}, nodes: map[string]int{}, out: elastic.Allocation{}}
+	q := &queue{baseline: e, snap: s, free: newFreeNodes(s), pools: map[poolKey]*pool{}, nodes: map[kindOf]int{}, out: elastic.Allocation{}}
 	all := len(s.Jobs) <= mostExplained
 	for i := range s.Jobs {
 		switch {
@@ -150,7 +150,7 @@ func (q *queue) rearrange(ask nodes.Request) nodes.Placement {
 func (q *queue) wait(j *elastic.Job, ask nodes.Request) {
 	var behind elastic.JobID
 	var why reason.Reason
-	if ask.GPUs > q.largest(ask.Partition) {
+	if ask.GPUs > q.largest(kindOf{ask.Partition, ask.Type}) {
 		if p := q.pool(ask); !p.splits(ask.GPUs) {
 			q.out[j.ID] = elastic.Decision{Why: roles.CannotStart(&q.snap, j, ask.GPUs)}
 			return
@@ -173,16 +173,19 @@ func (q *queue) wait(j *elastic.Job, ask nodes.Request) {
 	}
 }
 
-// largest returns the most GPUs that one node of the partitions has.
-func (q *queue) largest(partitions string) int {
-	n, known := q.nodes[partitions]
+// kindOf is a list of partitions and a GPU type; "" = any type.
+type kindOf struct{ partitions, gpus string }
+
+// largest returns the most GPUs of the type that one node of the partitions has.
+func (q *queue) largest(of kindOf) int {
+	n, known := q.nodes[of]
 	if !known {
 		for i := range q.free.nodes {
-			if q.free.mayUse(i, nodes.Request{Partition: partitions}) {
-				n = max(n, q.free.nodes[i].GPUs)
+			if q.free.mayUse(i, nodes.Request{Partition: of.partitions}) {
+				n = max(n, q.free.nodes[i].Has(of.gpus))
 			}
 		}
-		q.nodes[partitions] = n
+		q.nodes[of] = n
 	}
 	return n
 }

@@ -63,10 +63,9 @@ func Of(t *share.Tree, s *elastic.Snapshot, credit *share.Ledger, rigid func(par
 	t, out.Unknown = t.With(accounts...)
 	out.Each = gather(t, s, rigid, qos)
 	if credit != nil {
-		for i := range out.Each { // once for all classes of a user
-			if c := &out.Each[i]; i == 0 || c.Account != out.Each[i-1].Account || c.User != out.Each[i-1].User {
-				c.Credit = credit.Credit(c.Account, c.User)
-			}
+		for i := range out.Each {
+			c := &out.Each[i]
+			c.Credit = credit.Credit(c.Account, c.User)
 		}
 	}
 	err := out.divide(t, qos, givenBack(s, rigid))

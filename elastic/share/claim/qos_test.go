@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/elastic/share"
 )
 
@@ -180,4 +181,47 @@ func TestClassesGainNothing(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestCreditOfAllQOS: the credit of a user counts in each of its QOS, and once in the part of its account.
+func TestCreditOfAllQOS(t *testing.T) {
+	tree, err := share.Parse("phys=1,bio=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules := map[string]share.QOS{"low": {Scavenger: true}, "a": {}, "b": {}}
+	credit := share.NewLedger(0)
+	credit.Put("phys", "ann", -share.Quantum/4) // it had more than it deserved
+	got, err := Of(tree, site(0, in("a", waits("ann@phys", 1, 16)), in("b", waits("ann@phys", 1, 16)), in("low", waits("ann@phys", 1, 16)), waits("bob@bio", 1, 16)), credit, nil, rules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var order []string
+	for _, c := range got.Caps() {
+		why := c.Why.(reason.Deserved)
+		order = append(order, why.User+":"+why.QOS)
+	}
+	if text := strings.Join(order, " "); text != "bob: ann:a ann:b ann:low" {
+		t.Errorf("lent in the order %s", text)
+	}
+
+	// A scavenger's claim, or another class, comes first; of 15 GPUs the odd one is for the user that lacked more.
+	credit.Put("bio", "ann", -share.Quantum/4)
+	for _, classes := range [][]string{{""}, {"", "a"}, {"a", "b"}, {"low", "more"}} {
+		var jobs []elastic.Job
+		for _, class := range classes {
+			jobs = append(jobs, in(class, waits("ann@bio", 1, 16)))
+		}
+		got, err := Of(tree, site(1, append(jobs, waits("eve@phys", 1, 16))...), credit, nil, map[string]share.QOS{"low": {Scavenger: true}, "a": {}, "b": {}, "more": {}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		has := map[string]int{}
+		for _, c := range got.Each {
+			has[c.User] += c.Deserved.GPUs
+		}
+		if has["eve"] != 8 || has["ann"] != 7 {
+			t.Errorf("in QOS %q: %v", classes, has)
+		}
+	}
 }
