@@ -64,6 +64,9 @@ type served struct {
 // recorder records orders.
 type recorder struct{ given chan string }
 
+// Gives reports true.
+func (r *recorder) Gives(string) bool { return true }
+
 // Give records an order.
 func (r *recorder) Give(_ context.Context, _ page.Viewer, o page.Order) (string, error) {
 	r.given <- strings.Join(o.Command(), " ")

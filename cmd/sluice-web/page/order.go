@@ -24,6 +24,8 @@ type Order struct {
 
 // Orders gives orders in a viewer's name. An error is why nothing was ordered.
 type Orders interface {
+	// Gives reports whether orders of a verb can be given at all.
+	Gives(verb string) bool
 	Give(ctx context.Context, v Viewer, o Order) (said string, err error)
 }
 

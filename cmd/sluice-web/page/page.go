@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
+	"path"
+	"strings"
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
@@ -32,6 +35,9 @@ type Viewer struct {
 	Name string
 	UID  uint32
 }
+
+// may reports whether the pages may give an order of the viewer, about a job of its own.
+func (p *Pages) may(verb string) bool { return p.Orders != nil && p.Orders.Gives(verb) }
 
 // Config is what the pages need. Only Orders, Tool, Live, Log and Life may be nil.
 type Config struct {
@@ -87,17 +93,38 @@ func New(c Config) *Pages {
 	p.mux.HandleFunc("POST /replay/policy", p.try)
 	p.mux.HandleFunc("GET /live", p.live)
 	p.mux.HandleFunc("GET /static/{name}", p.static)
-	get("/", func(*visit) (*sheet, error) { return nil, wire.Fail(wire.NotFound, "", "there is no such page") })
+	get("/", missing)
 	return p
 }
 
-// ServeHTTP answers one request.
+// missing is what a path leads to that is no page's.
+func missing(*visit) (*sheet, error) {
+	return nil, wire.Fail(wire.NotFound, "", "there is no such page")
+}
+
+// ServeHTTP answers one request. A path that is not clean is redirected here: the mux would lead out of
+// Base, which it does not know.
 func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if p.Base != "" {
-		http.StripPrefix(p.Base, p.mux).ServeHTTP(w, r)
+	rest, below := strings.CutPrefix(r.URL.Path, p.Base)
+	if !below || rest != "" && rest[0] != '/' {
+		p.show(missing)(w, r)
 		return
 	}
-	p.mux.ServeHTTP(w, r)
+	clean := path.Clean("/" + rest)
+	if strings.HasSuffix(rest, "/") && clean != "/" {
+		clean += "/"
+	}
+	if clean != rest {
+		to := url.URL{Path: p.Base + clean, RawQuery: r.URL.RawQuery}
+		http.Redirect(w, r, to.String(), http.StatusPermanentRedirect)
+		return
+	}
+	inner := new(http.Request)
+	*inner = *r
+	inner.URL = new(url.URL)
+	*inner.URL = *r.URL
+	inner.URL.Path, inner.URL.RawPath = rest, ""
+	p.mux.ServeHTTP(w, inner)
 }
 
 // visit is one request with what a page needs.
@@ -124,6 +151,7 @@ type frame struct {
 	Now               time.Time
 	Orders, Tool      bool
 	NoOrders          string
+	Cancels           bool // Orders give cancel too
 	Refresh           bool
 	Status            *wire.Status // nil = sluiced does not answer
 	Gone              string       // why it does not
@@ -172,7 +200,7 @@ func failed(err error) *sheet {
 // a page.
 func (p *Pages) write(w http.ResponseWriter, r *http.Request, v *visit, s *sheet) {
 	f := frame{Base: p.Base, Title: s.title, Path: r.URL.Path, Now: p.Now(), Orders: p.Orders != nil, Tool: p.Tool != nil,
-		NoOrders: p.NoOrders, Refresh: s.refresh && p.Live != nil, View: s.view}
+		NoOrders: p.NoOrders, Cancels: p.may("cancel"), Refresh: s.refresh && p.Live != nil, View: s.view}
 	if v != nil && !s.bare {
 		f.Viewer = v.viewer
 		if status, err := v.daemon.Status(v.Context()); err == nil {

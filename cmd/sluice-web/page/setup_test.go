@@ -21,7 +21,10 @@ type clerk struct {
 	given []string
 	err   error
 	said  string
+	lacks string // a verb that it cannot give
 }
+
+func (c *clerk) Gives(verb string) bool { return verb != c.lacks }
 
 func (c *clerk) Give(_ context.Context, v page.Viewer, o page.Order) (string, error) {
 	c.mu.Lock()

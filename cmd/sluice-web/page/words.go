@@ -215,7 +215,7 @@ func state(j *wire.Job) string {
 		return "completed"
 	case j.Ended:
 		return "ended"
-	case j.Move != nil:
+	case j.Move != nil && j.Move.Kind != "start": // a job that is about to start waits
 		return "resizing"
 	case j.OnHold:
 		return "held"

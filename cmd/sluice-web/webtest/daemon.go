@@ -239,7 +239,7 @@ func (d *Daemon) Past(_ context.Context, q client.PastQuery) (wire.Past, error) 
 	}
 	if q.Of == wire.OfNodes {
 		for at := q.From; at.Before(Now) && len(p.Clusters) < 200; at = at.Add(Now.Sub(q.From) / 200) {
-			c := wire.PastCluster{At: at, Seconds: 60, GPUs: 8 * d.Nodes, Used: 5*d.Nodes + len(p.Clusters)%(d.Nodes+1), Elastic: 4 * d.Nodes, Free: 2 * d.Nodes, Running: 9, Waiting: 3}
+			c := wire.PastCluster{At: at, Seconds: Now.Sub(q.From).Seconds() / 200, GPUs: 8 * d.Nodes, Used: 5*d.Nodes + len(p.Clusters)%(d.Nodes+1), Elastic: 4 * d.Nodes, Free: 2 * d.Nodes, Running: 9, Waiting: 3}
 			for k := range d.Nodes {
 				c.Nodes = append(c.Nodes, wire.PastNode{Name: d.node(k), GPUs: 8, Used: 5, Elastic: 4, Usable: k%17 != 5})
 			}
