@@ -49,6 +49,7 @@ var may = map[string][]string{
 	"elastic/sweep/level":         {},
 	"elastic/sweep":               {},
 	"elastic/sweep/book":          {"elastic/sweep"},
+	"elastic/sweep/own":           {"checkpoint", "elastic/sweep", "elastic/sweep/book"},
 	"elastic/sweep/keeper":        {"elastic/sweep", "elastic/sweep/book", "elastic/sweep/rung", "elastic/sweep/search", "elastic/sweep/space"},
 	"checkpoint/python":           {},
 	"checkpoint/pythontest":       {},
