@@ -14,6 +14,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control/client"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
+	"github.com/sluice-hpc/sluice/elastic/sweep/own"
 )
 
 // Daemon is what the pages ask of sluiced; *client.Client implements it. Errors are *wire.Error.
@@ -28,6 +29,13 @@ type Daemon interface {
 	Past(ctx context.Context, q client.PastQuery) (wire.Past, error)
 	Forecast(ctx context.Context) (wire.Forecast, error)
 	WhatIf(ctx context.Context, change wire.WhatIf) (wire.WhatIfAnswer, error)
+	Sweeps(ctx context.Context) (wire.Sweeps, error)
+}
+
+// Sweeps are the viewer's own sweeps as the viewer's folders have them; *own.Reader implements it.
+type Sweeps interface {
+	List(ctx context.Context) ([]own.Summary, error)
+	Look(ctx context.Context, number int64, f func(*own.View)) error
 }
 
 // Viewer is the user who sees the pages.
@@ -39,7 +47,7 @@ type Viewer struct {
 // may reports whether the pages may give an order of the viewer, about a job of its own.
 func (p *Pages) may(verb string) bool { return p.Orders != nil && p.Orders.Gives(verb) }
 
-// Config is what the pages need. Only Orders, Tool, Live, Log and Life may be nil.
+// Config is what the pages need. Only Orders, Tool, Sweeps, Live, Log and Life may be nil.
 type Config struct {
 	Base   string // path before all pages, such as "/sluice"; "" = none
 	Viewer func(*http.Request) (Viewer, error)
@@ -48,8 +56,10 @@ type Config struct {
 	// Tool runs sluice and sacct as the viewer; nil = there are no logs, no submission and no replay
 	// under another policy: what needs the user's own account.
 	Tool Tool
-	Live *Hub // tells open pages that something changed; nil = they do not follow
-	Now  func() time.Time
+	// Sweeps reads the viewer's own folders; nil = pages of sweeps have what sluiced publishes.
+	Sweeps Sweeps
+	Live   *Hub // tells open pages that something changed; nil = they do not follow
+	Now    func() time.Time
 	// NoOrders says why there are no orders, and what to do; for pages without Orders.
 	NoOrders string
 	Log      func(error) // what no user sees
@@ -63,6 +73,7 @@ type Pages struct {
 	mux   *http.ServeMux
 	done  results
 	tries trials
+	sizes sweepSizes
 }
 
 // New returns the pages.
@@ -79,6 +90,10 @@ func New(c Config) *Pages {
 	get("/jobs", p.jobs)
 	get("/jobs/{job}", p.job)
 	get("/jobs/{job}/log", p.output)
+	get("/sweeps", p.sweeps)
+	get("/sweeps/{sweep}", p.sweep)
+	get("/sweeps/{sweep}/{order}", p.sweepConfirm)
+	p.mux.HandleFunc("POST /sweeps/{sweep}/{order}", p.sweepOrder)
 	get("/time", p.lanes)
 	get("/whatif", p.whatif)
 	get("/shares", p.shares)
