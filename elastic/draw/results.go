@@ -163,7 +163,7 @@ func Stairs(all []Stair, end float64, ticks []Tick, goal *float64, whole bool, l
 		values = append(values, *goal)
 	}
 	low, high := extent(values)
-	y := span(low, high, 4)
+	y := span(low, high, 6)
 	if whole {
 		y = scale{high: math.Max(1, high) * 1.05, ticks: CountTicks(math.Max(1, high), 4)}
 	}
@@ -205,7 +205,7 @@ func Dots(all []Line, names []string, log bool, label, across, up string) templa
 	if math.IsInf(xlow, 0) {
 		return ""
 	}
-	x, y := span(xlow, xhigh, 4), span(ylow, yhigh, 4)
+	x, y := span(xlow, xhigh, 6), span(ylow, yhigh, 6)
 	switch {
 	case names != nil:
 		x = scale{low: -.5, high: float64(len(names)) - .5}

@@ -98,8 +98,8 @@ func (s *Sweeps) build() *own.View {
 		Trials: max(200, s.Trials), Parallel: 12, Params: []string{"lr=log:1e-5:1e-1", "depth=int:2:8", "opt=choice:sgd,adamw", "size=fixed:32", "momentum=float:0:1 if opt=sgd"}, Created: Now.Add(-2 * time.Hour)},
 		Folder: "/jobs/" + SweepToken, Book: book.New(), Starts: map[int][]own.Start{}, Standing: own.Standing{Level: 2, Gap: .0021, Counted: 18, Wants: 12},
 		Lanes: []own.Lane{{Token: "a", Job: FirstJob, Runs: true}, {Token: "b", Job: FirstJob + 6, Runs: true}, {Token: "c", Job: FirstJob + 4, Left: true}}}
-	began := Now.Add(-110 * time.Minute)
-	step := 100 * time.Minute / time.Duration(max(1, s.Trials))
+	began := Now.Add(-24 * time.Minute)
+	step := 22 * time.Minute / time.Duration(max(1, s.Trials))
 	for n := 1; n <= s.Trials; n++ {
 		lane, lr, depth := []string{"a", "b"}[n%2], math.Pow(10, -5+4*float64(n*7919%1000)/1000), 2+n%7
 		point := fmt.Sprintf("lr=%.6g,depth=%d,opt=%s,size=32", lr, depth, []string{"sgd", "adamw"}[n/3%2])
@@ -116,7 +116,7 @@ func (s *Sweeps) build() *own.View {
 		}
 		for e := 1; e <= epochs; e++ {
 			value := (.92 - .1*far - .01*math.Abs(float64(depth)-5)) * (1 - math.Exp(-float64(e)/8))
-			v.Book.Take(lane, sweep.Event{Kind: sweep.Reported, At: at.Add(time.Duration(e) * 20 * time.Second), Trial: n, Start: 1, Epoch: float64(e), Value: value})
+			v.Book.Take(lane, sweep.Event{Kind: sweep.Reported, At: at.Add(time.Duration(e) * 4 * time.Second), Trial: n, Start: 1, Epoch: float64(e), Value: value})
 		}
 		end := sweep.Event{Kind: sweep.EndedAs, At: at.Add(step), Trial: n, Start: 1, How: sweep.Done}
 		switch {
