@@ -17,7 +17,7 @@ import (
 
 // browsed are the pages that the browser opens.
 var browsed = map[string]string{"cluster": "/", "jobs": "/jobs?q=--me", "job": "/jobs/4001", "log": "/jobs/4001/log", "time": "/time", "whatif": "/whatif",
-	"change": "/whatif?job=4001&change=resize&gpus=8", "shares": "/shares", "saved": "/saved", "replay": "/replay?at=40000", "submit": "/submit", "missing": "/jobs/77"}
+	"change": "/whatif?job=4001&change=resize&gpus=8", "sweeps": "/sweeps", "sweep": "/sweeps/4001", "stop": "/sweeps/4001/stop", "shares": "/shares", "saved": "/saved", "replay": "/replay?at=40000", "submit": "/submit", "missing": "/jobs/77"}
 
 // complaints are what the browser says is wrong: exceptions, refusals by the policy, failed requests.
 type complaints struct {

@@ -64,6 +64,9 @@ type served struct {
 // recorder records orders.
 type recorder struct{ given chan string }
 
+// Gives reports true.
+func (r *recorder) Gives(string) bool { return true }
+
 // Give records an order.
 func (r *recorder) Give(_ context.Context, _ page.Viewer, o page.Order) (string, error) {
 	r.given <- strings.Join(o.Command(), " ")
@@ -80,7 +83,7 @@ func serveTest(t *testing.T) *served {
 		Viewer: func(*http.Request) (page.Viewer, error) {
 			return page.Viewer{Name: webtest.Ann, UID: webtest.AnnUID}, nil
 		},
-		Daemon: func(page.Viewer) page.Daemon { return s.daemon }, Orders: s.clerk, Tool: s.tool, Live: s.hub, Now: func() time.Time { return webtest.Now },
+		Daemon: func(page.Viewer) page.Daemon { return s.daemon }, Sweeps: &webtest.Sweeps{Trials: 60, Epochs: 30}, Orders: s.clerk, Tool: s.tool, Live: s.hub, Now: func() time.Time { return webtest.Now },
 		Log: func(err error) { t.Error(err) },
 	})
 	l, err := net.Listen("tcp", "127.0.0.1:0")

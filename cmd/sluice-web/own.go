@@ -23,6 +23,7 @@ import (
 	"github.com/sluice-hpc/sluice/cmd/sluice-web/door"
 	"github.com/sluice-hpc/sluice/cmd/sluice-web/page"
 	"github.com/sluice-hpc/sluice/cmd/terminal"
+	"github.com/sluice-hpc/sluice/elastic/sweep/own"
 	"github.com/sluice-hpc/sluice/etc"
 )
 
@@ -47,6 +48,7 @@ func (o *options) serveOwn(ctx context.Context, site etc.Config, cmd *cobra.Comm
 	pages := page.New(page.Config{
 		Viewer: func(*http.Request) (page.Viewer, error) { return viewer, nil },
 		Daemon: func(page.Viewer) page.Daemon { return daemon },
+		Sweeps: own.NewReader(site.Paths.Jobs, site.Paths.Outbox, viewer.UID, time.Now),
 		Orders: tool, Tool: tool, Life: ctx, Live: page.NewHub(watch(daemon)), Now: time.Now,
 		Log: func(err error) { say(err.Error()) },
 	})

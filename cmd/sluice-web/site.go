@@ -85,6 +85,15 @@ func peer(ctx context.Context, c net.Conn) context.Context {
 // cancelling does, is left to a login node.
 type siteOrders struct{ daemon *client.Client }
 
+// Gives reports whether the API has the order.
+func (s siteOrders) Gives(verb string) bool {
+	switch verb {
+	case "resize", "hold", "release", "checkpoint", "requeue", "deadline":
+		return true
+	}
+	return false
+}
+
 // Give gives an order.
 func (s siteOrders) Give(ctx context.Context, v page.Viewer, o page.Order) (string, error) {
 	change := wire.Change{}

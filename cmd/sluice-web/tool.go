@@ -28,6 +28,8 @@ type tool struct {
 	first []string // options before every verb: which sluiced is meant
 	sacct string   // "" = not found
 	conf  string   // SLURM_CONF for sacct; "" = as it is
+	// longest bounds a history of Slurm's accounting, in bytes. It is written to a file as it comes.
+	longest int
 
 	running sync.WaitGroup
 }
@@ -38,7 +40,7 @@ func newTool(cmd *cobra.Command, site etc.Config) (*tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &tool{path: path, sacct: "sacct", conf: site.Slurm.Conf}
+	t := &tool{path: path, sacct: "sacct", conf: site.Slurm.Conf, longest: maxHistory}
 	if site.Slurm.Bin != "" {
 		t.sacct = filepath.Join(site.Slurm.Bin, "sacct")
 	}
@@ -79,13 +81,16 @@ func (t *tool) Sluice(ctx context.Context, dir string, in io.Reader, most int, a
 	if len(args) > 0 { // "submit" takes its own options only behind it
 		words = append(append([]string{args[0]}, t.first...), args[1:]...)
 	}
-	return t.start(ctx, dir, in, most, t.path, nil, words...)
+	stdout := &tail{most: most}
+	errs, err = t.start(ctx, dir, in, stdout, most, t.path, nil, words...)
+	return stdout.Bytes(), errs, err
 }
 
-// start runs a program with a bounded output. The program and its children end with ctx.
-func (t *tool) start(ctx context.Context, dir string, in io.Reader, most int, path string, environ []string, args ...string) (out, errs []byte, err error) {
+// start runs a program, whose output goes to out, and returns the end of what it wrote to its standard
+// error, of most bytes at most. The program and its children end with ctx, or when out takes no more.
+func (t *tool) start(ctx context.Context, dir string, in io.Reader, out io.Writer, most int, path string, environ []string, args ...string) (errs []byte, err error) {
 	if dir, err = folder(dir); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	c := exec.CommandContext(ctx, path, args...)
 	c.Dir, c.Stdin, c.Env = dir, in, append(os.Environ(), environ...)
@@ -94,13 +99,13 @@ func (t *tool) start(ctx context.Context, dir string, in io.Reader, most int, pa
 	c.WaitDelay = killWithin
 	t.running.Add(1)
 	defer t.running.Done()
-	stdout, stderr := &tail{most: most}, &tail{most: min(most, 64<<10)}
-	c.Stdout, c.Stderr = stdout, stderr
+	stderr := &tail{most: min(most, 64<<10)}
+	c.Stdout, c.Stderr = out, stderr
 	err = c.Run()
 	if ctx.Err() != nil {
 		err = fmt.Errorf("%s did not end in time", filepath.Base(path))
 	}
-	return stdout.Bytes(), stderr.Bytes(), err
+	return stderr.Bytes(), err
 }
 
 // killWithin is how long a program that was ended may take before it is killed.
@@ -128,23 +133,53 @@ func folder(dir string) (string, error) {
 	return filepath.Join(home, strings.TrimPrefix(dir, "~")), nil
 }
 
-// tail keeps the last bytes that were written, most at least and twice as many at most.
+// tail keeps the last bytes that were written, most at least and twice as many at most. The buffer is
+// not embedded: its ReadFrom, which io.Copy prefers to Write, knows no bound.
 type tail struct {
 	most int
-	bytes.Buffer
+	kept bytes.Buffer
 }
 
 // Write takes a part.
 func (t *tail) Write(p []byte) (int, error) {
-	n, err := t.Buffer.Write(p)
-	if over := t.Len() - 2*t.most; over > 0 {
-		t.Next(t.Len() - t.most)
+	n := len(p)
+	if len(p) > t.most {
+		p = p[len(p)-t.most:]
 	}
-	return n, err
+	if t.kept.Len()+len(p) > 2*t.most {
+		t.kept.Next(t.kept.Len() - (t.most - len(p)))
+	}
+	t.kept.Write(p)
+	return n, nil
 }
 
-// maxHistory bounds a history of Slurm's accounting, in bytes.
+// Bytes are the bytes that are kept.
+func (t *tail) Bytes() []byte { return t.kept.Bytes() }
+
+// maxHistory is the usual tool.longest.
 const maxHistory = 256 << 20
+
+var errTooLong = errors.New("the history is too long; choose fewer days")
+
+// bounded passes on so many bytes, counts their lines, and fails at the byte after them.
+type bounded struct {
+	to    io.Writer
+	left  int
+	lines int
+	full  bool
+}
+
+// Write passes a part on.
+func (b *bounded) Write(p []byte) (int, error) {
+	if len(p) > b.left {
+		b.full = true // the program may end by the signal that this causes
+		return 0, errTooLong
+	}
+	n, err := b.to.Write(p)
+	b.left -= n
+	b.lines += bytes.Count(p[:n], []byte{'\n'})
+	return n, err
+}
 
 // History writes sacct's history to a file of the user's own. The fields are those that sluice whatif
 // reads.
@@ -167,18 +202,17 @@ func (t *tool) History(ctx context.Context, since, until string) (string, error)
 	if t.conf != "" {
 		environ = append(environ, "SLURM_CONF="+t.conf)
 	}
-	out, errs, err := t.start(ctx, "", nil, maxHistory, t.sacct, environ, words[1:]...)
+	out := &bounded{to: f, left: t.longest}
+	errs, err := t.start(ctx, "", nil, out, 64<<10, t.sacct, environ, words[1:]...)
 	switch {
+	case errors.Is(err, errTooLong) || out.full:
+		err = errTooLong
 	case err != nil && len(errs) > 0:
 		err = fmt.Errorf("sacct: %s", strings.TrimSpace(string(errs)))
 	case err != nil:
 		err = fmt.Errorf("Slurm's accounting cannot be read: %w", err)
-	case len(out) > maxHistory:
-		err = errors.New("the history is too long; choose fewer days")
-	case bytes.Count(out, []byte{'\n'}) < 2:
+	case out.lines < 2:
 		err = errors.New("Slurm's accounting has no jobs in this time")
-	default:
-		_, err = f.Write(out)
 	}
 	if err != nil {
 		os.Remove(f.Name())
@@ -186,6 +220,9 @@ func (t *tool) History(ctx context.Context, since, until string) (string, error)
 	}
 	return f.Name(), nil
 }
+
+// Gives reports true: what the user may type, the pages may.
+func (t *tool) Gives(string) bool { return true }
 
 // Give gives an order by the verb of the command line.
 func (t *tool) Give(ctx context.Context, _ page.Viewer, o page.Order) (string, error) {

@@ -298,12 +298,53 @@ func TestTail(t *testing.T) {
 	w := &tail{most: 10}
 	for i := range 1000 {
 		fmt.Fprintf(w, "%03d", i)
-		if w.Len() > 23 {
-			t.Fatal(w.Len())
+		if n := len(w.Bytes()); n > 23 {
+			t.Fatal(n)
 		}
 	}
-	if !strings.HasSuffix(w.String(), "998999") {
-		t.Error(w.String())
+	if !strings.HasSuffix(string(w.Bytes()), "998999") {
+		t.Error(string(w.Bytes()))
+	}
+	// What is copied is bounded as well: io.Copy looks for other methods than Write.
+	w = &tail{most: 10}
+	if n, err := io.Copy(w, io.LimitReader(zeros{}, 10<<20)); err != nil || n != 10<<20 || len(w.Bytes()) > 20 || len(w.Bytes()) < 10 {
+		t.Errorf("%d of %d bytes, %v", len(w.Bytes()), n, err)
+	}
+	if _, ok := any(w).(io.ReaderFrom); ok {
+		t.Error("it has a method that knows no bound")
+	}
+}
+
+// zeros is a text without an end. It has no method but Read, or io.Copy would not use those of tail.
+type zeros struct{}
+
+// Read fills p.
+func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
+
+// A child that writes without an end is bounded; a history that is too long is refused, not kept in memory,
+// and no file of it is left.
+func TestChildWithoutEnd(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	script := filepath.Join(dir, "endless")
+	if err := os.WriteFile(script, []byte("#!/bin/sh\nhead -c 3000000 /dev/zero\necho; echo done\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	x := &tool{path: script, sacct: script, longest: 100_000}
+	out, _, err := x.Sluice(t.Context(), "/", nil, 1000, "logs")
+	if err != nil || len(out) > 2000 || !strings.HasSuffix(string(out), "done\n") {
+		t.Errorf("%d bytes, %v", len(out), err)
+	}
+	if _, err := x.History(t.Context(), "a", "b"); !errors.Is(err, errTooLong) {
+		t.Errorf("a history that is too long: %v", err)
+	}
+	x.longest = 4_000_000
+	file, err := x.History(t.Context(), "a", "b")
+	if info, _ := os.Stat(file); err != nil || info.Size() != 3_000_006 {
+		t.Errorf("%v %v", err, info)
+	}
+	if all, _ := filepath.Glob(filepath.Join(dir, "sluice-history-*")); len(all) != 1 {
+		t.Errorf("files are left: %q", all)
 	}
 }
 
@@ -483,27 +524,5 @@ func TestSite(t *testing.T) {
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
-	}
-}
-
-// Accounts are looked up, and remembered: also that there is none.
-func TestAccounts(t *testing.T) {
-	a := newAccounts()
-	if uid, err := a.of("root"); err != nil || uid != 0 {
-		t.Error(uid, err)
-	}
-	for range 2 {
-		if _, err := a.of("no-such-account-here"); err == nil {
-			t.Error("there is one")
-		}
-	}
-	if len(a.seen) != 2 {
-		t.Errorf("%d are remembered", len(a.seen))
-	}
-	for i := range accountsMost + 10 {
-		a.seen[fmt.Sprint(i)] = numbered{at: time.Now()}
-	}
-	if _, err := a.of("daemon"); err != nil || len(a.seen) > accountsMost {
-		t.Errorf("%v; %d are remembered", err, len(a.seen))
 	}
 }

@@ -1,12 +1,8 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +12,7 @@ import (
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic/sweep"
 	"github.com/sluice-hpc/sluice/elastic/sweep/book"
+	"github.com/sluice-hpc/sluice/elastic/sweep/own"
 )
 
 // A user's sweeps are read from the user's own folders: nothing needs to be running for that.
@@ -27,16 +24,12 @@ type sweepView struct {
 	book     *book.Book
 	lanes    []sweepLane
 	standing standing
+
+	files *own.View
 }
 
 // standing is what sluiced says of the sweep.
-type standing struct {
-	Level   int     `json:"level"`
-	Gap     float64 `json:"gap"`
-	Counted int     `json:"counted"`
-	Wants   int     `json:"wants"`
-	Problem string  `json:"problem,omitempty"`
-}
+type standing = own.Standing
 
 // sweepLane is one lane.
 type sweepLane struct {
@@ -46,133 +39,29 @@ type sweepLane struct {
 	runs  bool
 }
 
-// Bounds of what is read.
-const (
-	mostFolders   = 200_000
-	mostSweepText = 256 << 20 // of one lane's lines, in bytes
-)
-
-// sweeps returns the user's sweeps, the newest last.
+// sweepsIn returns the user's sweeps, the newest last.
 func sweepsIn(jobs string) (all []*sweepView, err error) {
-	dir, err := checkpoint.OpenDir(jobs)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+	found, err := own.Find(jobs, uint32(os.Geteuid()))
+	for _, f := range found {
+		all = append(all, &sweepView{Sweep: f.Sweep, folder: f.Folder, files: f})
 	}
-	if err != nil {
-		return nil, err
-	}
-	defer dir.Close()
-	names, err := dir.Names(mostFolders)
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range names {
-		if !checkpoint.ValidToken(name) {
-			continue
-		}
-		own, err := dir.Owned(name, uint32(os.Geteuid()))
-		if err != nil {
-			continue
-		}
-		data, err := own.Read(sweep.File, sweep.MaxFile)
-		own.Close()
-		if err != nil {
-			continue
-		}
-		s, err := sweep.Parse(data)
-		if err != nil {
-			continue
-		}
-		all = append(all, &sweepView{Sweep: s, folder: filepath.Join(jobs, name)})
-	}
-	slices.SortFunc(all, func(a, b *sweepView) int { return a.Created.Compare(b.Created) })
-	return all, nil
+	return all, err
 }
 
 // fill reads the trials.
 func (v *sweepView) fill(jobs, outbox string, now time.Time) error {
-	v.book = book.New()
-	entries, err := os.ReadDir(filepath.Join(v.folder, sweep.LaneFolder))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := v.files.Read(jobs, outbox, now); err != nil {
 		return err
 	}
-	var over book.End
-	var last, begun time.Time
-	for _, e := range entries {
-		l := sweepLane{token: e.Name()}
-		folder := filepath.Join(jobs, e.Name())
-		if data, err := readWhole(folder, sweep.AskFile, sweep.MaxSmall); err == nil {
-			if ask, err := sweep.ParseAsk(data); err == nil {
-				l.job = ask.Job
-			}
-		}
-		word, err := runnerWord(folder)
-		l.runs = err == nil && word.State != checkpoint.Exited && now.Sub(word.Beat) < 2*time.Minute
-		data, err := readWhole(folder, sweep.EventFile, mostSweepText)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		for line := range bytes.SplitSeq(data, []byte("\n")) {
-			event, err := sweep.ParseEvent(line)
-			if err != nil {
-				continue
-			}
-			if event.Kind == sweep.Began && event.At.After(begun) {
-				begun = event.At
-			}
-			if event.Kind == sweep.Left {
-				l.left = true
-				if event.End != "" && event.At.After(last) {
-					last, over = event.At, book.End(event.End)
-				}
-			}
-			v.book.Take(l.token, event)
-		}
-		v.lanes = append(v.lanes, l)
+	v.book, v.standing, v.Number = v.files.Book, v.files.Standing, v.files.Number
+	v.book.Over = v.files.Over()
+	for _, l := range v.files.Lanes {
+		v.lanes = append(v.lanes, sweepLane{l.Token, l.Job, l.Left, l.Runs})
 	}
-	if v.Number == 0 {
-		for _, l := range v.lanes {
-			if l.job > 0 && (v.Number == 0 || l.job < v.Number) {
-				v.Number = l.job
-			}
-		}
-	}
-	if !last.Before(begun) {
-		v.book.Over = over
-	}
-	if v.State == sweep.Stopped && over == book.NotOver {
-		v.book.Over = book.ByUser
-	}
-	v.settle()
-	if data, err := readWhole(filepath.Join(outbox, v.Token), "sweep.json", sweep.MaxSmall); err == nil {
-		_ = json.Unmarshal(data, &v.standing) // shown only
+	for _, t := range v.book.Trials { // as they are shown; nothing is read after this
+		t.State = v.files.StateOf(t)
 	}
 	return nil
-}
-
-// settle shows a trial whose lane does not run as what it is: it waits for another one.
-func (v *sweepView) settle() {
-	runs := map[string]bool{}
-	for _, l := range v.lanes {
-		runs[l.token] = l.runs
-	}
-	for _, t := range v.book.Trials {
-		switch {
-		case t.State == book.Running && !runs[t.Lane] && v.book.Over == book.NotOver:
-			t.State = book.Waiting
-		case (t.State == book.Running && !runs[t.Lane] || t.State == book.Waiting) && v.book.Over != book.NotOver:
-			t.State = book.Stopped
-		}
-	}
-}
-
-func readWhole(folder, name string, most int64) ([]byte, error) {
-	f, err := os.Open(filepath.Join(folder, name))
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, most))
 }
 
 // state is the sweep's state in one word.

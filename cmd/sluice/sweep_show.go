@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"strings"
 
+	"github.com/sluice-hpc/sluice/cmd/present"
 	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic/sweep"
 	"github.com/sluice-hpc/sluice/elastic/sweep/book"
@@ -42,25 +43,7 @@ func (c *sweepCall) show(v *sweepView) error {
 }
 
 // endWords says why a sweep is over.
-func endWords(v *sweepView) string {
-	switch v.book.Over {
-	case book.AtGoal:
-		return "the goal is reached"
-	case book.AllTried:
-		return "all trials have ended"
-	case book.Exhausted:
-		return "every point of the space was tried"
-	case book.Unsolvable:
-		return "no point satisfies the constraints"
-	case book.TooLong:
-		return "its time is over"
-	case book.TooMany:
-		return fmt.Sprintf("%d trials failed", v.book.Failures())
-	case book.ByUser:
-		return "stopped by its user"
-	}
-	return "not over"
-}
+func endWords(v *sweepView) string { return present.SweepEnd(string(v.book.Over), v.book.Failures()) }
 
 func (v *sweepView) stateWords() string {
 	if v.book.Over != book.NotOver {
@@ -99,12 +82,7 @@ func (c *sweepCall) explain(v *sweepView) error {
 	return nil
 }
 
-func levelWords(v *sweepView) string {
-	if v.standing.Counted == 0 {
-		return "no trials are done yet"
-	}
-	return fmt.Sprintf("after %s the best results are %s apart on average", terminal.Plural(v.standing.Counted, "trial"), metricText(v.standing.Gap))
-}
+func levelWords(v *sweepView) string { return present.SweepLevel(v.standing.Counted, v.standing.Gap) }
 
 // jobs names the lanes' jobs.
 func (v *sweepView) jobs() string {

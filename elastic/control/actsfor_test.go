@@ -73,6 +73,10 @@ func TestActsForMatrix(t *testing.T) {
 		for _, a := range []ask{
 			{"report", general[1].of},
 			{"explain", func(c *client.Client) (string, error) { _, err := c.Explain(ctx, controltest.Growing); return "", err }},
+			{"sweeps", func(c *client.Client) (string, error) {
+				s, err := c.Sweeps(ctx)
+				return fmt.Sprintf(" %d", len(s.Sweeps)), err
+			}},
 			{"hold", func(c *client.Client) (string, error) {
 				return "", c.Direct(ctx, controltest.Growing, wire.Change{Order: wire.Hold})
 			}},

@@ -64,7 +64,20 @@ func TestDrawings(t *testing.T) {
 		wellFormed(t, string(Bar([]GPUs{{rapid.IntRange(0, 300).Draw(t, "a"), "free", "x"}, {rapid.IntRange(0, 300).Draw(t, "b"), "other", "y"}}, "bar")))
 		wellFormed(t, string(Shifts([]Shift{{names.Draw(t, "job"), names.Draw(t, "moves"), f.Draw(t, "before"), f.Draw(t, "after")}}, nil, rapid.Float64Range(0, 1e6).Draw(t, "axis"), "ends")))
 		wellFormed(t, string(Levels([]Series{{"used", []float64{1, 2, f.Draw(t, "level")}}}, 4, nil, 60, 30, "levels", "GPUs")))
+		v := rapid.OneOf(rapid.Float64Range(-1e3, 1e3), rapid.Float64Range(-1e308, 1e308), rapid.Just(0.))
+		line := Line{Class: "w1"}
+		for range rapid.IntRange(1, 5).Draw(t, "marks") {
+			line.X, line.Y = append(line.X, rapid.Float64Range(1e-9, 1e6).Draw(t, "epoch")), append(line.Y, v.Draw(t, "value"))
+		}
+		goal := v.Draw(t, "goal")
+		wellFormed(t, string(Curves([]Curve{{Class: "trial", Title: names.Draw(t, "curve"), Parts: []Line{line, line}}}, &goal, "curves", "epoch", names.Draw(t, "metric"))))
+		wellFormed(t, string(Stairs([]Stair{{0, v.Draw(t, "first")}, {f.Draw(t, "when"), v.Draw(t, "second")}}, rapid.Float64Range(1, 1e6).Draw(t, "till"), nil, &goal, rapid.Bool().Draw(t, "whole"), "stairs", "level")))
+		wellFormed(t, string(Dots([]Line{line}, nil, rapid.Bool().Draw(t, "log"), "dots", names.Draw(t, "parameter"), "metric")))
+		wellFormed(t, string(Dots([]Line{{"dot", []float64{0, 2}, []float64{1, 2}}}, []string{names.Draw(t, "choice"), "b", "c"}, false, "dots", "x", "y")))
 	})
+	if Curves(nil, nil, "", "", "") != "" || Stairs(nil, 1, nil, nil, false, "", "") != "" || Dots(nil, nil, false, "", "", "") != "" {
+		t.Error("nothing is drawn")
+	}
 	if Speeds([]Point{{GPUs: 1, Speed: math.NaN()}}, "", "") != "" {
 		t.Error("a curve without a speed is drawn")
 	}

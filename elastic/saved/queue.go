@@ -20,7 +20,8 @@ type busy struct {
 
 // queue runs tasks, in the order of submission, on so many GPUs, first come first served with EASY
 // backfill: a later task starts early if it delays the first one that waits by nothing. Nodes are
-// left out, which favours fixed sizes. Run times are taken as known.
+// left out, which favours fixed sizes. Run times are taken as known. A task that needs more GPUs than
+// there are never starts, and neither do those behind it.
 func queue(tasks []task, gpus int) (f Figures) {
 	var running []busy // by end
 	var waiting []task
@@ -41,6 +42,9 @@ func queue(tasks []task, gpus int) (f Figures) {
 		}
 		if len(running) > 0 {
 			at = min(at, running[0].ends)
+		}
+		if !(at < math.Inf(1)) {
+			return f // what still waits needs more GPUs than there are, or a run does not end
 		}
 		now = max(now, at)
 		for len(running) > 0 && running[0].ends <= now {

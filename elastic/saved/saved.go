@@ -66,8 +66,8 @@ func Compare(jobs []Job) Result {
 		jobs = jobs[len(jobs)-MostJobs:]
 	}
 	r := Result{Jobs: len(jobs), GPUs: peak(jobs)}
-	if len(jobs) == 0 {
-		return r
+	if len(jobs) == 0 || r.GPUs == 0 { // no run took any time: there is nothing to compare
+		return Result{}
 	}
 	for _, j := range jobs {
 		r.Actual.Wait += j.Runs[0].From.Sub(j.Submitted).Hours()
@@ -189,7 +189,7 @@ func (j Job) serial() (s float64, known bool) {
 	}
 	b := (n*sxy - sx*sy) / (n*sxx - sx*sx)
 	a := (sy - b*sx) / n
-	if !(a+b > 0) {
+	if sum := a + b; !(sum > 0) || math.IsInf(sum, 1) || math.IsNaN(a/sum) {
 		return 0, false
 	}
 	return min(1, max(0, a/(a+b))), true

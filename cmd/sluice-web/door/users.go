@@ -64,7 +64,7 @@ func ReadUsers(file string, from io.Reader) (Users, error) {
 func (u Users) Account(name string) (string, error) {
 	a, err := u.account(name)
 	if err == nil && a == "root" {
-		return "", fmt.Errorf("%.60q is root, who has no pages", name)
+		return "", fmt.Errorf("%.60q is root, and root has no pages", name)
 	}
 	return a, err
 }

@@ -29,6 +29,7 @@ type clusterView struct {
 type counts struct {
 	GPUs, Elastic, Other, Free, Out int
 	Running, Waiting, Held, Demands int
+	Resizing                        int
 	DemandGPUs                      int
 }
 
@@ -83,8 +84,13 @@ func (p *Pages) cluster(v *visit) (*sheet, error) {
 		default:
 			c.Counts.Waiting++
 		}
-		if j.Move != nil && len(c.Moves) < fewJobs {
-			c.Moves = append(c.Moves, j)
+		if j.Move != nil {
+			if state(&j) == "resizing" {
+				c.Counts.Resizing++
+			}
+			if len(c.Moves) < fewJobs {
+				c.Moves = append(c.Moves, j)
+			}
 		}
 	}
 	slices.SortStableFunc(c.Running, func(a, b wire.Job) int { return cmp.Compare(b.GPUs, a.GPUs) })

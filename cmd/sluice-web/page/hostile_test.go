@@ -1,6 +1,7 @@
 package page_test
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -10,6 +11,7 @@ import (
 	"github.com/sluice-hpc/sluice/cmd/sluice-web/page"
 	"github.com/sluice-hpc/sluice/cmd/sluice-web/webtest"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
+	"github.com/sluice-hpc/sluice/elastic/sweep/own"
 )
 
 // corpus are names that would act in a page that does not escape them.
@@ -33,12 +35,24 @@ func shape(body string) string {
 	return b.String()
 }
 
+// named are sweeps that a test exchanges.
+type named struct{ now func() *webtest.Sweeps }
+
+func (n named) List(ctx context.Context) ([]own.Summary, error) { return n.now().List(ctx) }
+func (n named) Look(ctx context.Context, number int64, f func(*own.View)) error {
+	return n.now().Look(ctx, number, f)
+}
+
 // A job of any name leaves every page with the elements that it has for an ordinary one, and does
 // not make it long.
 func TestHostileNames(t *testing.T) {
 	tool := &webtest.Tool{Log: "harmless\n"}
 	d := &webtest.Daemon{Jobs: 12, Nodes: 3, Name: "harmless"}
-	h := setup(d, func(c *page.Config) { c.Tool = tool })
+	sweeps := &webtest.Sweeps{Trials: 30, Epochs: 5, Name: "harmless"}
+	h := setup(d, func(c *page.Config) {
+		c.Tool = tool
+		c.Sweeps = named{func() *webtest.Sweeps { return sweeps }}
+	})
 	ordinary := map[string]string{}
 	for _, path := range everyPage {
 		ordinary[path] = get(t, h, path).Body.String()
@@ -46,6 +60,7 @@ func TestHostileNames(t *testing.T) {
 	for _, name := range corpus {
 		d.Set(func(d *webtest.Daemon) { d.Name = name })
 		tool.Log = name + "\n"
+		sweeps = &webtest.Sweeps{Trials: 30, Epochs: 5, Name: name}
 		for _, path := range everyPage {
 			w := get(t, h, path)
 			body := w.Body.String()
@@ -68,7 +83,7 @@ func TestHostileRequests(t *testing.T) {
 	for _, text := range corpus[:18] {
 		q := url.QueryEscape(text)
 		for _, path := range []string{"/jobs?q=" + q, "/jobs?from=" + q, "/jobs/" + url.PathEscape(text), "/jobs/4001/log?run=" + q, "/time?range=" + q, "/whatif?job=4001&change=" + q,
-			"/whatif?job=4001&change=resize&gpus=" + q, "/whatif?job=4001&change=deadline&deadline=" + q, "/replay?to=" + q + "&at=" + q, "/saved?days=" + q, "/done/" + url.PathEscape(text), "/" + url.PathEscape(text)} {
+			"/whatif?job=4001&change=resize&gpus=" + q, "/whatif?job=4001&change=deadline&deadline=" + q, "/replay?to=" + q + "&at=" + q, "/saved?days=" + q, "/sweeps?from=" + q, "/sweeps/4001?from=" + q + "&sort=" + q, "/sweeps/" + url.PathEscape(text), "/sweeps/4001/" + url.PathEscape(text), "/done/" + url.PathEscape(text), "/" + url.PathEscape(text)} {
 			w := get(t, h, path)
 			if body := w.Body.String(); w.Code >= 500 || strings.Count(body, "<script") > 1 || strings.Contains(body, "<img") || strings.Contains(body, "<iframe") || strings.Contains(body, "<base") {
 				t.Errorf("%s: %d %.400s", path, w.Code, body)
@@ -102,12 +117,17 @@ func TestDaemonGoesAway(t *testing.T) {
 	gone := wire.Fail(wire.NoDaemon, "see 'systemctl status sluiced'", "no sluiced: no process listens on /run/sluice/sock")
 	d.Set(func(d *webtest.Daemon) { d.Err = gone })
 	for _, path := range everyPage[:9] {
-		if path == "/jobs/4001/log" {
-			continue // it asks sluice
+		if path == "/jobs/4001/log" || strings.HasPrefix(path, "/sweeps") {
+			continue // it asks sluice, or the viewer's own folders
 		}
 		w := get(t, h, path)
 		if body := w.Body.String(); w.Code != http.StatusServiceUnavailable || !strings.Contains(body, "no process listens") || !strings.Contains(body, "data-live") {
 			t.Errorf("%s: %d %.300s", path, w.Code, body)
+		}
+	}
+	for _, path := range []string{"/sweeps", "/sweeps/4001", "/sweeps/3500"} {
+		if w := get(t, h, path); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "no process listens") || !strings.Contains(w.Body.String(), "lr-search") && path != "/sweeps/3500" {
+			t.Errorf("%s: %d %.300s", path, w.Code, w.Body)
 		}
 	}
 	d.Set(func(d *webtest.Daemon) { d.Err = nil })

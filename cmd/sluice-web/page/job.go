@@ -22,6 +22,38 @@ type jobView struct {
 	Speeds []speedRow
 	Next   *oneMore
 	Choice []int // sizes to offer
+	Lane   *sweepOfJob
+}
+
+// sweepOfJob is the sweep whose lane the job is.
+type sweepOfJob struct {
+	Number int64 // 0 = not known
+	Name   string
+	Trial  int // that it runs; 0 = none
+}
+
+// sweepOfLane returns the sweep whose lane a job is; nil if it is none.
+func sweepOfLane(v *visit, j *wire.Job) *sweepOfJob {
+	if j.Sweep == "" {
+		return nil
+	}
+	out := &sweepOfJob{}
+	all, err := v.daemon.Sweeps(v.Context())
+	if err != nil {
+		return out // the page says what it can
+	}
+	for _, s := range all.Sweeps {
+		if s.Token != j.Sweep || s.UID != j.UID {
+			continue
+		}
+		out.Number, out.Name = s.Number, s.Name
+		for _, l := range s.Lanes {
+			if l.JobID == j.JobID {
+				out.Trial = l.Trial
+			}
+		}
+	}
+	return out
 }
 
 // speedRow is a size and its speed, measured or expected: the table behind the curve.
@@ -58,6 +90,7 @@ func (p *Pages) job(v *visit) (*sheet, error) {
 		return nil, err
 	}
 	view := jobView{Explanation: e, Mine: p.Orders != nil && e.Job.UID == v.viewer.UID}
+	view.Lane = sweepOfLane(v, &e.Job)
 	h, err := v.daemon.History(v.Context(), id)
 	if err != nil {
 		return nil, err

@@ -32,7 +32,7 @@ type timeView struct {
 	Kept     time.Time
 	NoFuture string // why there is no forecast
 	Forecast *wire.Forecast
-	Partial  bool // more jobs than were asked for
+	Since    time.Time // jobs that ended before are left out; zero = none is
 }
 
 // laneRow is a job in the table behind the lanes.
@@ -75,7 +75,8 @@ func (p *Pages) lanes(v *visit) (*sheet, error) {
 	if err != nil {
 		return nil, err
 	}
-	view.Own, view.Kept, view.Partial = past.Own, past.Kept, past.Next != ""
+	view.Own, view.Kept = past.Own, past.Kept
+	view.Since = leftOut(past, view.From)
 	forecast, err := v.daemon.Forecast(v.Context())
 	if err != nil {
 		view.NoFuture = err.Error()
@@ -97,8 +98,29 @@ func (p *Pages) lanes(v *visit) (*sheet, error) {
 	return &sheet{name: "time", title: "Time", view: view, refresh: true}, nil
 }
 
-// pastJobs returns the jobs of a time range, at most maxJobsAsked.
+// maxHalvings bounds how often pastJobs asks for a shorter range.
+const maxHalvings = 12
+
+// pastJobs returns the jobs of a time range, about maxJobsAsked at most. sluiced lists what ended first
+// before what ended later, so a range of more jobs is halved from its beginning: the oldest are left out.
+// past.From says from when on none is.
 func pastJobs(v *visit, from, to time.Time) (last wire.Past, all []wire.PastJob, err error) {
+	end := v.now
+	if !to.IsZero() && to.Before(end) {
+		end = to
+	}
+	for range maxHalvings {
+		if last, all, err = jobsSince(v, from, to); err != nil || last.Next == "" {
+			break
+		}
+		from = from.Add(end.Sub(from) / 2)
+	}
+	last.From = from
+	return last, all, err
+}
+
+// jobsSince returns the jobs of a range. past.Next is not "" if there are more than maxJobsAsked.
+func jobsSince(v *visit, from, to time.Time) (last wire.Past, all []wire.PastJob, err error) {
 	q := client.PastQuery{Of: wire.OfJobs, From: from, To: to, Limit: wire.PastRowsMost}
 	for {
 		if last, err = v.daemon.Past(v.Context(), q); err != nil {
@@ -109,6 +131,14 @@ func pastJobs(v *visit, from, to time.Time) (last wire.Past, all []wire.PastJob,
 			return last, all, nil
 		}
 	}
+}
+
+// leftOut returns the time before which ended jobs are left out; zero if none is.
+func leftOut(past wire.Past, from time.Time) time.Time {
+	if past.From.After(from) {
+		return past.From
+	}
+	return time.Time{}
 }
 
 // joined puts a job's past and its expected future together. Jobs that have ended are in the past

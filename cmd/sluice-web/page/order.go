@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -15,8 +16,9 @@ import (
 
 // Order is an order about a job, as a verb of the command line.
 type Order struct {
-	Verb     string // resize, hold, release, cancel, checkpoint, requeue or deadline
+	Verb     string // resize, hold, release, cancel, checkpoint, requeue, deadline or sweep
 	Job      elastic.JobID
+	Sweep    string // of sweep: pause, resume or stop; Job is the sweep's number
 	GPUs     string // of resize: a number, or auto
 	Deadline string // of deadline: as --deadline of sluice submit takes it, or none
 	Soft     bool
@@ -24,12 +26,17 @@ type Order struct {
 
 // Orders gives orders in a viewer's name. An error is why nothing was ordered.
 type Orders interface {
+	// Gives reports whether orders of a verb can be given at all.
+	Gives(verb string) bool
 	Give(ctx context.Context, v Viewer, o Order) (said string, err error)
 }
 
 // Command is the order as typed: its words after "sluice".
 func (o Order) Command() []string {
 	words := []string{o.Verb, strconv.FormatInt(int64(o.Job), 10)}
+	if o.Verb == "sweep" {
+		words = []string{o.Verb, o.Sweep, words[1]}
+	}
 	switch o.Verb {
 	case "resize":
 		words = append(words, "--gpus", o.GPUs)
@@ -49,6 +56,11 @@ func (o Order) Validate() error {
 	}
 	switch o.Verb {
 	case "hold", "release", "cancel", "checkpoint", "requeue":
+		return nil
+	case "sweep":
+		if !slices.Contains(sweepOrders, o.Sweep) {
+			return wire.Fail(wire.BadRequest, "", "%.20q is not an order about a sweep", o.Sweep)
+		}
 		return nil
 	case "resize":
 		if n, err := strconv.Atoi(o.GPUs); o.GPUs != "auto" && (err != nil || n < 1) {
@@ -84,6 +96,7 @@ type given struct {
 	Said    string
 	Failed  bool
 	Job     int64
+	Sweep   int64 // of a sweep: its number
 }
 
 // orderWithin bounds the time of an order: sluiced waits for Slurm.

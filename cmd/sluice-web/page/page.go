@@ -6,11 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
+	"path"
+	"strings"
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control/client"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
+	"github.com/sluice-hpc/sluice/elastic/sweep/own"
 )
 
 // Daemon is what the pages ask of sluiced; *client.Client implements it. Errors are *wire.Error.
@@ -25,6 +29,13 @@ type Daemon interface {
 	Past(ctx context.Context, q client.PastQuery) (wire.Past, error)
 	Forecast(ctx context.Context) (wire.Forecast, error)
 	WhatIf(ctx context.Context, change wire.WhatIf) (wire.WhatIfAnswer, error)
+	Sweeps(ctx context.Context) (wire.Sweeps, error)
+}
+
+// Sweeps are the viewer's own sweeps as the viewer's folders have them; *own.Reader implements it.
+type Sweeps interface {
+	List(ctx context.Context) ([]own.Summary, error)
+	Look(ctx context.Context, number int64, f func(*own.View)) error
 }
 
 // Viewer is the user who sees the pages.
@@ -33,7 +44,10 @@ type Viewer struct {
 	UID  uint32
 }
 
-// Config is what the pages need. Only Orders, Tool, Live, Log and Life may be nil.
+// may reports whether the pages may give an order of the viewer, about a job of its own.
+func (p *Pages) may(verb string) bool { return p.Orders != nil && p.Orders.Gives(verb) }
+
+// Config is what the pages need. Only Orders, Tool, Sweeps, Live, Log and Life may be nil.
 type Config struct {
 	Base   string // path before all pages, such as "/sluice"; "" = none
 	Viewer func(*http.Request) (Viewer, error)
@@ -42,8 +56,10 @@ type Config struct {
 	// Tool runs sluice and sacct as the viewer; nil = there are no logs, no submission and no replay
 	// under another policy: what needs the user's own account.
 	Tool Tool
-	Live *Hub // tells open pages that something changed; nil = they do not follow
-	Now  func() time.Time
+	// Sweeps reads the viewer's own folders; nil = pages of sweeps have what sluiced publishes.
+	Sweeps Sweeps
+	Live   *Hub // tells open pages that something changed; nil = they do not follow
+	Now    func() time.Time
 	// NoOrders says why there are no orders, and what to do; for pages without Orders.
 	NoOrders string
 	Log      func(error) // what no user sees
@@ -57,6 +73,7 @@ type Pages struct {
 	mux   *http.ServeMux
 	done  results
 	tries trials
+	sizes sweepSizes
 }
 
 // New returns the pages.
@@ -73,6 +90,10 @@ func New(c Config) *Pages {
 	get("/jobs", p.jobs)
 	get("/jobs/{job}", p.job)
 	get("/jobs/{job}/log", p.output)
+	get("/sweeps", p.sweeps)
+	get("/sweeps/{sweep}", p.sweep)
+	get("/sweeps/{sweep}/{order}", p.sweepConfirm)
+	p.mux.HandleFunc("POST /sweeps/{sweep}/{order}", p.sweepOrder)
 	get("/time", p.lanes)
 	get("/whatif", p.whatif)
 	get("/shares", p.shares)
@@ -87,17 +108,38 @@ func New(c Config) *Pages {
 	p.mux.HandleFunc("POST /replay/policy", p.try)
 	p.mux.HandleFunc("GET /live", p.live)
 	p.mux.HandleFunc("GET /static/{name}", p.static)
-	get("/", func(*visit) (*sheet, error) { return nil, wire.Fail(wire.NotFound, "", "there is no such page") })
+	get("/", missing)
 	return p
 }
 
-// ServeHTTP answers one request.
+// missing is what a path leads to that is no page's.
+func missing(*visit) (*sheet, error) {
+	return nil, wire.Fail(wire.NotFound, "", "there is no such page")
+}
+
+// ServeHTTP answers one request. A path that is not clean is redirected here: the mux would lead out of
+// Base, which it does not know.
 func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if p.Base != "" {
-		http.StripPrefix(p.Base, p.mux).ServeHTTP(w, r)
+	rest, below := strings.CutPrefix(r.URL.Path, p.Base)
+	if !below || rest != "" && rest[0] != '/' {
+		p.show(missing)(w, r)
 		return
 	}
-	p.mux.ServeHTTP(w, r)
+	clean := path.Clean("/" + rest)
+	if strings.HasSuffix(rest, "/") && clean != "/" {
+		clean += "/"
+	}
+	if clean != rest {
+		to := url.URL{Path: p.Base + clean, RawQuery: r.URL.RawQuery}
+		http.Redirect(w, r, to.String(), http.StatusPermanentRedirect)
+		return
+	}
+	inner := new(http.Request)
+	*inner = *r
+	inner.URL = new(url.URL)
+	*inner.URL = *r.URL
+	inner.URL.Path, inner.URL.RawPath = rest, ""
+	p.mux.ServeHTTP(w, inner)
 }
 
 // visit is one request with what a page needs.
@@ -124,6 +166,7 @@ type frame struct {
 	Now               time.Time
 	Orders, Tool      bool
 	NoOrders          string
+	Cancels           bool // Orders give cancel too
 	Refresh           bool
 	Status            *wire.Status // nil = sluiced does not answer
 	Gone              string       // why it does not
@@ -172,7 +215,7 @@ func failed(err error) *sheet {
 // a page.
 func (p *Pages) write(w http.ResponseWriter, r *http.Request, v *visit, s *sheet) {
 	f := frame{Base: p.Base, Title: s.title, Path: r.URL.Path, Now: p.Now(), Orders: p.Orders != nil, Tool: p.Tool != nil,
-		NoOrders: p.NoOrders, Refresh: s.refresh && p.Live != nil, View: s.view}
+		NoOrders: p.NoOrders, Cancels: p.may("cancel"), Refresh: s.refresh && p.Live != nil, View: s.view}
 	if v != nil && !s.bare {
 		f.Viewer = v.viewer
 		if status, err := v.daemon.Status(v.Context()); err == nil {

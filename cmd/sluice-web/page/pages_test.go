@@ -9,7 +9,7 @@ import (
 )
 
 // every page of a viewer.
-var everyPage = []string{"/", "/jobs", "/jobs?q=--me", "/jobs/4001", "/jobs/4001/log", "/time", "/whatif", "/whatif?job=4001&change=resize&gpus=8", "/shares", "/saved", "/replay", "/replay?at=3000", "/submit"}
+var everyPage = []string{"/", "/jobs", "/jobs?q=--me", "/jobs/4001", "/jobs/4001/log", "/time", "/whatif", "/whatif?job=4001&change=resize&gpus=8", "/sweeps", "/sweeps/4001", "/sweeps/4001?sort=number", "/shares", "/saved", "/replay", "/replay?at=3000", "/submit"}
 
 // Every page is shown, whole, and names what it is about.
 func TestPages(t *testing.T) {

@@ -29,7 +29,10 @@ type replayView struct {
 	Waiting  int // jobs that waited then
 	Own      bool
 	Kept     time.Time
-	Earlier  string // links
+	Since    time.Time // jobs that ended before are left out; zero = none is
+	Blind    bool      // sluiced ran at this time, and Slurm did not answer it
+	Gaps     bool      // the range has times that were not recorded
+	Earlier  string    // links
 	Later    string
 	Trial    *trialView
 }
@@ -73,6 +76,7 @@ func (p *Pages) replay(v *visit) (*sheet, error) {
 		return nil, err
 	}
 	view.Own, view.Kept = past.Own, past.Kept
+	view.Since = leftOut(past, view.From)
 	view.draw(samples)
 	view.then(jobs)
 	view.Trial = p.tries.of(v.viewer.Name)
@@ -104,33 +108,45 @@ func (view *replayView) draw(samples []wire.PastCluster) {
 	if len(samples) == 0 {
 		return
 	}
-	used, elastic := make([]float64, chartSteps), make([]float64, chartSteps)
-	most, k := 1.0, 0
+	used, elastic, gap := make([]float64, chartSteps), make([]float64, chartSteps), make([]float64, chartSteps)
+	most := 1.0
+	for _, s := range samples {
+		most = max(most, float64(s.GPUs))
+	}
 	for i := range used {
 		at := view.From.Add(time.Duration(float64(view.Length) * (float64(i) + .5) / chartSteps * float64(time.Second)))
-		for k+1 < len(samples) && !samples[k+1].At.After(at) {
-			k++
-		}
-		if s := samples[k]; !s.At.After(at) {
+		if s := sampleAt(samples, at); s != nil && !s.Blind {
 			used[i], elastic[i] = float64(s.Used), float64(s.Elastic)
+		} else {
+			gap[i], view.Gaps = most, true
 		}
-		most = max(most, float64(samples[k].GPUs))
 	}
 	scale := timescale{from: view.From, to: view.To}
-	view.Chart = draw.Levels([]draw.Series{{Class: "used", Levels: used}, {Class: "elastic", Levels: elastic}}, most,
+	view.Chart = draw.Levels([]draw.Series{{Class: "gap", Levels: gap}, {Class: "used", Levels: used}, {Class: "elastic", Levels: elastic}}, most,
 		scale.ticks(8), float64(view.Length), float64(view.Seconds), "GPUs in use over the range, and the time that is shown", "GPUs")
-	at := samples[0]
-	for _, s := range samples {
-		if !s.At.After(view.At) {
-			at = s
-		}
-	}
-	if at.At.After(view.At) {
+	at := sampleAt(samples, view.At)
+	if at == nil {
 		return
 	}
-	view.Cluster = &at
+	if view.Blind = at.Blind; view.Blind {
+		return
+	}
+	view.Cluster = at
 	c := counts{GPUs: at.GPUs, Elastic: at.Elastic, Other: max(0, at.Used-at.Elastic), Free: at.Free, Out: max(0, at.GPUs-at.Used-at.Free)}
 	view.Bar = c.bar()
+}
+
+// sampleAt returns the sample that a time belongs to; nil = it was not recorded. Samples are ascending. One
+// stands for its Seconds, and for as long again: a cycle may be late.
+func sampleAt(samples []wire.PastCluster, at time.Time) *wire.PastCluster {
+	i, found := slices.BinarySearchFunc(samples, at, func(s wire.PastCluster, at time.Time) int { return s.At.Compare(at) })
+	if !found {
+		i--
+	}
+	if i < 0 || at.Sub(samples[i].At).Seconds() >= 2*samples[i].Seconds {
+		return nil
+	}
+	return &samples[i]
 }
 
 // then fills in the jobs that ran at the time, and the nodes with their GPUs by job.

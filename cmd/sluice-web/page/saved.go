@@ -15,6 +15,7 @@ type savedView struct {
 	From    time.Time
 	Left    int // ended jobs of the range that are not counted
 	Own     bool
+	Since   time.Time // jobs that ended before are left out; zero = none is
 	Kept    time.Time
 	Worse   bool // the middle estimate of the completion is that fixed sizes would have been better
 	Unsure  bool // zero is in the range
@@ -33,6 +34,7 @@ func (p *Pages) saved(v *visit) (*sheet, error) {
 		return nil, err
 	}
 	view.Own, view.Kept = past.Own, past.Kept
+	view.Since = leftOut(past, view.From)
 	var jobs []saved.Job
 	for _, j := range all {
 		if job, ok := savedJob(j); ok {

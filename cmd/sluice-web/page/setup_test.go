@@ -21,7 +21,10 @@ type clerk struct {
 	given []string
 	err   error
 	said  string
+	lacks string // a verb that it cannot give
 }
+
+func (c *clerk) Gives(verb string) bool { return verb != c.lacks }
 
 func (c *clerk) Give(_ context.Context, v page.Viewer, o page.Order) (string, error) {
 	c.mu.Lock()
@@ -37,6 +40,7 @@ func setup(d *webtest.Daemon, change func(*page.Config)) *page.Pages {
 			return page.Viewer{Name: webtest.Ann, UID: webtest.AnnUID}, nil
 		},
 		Daemon: func(page.Viewer) page.Daemon { return d },
+		Sweeps: &webtest.Sweeps{Trials: 40, Epochs: 20},
 		Orders: &clerk{}, Tool: &webtest.Tool{}, Now: func() time.Time { return webtest.Now },
 	}
 	if change != nil {

@@ -26,6 +26,7 @@ type whatifView struct {
 	Soft     bool
 	Wrong    string // what is wrong with the change
 	Order    *Order // that makes it so
+	May      bool   // these pages may give it for the viewer
 	Command  string
 	Jobs     []wire.Job // to choose from
 	Forecast *wire.Forecast
@@ -74,6 +75,7 @@ func (p *Pages) whatif(v *visit) (*sheet, error) {
 		return &sheet{name: "whatif", title: "What if", view: view}, nil
 	}
 	view.Order, view.Command = &order, command(order.Command())
+	view.May = p.may(order.Verb) && slices.ContainsFunc(report.Jobs, func(j wire.Job) bool { return j.JobID == view.Job && j.UID == v.viewer.UID })
 	answer, err := v.daemon.WhatIf(v.Context(), ask)
 	if err != nil {
 		view.Wrong = err.Error()

@@ -20,7 +20,7 @@ import (
 var templates embed.FS
 
 // pages are the templates, each a file.
-var pages = []string{"cluster", "jobs", "job", "log", "time", "whatif", "shares", "replay", "trial", "saved", "submit", "checked", "done", "failed"}
+var pages = []string{"cluster", "jobs", "job", "log", "sweeps", "sweep", "sweeporder", "time", "whatif", "shares", "replay", "trial", "saved", "submit", "checked", "done", "failed"}
 
 // parsed returns the templates of all pages, each with the layout and the parts.
 var parsed = sync.OnceValue(func() map[string]*template.Template {
@@ -42,6 +42,7 @@ var words = template.FuncMap{
 	"why":      func(j wire.Job) string { return present.Reason(&j) },
 	"work":     func(j wire.Job) string { return present.Work(&j) },
 	"negative": func(f float64) float64 { return -f }, "spoken": spoken, "unknown": unknown, "hours": hours, "policies": func() []string { return policies },
+	"metric": metric, "sweepclass": sweepClass,
 	"met": func(b bool) string { return map[bool]string{true: "met", false: "missed"}[b] },
 }
 
@@ -215,7 +216,7 @@ func state(j *wire.Job) string {
 		return "completed"
 	case j.Ended:
 		return "ended"
-	case j.Move != nil:
+	case j.Move != nil && j.Move.Kind != "start": // a job that is about to start waits
 		return "resizing"
 	case j.OnHold:
 		return "held"
@@ -231,6 +232,28 @@ func busy(j *wire.Job) int {
 		return -1
 	}
 	return int(math.Round(100 * *j.Busy))
+}
+
+// metric writes the value of a metric.
+func metric(x any) string {
+	switch v := x.(type) {
+	case float64:
+		return present.Metric(v)
+	case *float64:
+		return present.Metric(*v)
+	}
+	return "–"
+}
+
+// sweepClass is what colours the state of a sweep, a lane or a trial.
+func sweepClass(state string) string {
+	switch state {
+	case "running", "waiting":
+		return state
+	case "failed":
+		return "ended"
+	}
+	return "rests"
 }
 
 // share writes GPUs as shares count them: one decimal.

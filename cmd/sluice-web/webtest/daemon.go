@@ -31,6 +31,8 @@ type Daemon struct {
 	Err     error  // of every call
 	NoNews  error  // of Past, Forecast and WhatIf: an older sluiced
 	Private bool
+	// NoSweeps: no job is a lane of a sweep.
+	NoSweeps bool
 
 	mu    sync.Mutex
 	tried []wire.WhatIf
@@ -76,6 +78,7 @@ func (d *Daemon) job(i int) wire.Job {
 		Source: "measured", Reason: "stays at its size: a resize costs 14 s and would save 9 s", Speaks: true, Incarnation: 2, Restarts: 1, Checkpoint: "00000042",
 		Price: wire.Price{Save: 4, Drain: 2, Start: 3, Load: 5, Total: 14, Measured: 3}, Submitted: Now.Add(-time.Duration(30+11*(i%60)) * time.Minute),
 		ETA: Now.Add(time.Duration(20+13*(i%30)) * time.Minute)}
+	j.Sweep = d.sweepOf(i)
 	if i == 0 && d.Name != "" {
 		j.Name, j.Comment, j.Model, j.Reason = d.Name, d.Name, d.Name, d.Name
 	}
@@ -239,7 +242,7 @@ func (d *Daemon) Past(_ context.Context, q client.PastQuery) (wire.Past, error) 
 	}
 	if q.Of == wire.OfNodes {
 		for at := q.From; at.Before(Now) && len(p.Clusters) < 200; at = at.Add(Now.Sub(q.From) / 200) {
-			c := wire.PastCluster{At: at, Seconds: 60, GPUs: 8 * d.Nodes, Used: 5*d.Nodes + len(p.Clusters)%(d.Nodes+1), Elastic: 4 * d.Nodes, Free: 2 * d.Nodes, Running: 9, Waiting: 3}
+			c := wire.PastCluster{At: at, Seconds: Now.Sub(q.From).Seconds() / 200, GPUs: 8 * d.Nodes, Used: 5*d.Nodes + len(p.Clusters)%(d.Nodes+1), Elastic: 4 * d.Nodes, Free: 2 * d.Nodes, Running: 9, Waiting: 3}
 			for k := range d.Nodes {
 				c.Nodes = append(c.Nodes, wire.PastNode{Name: d.node(k), GPUs: 8, Used: 5, Elastic: 4, Usable: k%17 != 5})
 			}

@@ -1,0 +1,41 @@
+package present
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/sluice-hpc/sluice/cmd/terminal"
+)
+
+// SweepEnd says in words why a sweep is over, by the code of it; failures is how many trials failed.
+func SweepEnd(code string, failures int) string {
+	switch code {
+	case "goal":
+		return "the goal is reached"
+	case "trials":
+		return "all trials have ended"
+	case "exhausted":
+		return "every point of the space was tried"
+	case "constraints":
+		return "no point satisfies the constraints"
+	case "time":
+		return "its time is over"
+	case "failures":
+		return fmt.Sprintf("%d trials failed", failures)
+	case "stopped":
+		return "stopped by its user"
+	}
+	return "not over"
+}
+
+// SweepLevel says what the level of a sweep follows from: counted trials are done, and the best results
+// are gap apart on average.
+func SweepLevel(counted int, gap float64) string {
+	if counted == 0 {
+		return "no trials are done yet"
+	}
+	return fmt.Sprintf("after %s the best results are %s apart on average", terminal.Plural(counted, "trial"), Metric(gap))
+}
+
+// Metric writes the value of a metric with six digits.
+func Metric(x float64) string { return strconv.FormatFloat(x, 'g', 6, 64) }

@@ -1,0 +1,192 @@
+package own
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/elastic/sweep"
+	"github.com/sluice-hpc/sluice/elastic/sweep/book"
+)
+
+// Bounds of what is read.
+const (
+	mostFolders = 200_000
+	mostLanes   = 4096
+	mostText    = 256 << 20 // of one sweep's lines, in bytes
+	beatFor     = 2 * time.Minute
+)
+
+// ErrTooMuch: a sweep's lanes wrote more lines than are read.
+var ErrTooMuch = fmt.Errorf("its lanes wrote more than %d MiB of lines", mostText>>20)
+
+// Find returns the sweeps that a user has in the folder of jobs, the newest last. Nothing of their trials
+// is read.
+func Find(jobs string, uid uint32) (all []*View, err error) {
+	dir, err := checkpoint.OpenDir(jobs)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	names, err := dir.Names(mostFolders)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		if !checkpoint.ValidToken(name) {
+			continue
+		}
+		own, err := dir.Owned(name, uid)
+		if err != nil {
+			continue // another user's
+		}
+		data, err := own.Read(sweep.File, sweep.MaxFile)
+		own.Close()
+		if err != nil {
+			continue // a job's
+		}
+		if s, err := sweep.Parse(data); err == nil {
+			all = append(all, newView(s, filepath.Join(jobs, name)))
+		}
+	}
+	slices.SortFunc(all, func(a, b *View) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Token, b.Token)) })
+	return all, nil
+}
+
+func newView(s sweep.Sweep, folder string) *View {
+	return &View{Sweep: s, Folder: folder, unnumbered: s.Number == 0, Book: book.New(), Starts: map[int][]Start{}, offsets: map[string]int64{}}
+}
+
+// Read reads what was written about the sweep since it was last read, and which of its lanes run. After an
+// error the view MUST be thrown away.
+func (v *View) Read(jobs, outbox string, now time.Time) error {
+	entries, err := os.ReadDir(filepath.Join(v.Folder, sweep.LaneFolder))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	known := map[string]Lane{}
+	for _, l := range v.Lanes {
+		known[l.Token] = l
+	}
+	v.Lanes = v.Lanes[:0]
+	for _, e := range entries[:min(len(entries), mostLanes)] {
+		if !checkpoint.ValidToken(e.Name()) {
+			continue
+		}
+		l := known[e.Name()]
+		l.Token = e.Name()
+		if err := v.lane(filepath.Join(jobs, l.Token), &l, now); err != nil {
+			return err
+		}
+		v.Lanes = append(v.Lanes, l)
+	}
+	for _, l := range v.Lanes {
+		if v.unnumbered && l.Job > 0 && (v.Number == 0 || l.Job < v.Number) {
+			v.Number = l.Job
+		}
+	}
+	v.Standing = Standing{}
+	if data, err := readWhole(filepath.Join(outbox, v.Token), sweep.File, sweep.MaxSmall); err == nil {
+		_ = json.Unmarshal(data, &v.Standing) // shown only
+	}
+	return nil
+}
+
+// lane reads one lane.
+func (v *View) lane(folder string, l *Lane, now time.Time) error {
+	if l.Job == 0 {
+		if data, err := readWhole(folder, sweep.AskFile, sweep.MaxSmall); err == nil {
+			if ask, err := sweep.ParseAsk(data); err == nil {
+				l.Job = ask.Job
+			}
+		}
+	}
+	l.Runs = runs(folder, now)
+	f, err := os.Open(filepath.Join(folder, sweep.EventFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || info.Size() == v.offsets[l.Token] {
+		return err
+	}
+	if info.Size() < v.offsets[l.Token] {
+		return fmt.Errorf("%s: shorter than before", f.Name())
+	}
+	if v.bytes += info.Size() - v.offsets[l.Token]; v.bytes > mostText {
+		return ErrTooMuch
+	}
+	data, err := io.ReadAll(io.NewSectionReader(f, v.offsets[l.Token], info.Size()-v.offsets[l.Token]))
+	if err != nil {
+		return err
+	}
+	whole := bytes.LastIndexByte(data, '\n') + 1 // a line that is being written is read later
+	v.bytes -= int64(len(data) - whole)
+	v.offsets[l.Token] += int64(whole)
+	for line := range bytes.SplitSeq(data[:whole], []byte("\n")) {
+		if e, err := sweep.ParseEvent(line); err == nil {
+			v.take(l, e)
+		}
+	}
+	return nil
+}
+
+// take takes in a line of a lane.
+func (v *View) take(l *Lane, e sweep.Event) {
+	if e.At.After(v.newest) {
+		v.newest = e.At
+	}
+	switch e.Kind {
+	case sweep.Began:
+		if e.At.After(v.begun) {
+			v.begun = e.At
+		}
+		v.Starts[e.Trial] = append(v.Starts[e.Trial], Start{e.Start, l.Token, e.At})
+	case sweep.Left:
+		l.Left = true
+		if e.End != "" && e.At.After(v.left) {
+			v.left, v.end = e.At, book.End(e.End)
+		}
+	}
+	v.Book.Take(l.Token, e)
+}
+
+// runs reports whether the runner of a job wrote lately that it runs.
+func runs(folder string, now time.Time) bool {
+	dir, err := checkpoint.OpenDir(folder)
+	if err != nil {
+		return false
+	}
+	defer dir.Close()
+	data, err := dir.Read(checkpoint.RunnerFile, sweep.MaxSmall)
+	if err != nil {
+		return false
+	}
+	word, err := checkpoint.ParseRunner(data)
+	return err == nil && word.State != checkpoint.Exited && now.Sub(word.Beat) < beatFor
+}
+
+func readWhole(folder, name string, most int64) ([]byte, error) {
+	f, err := os.Open(filepath.Join(folder, name))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, most))
+}

@@ -1,0 +1,163 @@
+package own
+
+import (
+	"path/filepath"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic/sweep"
+	"github.com/sluice-hpc/sluice/elastic/sweep/book"
+)
+
+// Standing is what sluiced says of a sweep.
+type Standing struct {
+	Level   int     `json:"level"`
+	Gap     float64 `json:"gap"`
+	Counted int     `json:"counted"`
+	Wants   int     `json:"wants"`
+	Problem string  `json:"problem,omitempty"`
+}
+
+// Lane is one lane of a sweep.
+type Lane struct {
+	Token string
+	Job   int64 // 0 = not known yet
+	Left  bool  // it ended because it was not needed any more
+	Runs  bool  // its runner wrote lately
+}
+
+// Start is one start of a trial.
+type Start struct {
+	Number int // from 1
+	Lane   string
+	At     time.Time
+}
+
+// View is a sweep as its files show it.
+type View struct {
+	sweep.Sweep
+	Folder   string
+	Book     *book.Book
+	Lanes    []Lane
+	Starts   map[int][]Start // of each trial, in the order in which they were read
+	Standing Standing
+
+	unnumbered  bool      // Number is that of its first lane
+	begun, left time.Time // the newest start of a trial; the newest lane that said why the sweep is over
+	end         book.End
+	newest      time.Time        // of all lines
+	offsets     map[string]int64 // by lane
+	bytes       int64
+}
+
+// Lane returns a lane by its token; false if there is none.
+func (v *View) Lane(token string) (Lane, bool) {
+	for _, l := range v.Lanes {
+		if l.Token == token {
+			return l, true
+		}
+	}
+	return Lane{}, false
+}
+
+// LanesRun counts the lanes that run.
+func (v *View) LanesRun() (n int) {
+	for _, l := range v.Lanes {
+		if l.Runs {
+			n++
+		}
+	}
+	return n
+}
+
+// Over says why the sweep is over; book.NotOver if it is not.
+func (v *View) Over() book.End {
+	switch {
+	case !v.left.Before(v.begun) && v.end != book.NotOver:
+		return v.end
+	case v.State == sweep.Stopped:
+		return book.ByUser
+	}
+	return book.NotOver
+}
+
+// StateOf is the state of a trial as it is now: one whose lane does not run waits for another one, or is
+// stopped if the sweep is over.
+func (v *View) StateOf(t *book.Trial) book.State {
+	if t.State != book.Running && t.State != book.Waiting {
+		return t.State
+	}
+	lane, _ := v.Lane(t.Lane)
+	switch {
+	case t.State == book.Running && lane.Runs:
+		return book.Running
+	case v.Over() != book.NotOver:
+		return book.Stopped
+	}
+	return book.Waiting
+}
+
+// Word is the sweep's state in one word: why it is over, or paused, running or waiting.
+func (v *View) Word() string {
+	switch end := v.Over(); {
+	case end != book.NotOver:
+		return string(end)
+	case v.State == sweep.Paused:
+		return "paused"
+	}
+	for _, t := range v.Book.Trials {
+		if v.StateOf(t) == book.Running {
+			return "running"
+		}
+	}
+	return "waiting"
+}
+
+// TrialFolder is the folder of a trial.
+func (v *View) TrialFolder(n int) string {
+	return filepath.Join(v.Folder, sweep.Trials, sweep.TrialToken(v.Token, n))
+}
+
+// Summary is a sweep without its trials.
+type Summary struct {
+	sweep.Sweep
+	Folder   string
+	Word     string   // as View.Word
+	End      book.End // as View.Over
+	Begun    int
+	Counts   map[book.State]int
+	Lanes    int        // that run
+	Best     *book.Best // nil = nothing was reported yet
+	Standing Standing
+}
+
+// Summary sums a view up. It goes through all trials and marks.
+func (v *View) Summary() Summary {
+	s := Summary{Sweep: v.Sweep, Folder: v.Folder, Word: v.Word(), End: v.Over(), Begun: len(v.Book.Trials), Counts: v.Counts(), Lanes: v.LanesRun(), Standing: v.Standing}
+	if t, mark := v.Book.Best(v.Metric); t != nil {
+		s.Best = &book.Best{Trial: t.Number, Mark: mark}
+		if mark.At != 0 {
+			s.Best.At = time.UnixMilli(mark.At)
+		}
+	}
+	return s
+}
+
+// Counts counts the trials by their state now.
+func (v *View) Counts() map[book.State]int {
+	runs := map[string]bool{}
+	for _, l := range v.Lanes {
+		runs[l.Token] = l.Runs
+	}
+	over, out := v.Over() != book.NotOver, map[book.State]int{}
+	for _, t := range v.Book.Trials {
+		state := t.State
+		if state == book.Running && !runs[t.Lane] {
+			state = book.Waiting
+		}
+		if state == book.Waiting && over {
+			state = book.Stopped
+		}
+		out[state]++
+	}
+	return out
+}
