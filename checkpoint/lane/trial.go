@@ -45,7 +45,14 @@ func (l *lane) trial(ask sweep.Ask, tell sweep.Tell) error {
 	t := &trial{lane: l, tell: tell, token: sweep.TrialToken(l.sweep.Token, tell.Trial)}
 	t.folder = filepath.Join(l.Sweep, sweep.Trials, t.token)
 	l.say("trial %d of sweep %d begins: %s", tell.Trial, l.number, tell.Point)
-	if err := t.start(); err != nil {
+	err := os.MkdirAll(t.folder, 0o700)
+	if err == nil {
+		if held := t.locked(); held != nil {
+			defer held.Close()
+		}
+		err = t.start()
+	}
+	if err != nil {
 		return t.over(sweep.Event{How: sweep.Failed, Words: "it could not be started: " + err.Error(), Node: true})
 	}
 	defer t.output.Close()
@@ -136,7 +143,7 @@ func (t *trial) look(ask sweep.Ask) error {
 		return t.unask()
 	}
 	if tell, ok := t.told(ask); ok && t.bad == "" {
-		t.drop(tell.Drop)
+		t.drop(ask, tell.Drop)
 		if (tell.Stop || tell.Over) && !t.stopped {
 			t.stopped, t.lost = true, tell.Lost
 			t.save(checkpoint.Request{ID: "sweep." + ask.ID, Why: "the sweep goes on with other trials"})

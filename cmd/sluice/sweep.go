@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluice-hpc/sluice/cmd/terminal"
+	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/sweep"
 	"github.com/sluice-hpc/sluice/elastic/sweep/book"
 	"github.com/sluice-hpc/sluice/etc"
@@ -209,7 +211,7 @@ func (c *sweepCall) cancelWaiting(ctx context.Context, v *sweepView) (n int, err
 		return 0, err
 	}
 	for _, j := range jobs {
-		if j.State != slurm.Pending || !strings.Contains(j.Comment, " sweep="+v.Token) {
+		if j.State != slurm.Pending || !v.owns(j) {
 			continue
 		}
 		if failed := client.Cancel(ctx, j.ID); failed != nil && !errors.Is(failed, slurm.ErrNotFound) {
@@ -221,6 +223,13 @@ func (c *sweepCall) cancelWaiting(ctx context.Context, v *sweepView) (n int, err
 	return n, err
 }
 
+// owns reports whether a job is a lane of this sweep, by what Slurm says: its user, and the tag that
+// was written when it was submitted. Files, and the user's own part of a comment, count nothing.
+func (v *sweepView) owns(j slurm.Job) bool {
+	tag, err := elastic.ParseTag(j.Comment)
+	return err == nil && tag.Spec.Sweep == v.Token && j.UID == uint32(os.Geteuid())
+}
+
 // extend changes what is searched. Trials that were begun keep their parameters.
 func (c *sweepCall) extend(v *sweepView) error {
 	if c.trials == "" && c.goal == "" && len(c.params) == 0 {
@@ -230,7 +239,10 @@ func (c *sweepCall) extend(v *sweepView) error {
 		if err := c.more(v, s); err != nil {
 			return err
 		}
-		return extendSpace(s, c.params)
+		if err := extendSpace(s, c.params); err != nil {
+			return err
+		}
+		return v.usable(*s)
 	})
 	if err != nil {
 		return err

@@ -6,8 +6,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic/sweep"
 	"github.com/sluice-hpc/sluice/elastic/sweep/space"
+	"github.com/sluice-hpc/sluice/sbatch"
 )
 
 // more reads the new number of trials and the new goal.
@@ -56,6 +58,29 @@ func extendSpace(s *sweep.Sweep, params []string) error {
 			return fmt.Errorf("--param %q: the sweep has no parameter %s", text, p.Name)
 		}
 	}
-	_, err := space.Parse(s.Params, s.Wheres)
-	return err
+	return nil
+}
+
+// usable checks the sweep as sluiced will, and the values that its script writes on command lines.
+func (v *sweepView) usable(s sweep.Sweep) error {
+	sp, err := sbatch.CheckSweep(s)
+	if err != nil {
+		return err
+	}
+	script, err := readWhole(v.folder, checkpoint.Script, mostScript)
+	if err != nil {
+		return err
+	}
+	for _, u := range sweep.Uses(script) {
+		i, known := sp.Index(u.Name)
+		if !known {
+			continue
+		}
+		for _, choice := range sp.Parameters()[i].Choices {
+			if err := sweep.Plain(choice); err != nil {
+				return fmt.Errorf("--param %q: the script has {%s} at line %d, column %d, and the value %q cannot stand there: %w", sp.Parameters()[i].String(), u.Name, u.Line, u.Column, choice, err)
+			}
+		}
+	}
+	return nil
 }

@@ -121,30 +121,16 @@ func number(n int64) string {
 // metricText is a metric for people.
 func metricText(x float64) string { return strconv.FormatFloat(x, 'g', 6, 64) }
 
-// sorted are the trials, the best first; those without a metric last, by number.
+// sorted are the trials in the order of all lists of them.
 func (v *sweepView) sorted() []*book.Trial {
-	trials := slices.Clone(v.book.Trials)
-	slices.SortStableFunc(trials, func(a, b *book.Trial) int {
-		x, is := a.Best(v.Metric)
-		y, has := b.Best(v.Metric)
-		switch {
-		case is != has:
-			return map[bool]int{true: -1, false: 1}[is]
-		case v.Metric.Better(x.Value, y.Value):
-			return -1
-		case v.Metric.Better(y.Value, x.Value):
-			return 1
-		}
-		return cmp.Compare(a.Number, b.Number)
-	})
-	return trials
+	return book.Sort(v.book.Trials, v.Metric)
 }
 
 // list lists the trials.
 func (c *sweepCall) list(v *sweepView) error {
 	out := c.cmd.OutOrStdout()
 	rows := []trialRow{}
-	for _, t := range v.book.Trials {
+	for _, t := range v.sorted() {
 		rows = append(rows, v.trialRow(t))
 	}
 	switch {
@@ -155,7 +141,7 @@ func (c *sweepCall) list(v *sweepView) error {
 	case c.csv:
 		return c.trialsCSV(v)
 	}
-	return c.trialTable(v, v.book.Trials)
+	return c.trialTable(v, v.sorted())
 }
 
 func (c *sweepCall) trialTable(v *sweepView, trials []*book.Trial) error {
@@ -196,7 +182,7 @@ func (c *sweepCall) trialsCSV(v *sweepView) error {
 	w := csv.NewWriter(c.cmd.OutOrStdout())
 	names := v.names()
 	w.Write(append([]string{"trial", "state", "starts", "epoch", v.Metric.Name, "why", "checkpoint"}, names...)) // Flush reports errors
-	for _, t := range v.book.Trials {
+	for _, t := range v.sorted() {
 		row := []string{strconv.Itoa(t.Number), string(t.State), strconv.Itoa(t.Start), "", "", t.Words, v.checkpointOf(t)}
 		if last, ok := t.Last(); ok {
 			row[3] = metricText(last.Epoch)
@@ -237,7 +223,7 @@ func (c *sweepCall) export(v *sweepView) error {
 			sweepRow
 			All []curve `json:"all"`
 		}{sweepRow: v.row(), All: []curve{}}
-		for _, t := range v.book.Trials {
+		for _, t := range v.sorted() {
 			one := curve{trialRow: v.trialRow(t), Curve: []point{}}
 			for _, m := range t.Curve {
 				one.Curve = append(one.Curve, point{m.Epoch, m.Value, m.Others})
@@ -249,7 +235,7 @@ func (c *sweepCall) export(v *sweepView) error {
 	w := csv.NewWriter(out)
 	names := v.names()
 	w.Write(append([]string{"trial", "epoch", v.Metric.Name}, names...)) // Flush reports errors
-	for _, t := range v.book.Trials {
+	for _, t := range v.sorted() {
 		values := v.values(t, names)
 		for _, m := range t.Curve {
 			w.Write(append([]string{strconv.Itoa(t.Number), metricText(m.Epoch), strconv.FormatFloat(m.Value, 'g', -1, 64)}, values...))

@@ -50,6 +50,7 @@ type sweepLane struct {
 const (
 	mostFolders   = 200_000
 	mostSweepText = 256 << 20 // of one lane's lines, in bytes
+	mostScript    = 4 << 20   // of the user's script, in bytes
 )
 
 // sweeps returns the user's sweeps, the newest last.

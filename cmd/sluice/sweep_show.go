@@ -88,7 +88,7 @@ func (c *sweepCall) explain(v *sweepView) error {
 		fmt.Fprintf(out, "level %d: %s\n", v.standing.Level, levelWords(v))
 		fmt.Fprintf(out, "why a lane waits or gives way: sluice explain JOB, for the jobs %s\n", v.jobs())
 	}
-	for _, t := range v.book.Trials {
+	for _, t := range v.sorted() {
 		switch {
 		case t.State == book.Paused && t.Rung > 0:
 			fmt.Fprintf(out, "trial %d paused: place %d of %d at epoch %d\n", t.Number, t.Rank, t.Of, t.Rung)
@@ -144,7 +144,7 @@ func drawSweep(ctx context.Context, v *sweepView, file string) error {
 		return err
 	}
 	figure := sweepFigure{Sweep: v.Number, Name: v.Name, Metric: v.Metric, Goal: v.Goal}
-	for _, t := range v.book.Trials {
+	for _, t := range v.sorted() {
 		one := figureOf{Trial: t.Number, State: string(t.State), Params: map[string]string{}}
 		for _, s := range sweep.ParsePoint(t.Point) {
 			one.Params[s.Name] = s.Text

@@ -104,6 +104,8 @@ type Book struct {
 	Began  time.Time // of the first trial; zero = none has begun
 
 	Answers map[string]Answer // by lane: the answer to its last ask
+
+	found []Entry // what lanes began and the record does not know
 }
 
 // Answer is what a lane was told.
@@ -111,6 +113,7 @@ type Answer struct {
 	Ask   string
 	Trial int // 0 = that it is not needed any more
 	Start int
+	taken bool // the lane began it, or left
 }
 
 // New returns the book of a sweep that has not begun.
@@ -229,7 +232,7 @@ func (b *Book) tell(e Telling, at time.Time) {
 	}
 	t.Point, t.Repeat, t.State, t.Start, t.Lane, t.Ask, t.Extra = e.Point, e.Repeat, Running, e.Start, e.Lane, e.Ask, e.Extra
 	t.Words, t.Dropped, t.Yields, t.Lost = "", false, false, sweep.Lost{}
-	b.Answers[e.Lane] = Answer{e.Ask, e.Trial, e.Start}
+	b.Answers[e.Lane] = Answer{Ask: e.Ask, Trial: e.Trial, Start: e.Start}
 }
 
 // Take takes in a line of a lane. Lines of an earlier start of a trial add to its curve only. A
@@ -242,18 +245,51 @@ func (b *Book) Take(lane string, e sweep.Event) {
 	t := b.Trial(e.Trial)
 	switch {
 	case e.Kind == sweep.Began && (t == nil || t.Start < e.Start):
-		// The record was lost: the lane knows more.
-		b.tell(Telling{Lane: lane, Ask: e.Ask, Trial: e.Trial, Start: e.Start, Point: e.Point, Repeat: e.Repeat, Extra: e.Extra}, e.At)
+		b.find(lane, e)
+	case e.Kind == sweep.Began && b.Answers[lane].Ask == e.Ask, e.Kind == sweep.Left && b.Answers[lane].Trial == 0:
+		b.taken(lane)
 	case t == nil:
 	case e.Kind == sweep.Reported && e.Start <= t.Start:
 		t.mark(Mark{e.Epoch, e.Value, e.Others, e.Start})
-	case e.Kind == sweep.Dropped:
+	case e.Kind == sweep.Dropped && !e.At.Before(t.Ended): // lines of lanes are read in any order
 		t.Dropped, t.Checkpoint, t.Bytes = true, "", 0
 	case e.Kind == sweep.EndedAs && e.Start == t.Start && t.Lane == lane && !t.Rests():
 		b.ended(t, e)
 	case e.Kind == sweep.EndedAs && e.Start < t.Start:
 		t.earlier(e)
 	}
+}
+
+// find takes in a start that the record does not know: it was lost, or is an older one that was put
+// back. The lane's answer in the record is newer than what the lane began before it.
+func (b *Book) find(lane string, e sweep.Event) {
+	newer, known := b.Answers[lane]
+	t := Telling{Lane: lane, Ask: e.Ask, Trial: e.Trial, Start: e.Start, Point: e.Point, Repeat: e.Repeat, Extra: e.Extra}
+	b.tell(t, e.At)
+	b.found = append(b.found, Entry{At: e.At, Tell: &t})
+	if known && !newer.taken {
+		b.Answers[lane] = newer
+		return
+	}
+	b.taken(lane)
+}
+
+func (b *Book) taken(lane string) {
+	if a, known := b.Answers[lane]; known {
+		a.taken = true
+		b.Answers[lane] = a
+	}
+}
+
+// Lacks reports whether Found returns anything.
+func (b *Book) Lacks() bool { return len(b.found) > 0 }
+
+// Found returns what lanes began and the record lacks, and forgets it. It is to be recorded BEFORE
+// anything is decided from it, or a later daemon would take what is in the record for all there is.
+func (b *Book) Found() []Entry {
+	found := b.found
+	b.found = nil
+	return found
 }
 
 // mark adds a point. Of one epoch the latest start counts: it went on from a checkpoint before it.
@@ -288,7 +324,7 @@ func (t *Trial) earlier(e sweep.Event) {
 func (b *Book) ended(t *Trial, e sweep.Event) {
 	t.Ended = e.At
 	if e.Checkpoint != "" {
-		t.Checkpoint, t.Bytes = e.Checkpoint, e.Bytes
+		t.Checkpoint, t.Bytes, t.Dropped = e.Checkpoint, e.Bytes, false
 	}
 	switch e.How {
 	case sweep.Done:
@@ -336,9 +372,8 @@ func (b *Book) Failures() (n int) {
 	return n
 }
 
-// Best returns the trial with the best mark; nil if there is none. Marks of failed trials do not
-// count, those of running and paused ones do. mark is the zero Mark where best is nil. Of equal
-// marks it is that of the lowest number.
+// Best returns the first of Sort; nil if no trial that did not fail has a mark. Marks of running and
+// paused trials count. mark is the zero Mark where best is nil.
 func (b *Book) Best(m sweep.Metric) (best *Trial, mark Mark) {
 	for _, t := range b.Trials {
 		if x, ok := t.Best(m); ok && t.State != Failed && (best == nil || m.Better(x.Value, mark.Value)) {

@@ -1,9 +1,6 @@
 package book
 
 import (
-	"cmp"
-	"slices"
-
 	"github.com/sluice-hpc/sluice/elastic/sweep"
 )
 
@@ -38,8 +35,7 @@ func (b *Book) Told(s sweep.Sweep, lane string, ask string) (sweep.Tell, bool) {
 const maxDrop = 100
 
 // drop lists trials that do not run and whose checkpoints do not fit into what the sweep may keep:
-// the best ones stay. The best one stays even if it alone is larger than KeepGB. Trials without a
-// metric go first, of equal ones those of the highest numbers. At most maxDrop are named; once they
+// the first of Sort stay, and the best one even if it alone is larger than KeepGB. At most maxDrop are named; once they
 // are dropped, more are. Every lane is told the same list: the first to remove a trial's
 // checkpoints reports it.
 func (b *Book) drop(s sweep.Sweep) (out []int) {
@@ -49,19 +45,7 @@ func (b *Book) drop(s sweep.Sweep) (out []int) {
 			kept = append(kept, t)
 		}
 	}
-	slices.SortStableFunc(kept, func(x, y *Trial) int {
-		a, is := x.Best(s.Metric)
-		c, has := y.Best(s.Metric)
-		switch {
-		case is != has:
-			return cmp.Compare(rank(has), rank(is))
-		case s.Metric.Better(a.Value, c.Value):
-			return -1
-		case s.Metric.Better(c.Value, a.Value):
-			return 1
-		}
-		return cmp.Compare(x.Number, y.Number)
-	})
+	kept = Sort(kept, s.Metric)
 	left := s.KeepGB * 1e9
 	for i, t := range kept {
 		if left -= float64(t.Bytes); left < 0 && i > 0 && len(out) < maxDrop {
@@ -69,14 +53,6 @@ func (b *Book) drop(s sweep.Sweep) (out []int) {
 		}
 	}
 	return out
-}
-
-// rank orders true after false.
-func rank(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // Wants returns how many lanes the sweep can use now. 0 to s.Parallel: one for each trial that

@@ -144,7 +144,7 @@ func (s *step) pause() {
 	}
 	for _, v := range rule.Verdicts(s.history()) {
 		t := s.Trials[v.Trial]
-		if last, _ := t.Last(); last.Epoch >= s.plan.Sweep.Epochs {
+		if last, _ := t.Last(); s.plan.Sweep.Epochs > 0 && last.Epoch >= s.plan.Sweep.Epochs {
 			continue // it is about to end
 		}
 		if v.Pause && t.State == book.Running && !t.Extra && t.Rung == 0 {
@@ -270,7 +270,7 @@ func (s *step) bestPaused() (best *book.Trial) {
 // none unless a user wrote them. Numbers are from 0 there, from 1 here. An extra trial counts as
 // paused, so no verdict is about it; what it reports counts all the same. Waiting and running
 // trials are both Running. Fractions of epochs are cut off: what was reported within the first
-// epoch is epoch 0, which search.Curve leaves out.
+// epoch is epoch 0.
 func (s *step) history() []search.Observation {
 	out := make([]search.Observation, 0, len(s.Trials))
 	for _, t := range s.Trials {
@@ -299,11 +299,7 @@ func (s *step) history() []search.Observation {
 	return out
 }
 
-// rungs returns where trials are compared; false if the algorithm has none. It has none either if
-// the sweep does not say of how many epochs a trial is, or of fewer than 2.
+// rungs returns where trials are compared; false if the algorithm has none.
 func (p Plan) rungs() (rung.Rule, bool) {
-	if !p.Halving || p.Sweep.Epochs < 2 {
-		return rung.Rule{}, false
-	}
-	return rung.Rule{Epochs: int(p.Sweep.Epochs), Max: p.Sweep.Metric.Max}, true
+	return rung.Rule{Epochs: int(min(p.Sweep.Epochs, sweep.MaxRung)), At: p.Sweep.Rungs, Reduction: p.Sweep.Reduction, Max: p.Sweep.Metric.Max}, p.Halving
 }
