@@ -216,6 +216,9 @@ func (m *merger) used(sp *space.Space) {
 		}
 		at := Place{Source: m.request.script.source, Line: u.Line, Column: u.Column}
 		p, known := params[u.Name]
+		if !known && u.Name == sweep.SeedName {
+			continue
+		}
 		if !known {
 			m.fail(&Error{At: at, What: "{" + u.Name + "}", Why: "no parameter is called " + u.Name + "; there are " + strings.Join(names(sp), ", "),
 				Do: "for the text itself write {{" + u.Name + "}}"})
@@ -241,7 +244,10 @@ func names(sp *space.Space) (out []string) {
 	for _, p := range sp.Parameters() {
 		out = append(out, p.Name)
 	}
-	return append(out, sweep.TrialName)
+	if out = append(out, sweep.TrialName); !slices.Contains(out, sweep.SeedName) {
+		out = append(out, sweep.SeedName)
+	}
+	return out
 }
 
 // lanes makes the request one for the lanes of its sweep: an array of jobs, each on the smallest

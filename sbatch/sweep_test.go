@@ -53,7 +53,7 @@ func TestSweepRefuses(t *testing.T) {
 		{"#SLUICE --sweep=asha --epochs=9 --metric=a:max --param 'x=int:8:2'", "t {x}", "s.sh:2:63: --param x=int:8:2: column 7 of the value: the range from 8 to 2 is empty"},
 		{"#SLUICE --sweep=asha --epochs=9 --metric=a:max --param x=int:1:2 --param x=float:0:1", "t {x}", "given twice"},
 		{"#SLUICE --sweep=asha --epochs=9 --metric=a:max --param x=int:1:2 --param X=float:0:1", "t {x}", "would both be SLUICE_PARAM_X"},
-		{"#SLUICE --sweep=asha --epochs=9 --metric=a:max --param x=int:1:2", "t {x} \\\n  --y {y}", "s.sh:4:7: {y}: no parameter is called y; there are x, trial; for the text itself write {{y}}"},
+		{"#SLUICE --sweep=asha --epochs=9 --metric=a:max --param x=int:1:2", "t {x} \\\n  --y {y}", "s.sh:4:7: {y}: no parameter is called y; there are x, trial, seed; for the text itself write {{y}}"},
 		{"#SLUICE --sweep=asha --epochs=9 --metric=a:max --trials=1000000 --param x=int:1:2", "t {x}", "--trials=1000000: want a whole number from 1 to 10000"},
 		{"#SLUICE --sweep=grid --metric=a:max --param x=float:0:1:0.00002 --param y=float:0:1:0.00002", "t {x} {y}", "points"},
 		{"#SLUICE --sweep=asha --param x=int:1:2", "t {x}", "a sweep searches by a metric"},

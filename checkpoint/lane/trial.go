@@ -86,7 +86,7 @@ func (t *trial) start() (err error) {
 		return err
 	}
 	point := sweep.ParsePoint(t.tell.Point)
-	values := map[string]string{sweep.TrialName: strconv.Itoa(t.tell.Trial)}
+	values := map[string]string{sweep.TrialName: strconv.Itoa(t.tell.Trial), sweep.SeedName: t.seed()}
 	for _, s := range point {
 		values[s.Name] = s.Text
 	}
@@ -116,18 +116,21 @@ func (t *trial) start() (err error) {
 	return err
 }
 
+// seed is that of the trial's repeat.
+func (t *trial) seed() string { return strconv.FormatUint(t.sweep.SeedOf(t.tell.Repeat), 10) }
+
 // environment is the lane's with the trial's parameters.
 func (t *trial) environment(point []sweep.Setting) []string {
 	env := make([]string, 0, len(t.Env)+len(point)+6)
 	for _, entry := range t.Env {
-		if !strings.HasPrefix(entry, "SLUICE_PARAM") && !strings.HasPrefix(entry, "SLUICE_TRIAL") {
+		if !strings.HasPrefix(entry, "SLUICE_PARAM") && !strings.HasPrefix(entry, "SLUICE_TRIAL") && !strings.HasPrefix(entry, "SLUICE_SEED=") {
 			env = append(env, entry)
 		}
 	}
 	for _, s := range point {
 		env = append(env, s.Variable()+"="+s.Text)
 	}
-	return append(env, "SLUICE_SWEEP="+strconv.FormatInt(t.number, 10), "SLUICE_TRIAL="+strconv.Itoa(t.tell.Trial),
+	return append(env, "SLUICE_SWEEP="+strconv.FormatInt(t.number, 10), "SLUICE_TRIAL="+strconv.Itoa(t.tell.Trial), "SLUICE_SEED="+t.seed(),
 		"SLUICE_TRIAL_METRIC="+t.sweep.Metric.Name, "SLUICE_PARAMS="+filepath.Join(t.folder, sweep.ParamsFile))
 }
 

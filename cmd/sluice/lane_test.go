@@ -291,3 +291,26 @@ func TestMetricRegex(t *testing.T) {
 		}
 	}
 }
+
+// TestRepeats: each point runs with its seeds, and the best one is that of the best mean.
+func TestRepeats(t *testing.T) {
+	b := newSweepBench(t, func(s *sweep.Sweep) {
+		s.Params, s.Trials, s.Repeats, s.Seed, s.Regex = []string{"x=choice:1,2"}, 6, 3, 40, `acc=(?P<metric>[0-9.]+)`
+	})
+	// Of x=1 one repeat is the best of all, but their mean is not.
+	script := "#!/bin/sh\ncase {x}.$SLUICE_SEED in 1.41) a=9;; 1.*) a=1;; *) a=5;; esac\necho acc=$a.{seed}\n"
+	b.must(os.WriteFile(filepath.Join(b.folder(), checkpoint.Script), []byte(script), 0o700))
+	b.slurm([]int{101}, nil)
+	b.starts()
+	cmd := b.lane(101, 0)
+	v := b.until("the sweep to end", func(v *sweepView) bool { return v.book.Over == book.AllTried })
+	b.must(cmd.Wait())
+	best, ok := v.book.Leader(b.sweep)
+	if !ok || len(best.Trials) != 3 || best.Trials[0].Point != "x=2" || best.Value < 5.409 || best.Value > 5.411 {
+		t.Errorf("%+v", best)
+	}
+	row := v.row()
+	if row.Best == nil || *row.Best.Best != best.Value || *row.Best.Seed != 42 || row.Best.Repeats != 3 || v.sorted()[0].Point != "x=2" {
+		t.Errorf("%+v", row.Best)
+	}
+}

@@ -47,6 +47,9 @@ type trialRow struct {
 	Value      *float64        `json:"value"` // the last
 	Best       *float64        `json:"best"`
 	Starts     int             `json:"starts"`
+	Seed       *uint64         `json:"seed,omitempty"` // of a sweep with repeats, as Mean and Repeats
+	Mean       *float64        `json:"mean,omitempty"` // of the best of the point's repeats
+	Repeats    int             `json:"repeats,omitempty"`
 	Rung       int             `json:"rung,omitempty"`
 	Rank       int             `json:"rank,omitempty"`
 	Of         int             `json:"of,omitempty"`
@@ -66,8 +69,11 @@ func (v *sweepView) row() sweepRow {
 			r.Lanes++
 		}
 	}
-	if best, _ := v.book.Best(v.Metric); best != nil {
-		row := v.trialRow(best)
+	if best, ok := v.book.Leader(v.Sweep); ok {
+		row := v.trialRow(v.first(best))
+		if row.Repeats > 1 {
+			row.Best = row.Mean
+		}
 		r.Best = &row
 	}
 	return r
@@ -83,6 +89,12 @@ func (v *sweepView) trialRow(t *book.Trial) trialRow {
 	}
 	if best, ok := t.Best(v.Metric); ok {
 		r.Best = &best.Value
+	}
+	if v.Repeats > 1 {
+		seed, p := v.SeedOf(t.Repeat), v.point(t)
+		if r.Seed, r.Repeats = &seed, p.Marks; p.Marks > 0 {
+			r.Mean = &p.Value
+		}
 	}
 	return r
 }
@@ -123,7 +135,32 @@ func metricText(x float64) string { return strconv.FormatFloat(x, 'g', 6, 64) }
 
 // sorted are the trials in the order of all lists of them.
 func (v *sweepView) sorted() []*book.Trial {
-	return book.Sort(v.book.Trials, v.Metric)
+	return v.book.Sort(v.Sweep)
+}
+
+// point is what the sweep knows of a trial's parameters, with all their repeats.
+func (v *sweepView) point(t *book.Trial) book.Point {
+	if v.points == nil {
+		v.points = map[int]book.Point{}
+		for _, p := range v.book.Points(v.Sweep) {
+			for _, one := range p.Trials {
+				v.points[one.Number] = p
+			}
+		}
+	}
+	return v.points[t.Number]
+}
+
+// first is the best trial of a point: that whose checkpoint is named.
+func (v *sweepView) first(p book.Point) *book.Trial {
+	var best *book.Trial
+	var most book.Mark
+	for _, t := range p.Trials {
+		if mark, ok := t.Best(v.Metric); ok && t.State != book.Failed && (best == nil || v.Metric.Better(mark.Value, most.Value)) {
+			best, most = t, mark
+		}
+	}
+	return best
 }
 
 // list lists the trials.
@@ -146,9 +183,11 @@ func (c *sweepCall) list(v *sweepView) error {
 
 func (c *sweepCall) trialTable(v *sweepView, trials []*book.Trial) error {
 	out := c.cmd.OutOrStdout()
-	t := terminal.Table{Room: terminal.Room(out), Columns: []terminal.Column{
-		terminal.Right("TRIAL"), terminal.Left("STATE"), terminal.Right("EPOCH"), terminal.Right("BEST"), terminal.Left("PARAMETERS"), terminal.Left("NOTE"),
-	}}
+	columns := []terminal.Column{terminal.Right("TRIAL"), terminal.Left("STATE"), terminal.Right("EPOCH"), terminal.Right("BEST")}
+	if v.Repeats > 1 {
+		columns = append(columns, terminal.Right("SEED"), terminal.Right("MEAN"))
+	}
+	t := terminal.Table{Room: terminal.Room(out), Columns: append(columns, terminal.Left("PARAMETERS"), terminal.Left("NOTE"))}
 	for _, trial := range trials {
 		epoch, best := "-", "-"
 		if last, ok := trial.Last(); ok {
@@ -161,7 +200,15 @@ func (c *sweepCall) trialTable(v *sweepView, trials []*book.Trial) error {
 		if trial.State == book.Paused && trial.Rung > 0 {
 			note = fmt.Sprintf("place %d of %d at epoch %d", trial.Rank, trial.Of, trial.Rung)
 		}
-		t.Add(strconv.Itoa(trial.Number), string(trial.State), epoch, best, trial.Point, note)
+		cells := []string{strconv.Itoa(trial.Number), string(trial.State), epoch, best}
+		if v.Repeats > 1 {
+			mean := "-"
+			if p := v.point(trial); p.Marks > 0 {
+				mean = metricText(p.Value)
+			}
+			cells = append(cells, strconv.FormatUint(v.SeedOf(trial.Repeat), 10), mean)
+		}
+		t.Add(append(cells, trial.Point, note)...)
 	}
 	return t.Write(out)
 }
@@ -181,7 +228,11 @@ func (v *sweepView) names() (out []string) {
 func (c *sweepCall) trialsCSV(v *sweepView) error {
 	w := csv.NewWriter(c.cmd.OutOrStdout())
 	names := v.names()
-	w.Write(append([]string{"trial", "state", "starts", "epoch", v.Metric.Name, "why", "checkpoint"}, names...)) // Flush reports errors
+	head := []string{"trial", "state", "starts", "epoch", v.Metric.Name, "why", "checkpoint"}
+	if v.Repeats > 1 {
+		head = append(head, "sluice.seed", "sluice.mean")
+	}
+	w.Write(append(head, names...)) // Flush reports errors
 	for _, t := range v.sorted() {
 		row := []string{strconv.Itoa(t.Number), string(t.State), strconv.Itoa(t.Start), "", "", t.Words, v.checkpointOf(t)}
 		if last, ok := t.Last(); ok {
@@ -189,6 +240,13 @@ func (c *sweepCall) trialsCSV(v *sweepView) error {
 		}
 		if best, ok := t.Best(v.Metric); ok {
 			row[4] = strconv.FormatFloat(best.Value, 'g', -1, 64)
+		}
+		if v.Repeats > 1 {
+			mean := ""
+			if p := v.point(t); p.Marks > 0 {
+				mean = strconv.FormatFloat(p.Value, 'g', -1, 64)
+			}
+			row = append(row, strconv.FormatUint(v.SeedOf(t.Repeat), 10), mean)
 		}
 		w.Write(append(row, v.values(t, names)...))
 	}
@@ -248,12 +306,17 @@ func (c *sweepCall) export(v *sweepView) error {
 // best prints the best trial.
 func (c *sweepCall) best(v *sweepView) error {
 	out := c.cmd.OutOrStdout()
-	t, mark := v.book.Best(v.Metric)
-	if t == nil {
+	p, ok := v.book.Leader(v.Sweep)
+	if !ok {
 		return fmt.Errorf("sweep %d: no trial has reported %s yet", v.Number, v.Metric.Name)
 	}
+	t := v.first(p)
+	mark, _ := t.Best(v.Metric)
 	if c.json {
 		return terminal.WriteJSON(out, v.trialRow(t))
+	}
+	if v.Repeats > 1 {
+		fmt.Fprintf(out, "mean        %s of %s with other seeds\n", metricText(p.Value), terminal.Plural(p.Marks, "repeat"))
 	}
 	fmt.Fprintf(out, "trial       %d (%s)\n%-11s %s at epoch %s\n", t.Number, t.State, terminal.Escape(v.Metric.Name), metricText(mark.Value), metricText(mark.Epoch))
 	for _, s := range sweep.ParsePoint(t.Point) {

@@ -27,6 +27,8 @@ type sweepView struct {
 	book     *book.Book
 	lanes    []sweepLane
 	standing standing
+
+	points map[int]book.Point // by trial; see point
 }
 
 // standing is what sluiced says of the sweep.

@@ -32,6 +32,9 @@ func (c *sweepCall) show(v *sweepView) error {
 	}
 	fmt.Fprintf(out, "sweep %s %s: %s\n", number(v.Number), terminal.Escape(v.Name), v.stateWords())
 	fmt.Fprintf(out, "search   %s by %s%s, seed %d\n", v.Algorithm, terminal.Escape(v.Metric.String()), goal, v.Seed)
+	if v.Repeats > 1 {
+		fmt.Fprintf(out, "repeats  %d of each point, with seeds from %d\n", v.Repeats, v.Seed)
+	}
 	for _, p := range v.Params {
 		fmt.Fprintf(out, "param    %s\n", terminal.Escape(p))
 	}

@@ -32,7 +32,7 @@ func TestSort(t *testing.T) {
 	}
 	b.Take("a", sweep.Event{Kind: sweep.EndedAs, Trial: 2, Start: 1, How: sweep.Failed})
 	var got []int
-	for _, trial := range book.Sort(b.Trials, acc) {
+	for _, trial := range b.Sort(sweep.Sweep{Metric: acc}) {
 		got = append(got, trial.Number)
 	}
 	if want := []int{3, 5, 1, 2, 4, 6}; !slices.Equal(got, want) {
@@ -86,5 +86,33 @@ func TestDropped(t *testing.T) {
 	b.Take("b", sweep.Event{Kind: sweep.Dropped, Trial: 1, Start: 1, At: noon.Add(2 * time.Hour)})
 	if trial := b.Trial(1); !trial.Dropped || trial.Bytes != 0 {
 		t.Errorf("%+v", trial)
+	}
+}
+
+// TestRepeats: the value of a point is the mean of its repeats that did not fail, and one that is not whole
+// is not better than one that is.
+func TestRepeats(t *testing.T) {
+	b := book.New()
+	s := sweep.Sweep{Metric: acc, Repeats: 2}
+	for n, value := range []float64{.4, .8, .9, 0, .95} { // points x=0, x=0, x=1, x=1, x=2
+		e := sweep.Event{Kind: sweep.Began, Trial: n + 1, Start: 1, Ask: fmt.Sprint("a", n), Point: fmt.Sprint("x=", n/2), Repeat: n % 2}
+		b.Take("a", e)
+		if value > 0 {
+			b.Take("a", sweep.Event{Kind: sweep.Reported, Trial: n + 1, Start: 1, Epoch: 1, Value: value})
+		}
+	}
+	if best, ok := b.Leader(s); !ok || best.Trials[0].Point != "x=0" || best.Value < .599 || best.Value > .601 || !best.Whole {
+		t.Errorf("%+v, %v", best, ok)
+	}
+	b.Take("a", sweep.Event{Kind: sweep.EndedAs, Trial: 4, Start: 1, How: sweep.Failed})
+	if best, _ := b.Leader(s); best.Trials[0].Point != "x=1" || best.Value != .9 || best.Marks != 1 {
+		t.Errorf("once its other repeat failed: %+v", best)
+	}
+	var got []int
+	for _, trial := range b.Sort(s) {
+		got = append(got, trial.Number)
+	}
+	if want := []int{3, 4, 1, 2, 5}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }

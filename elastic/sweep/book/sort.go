@@ -7,40 +7,41 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/sweep"
 )
 
-// Sort returns the trials in the order in which every list of them is: the best mark first, then
-// those that failed, likewise, then those without a mark; of equal ones the lowest number first. The
-// slice is new.
-func Sort(trials []*Trial, m sweep.Metric) []*Trial {
+// Sort returns all trials in the order in which every list of them is: the best mark first, then
+// those that failed, likewise, then those without a mark; of equal ones the lowest number first.
+// Repeats stand together, at the place of their mean (Point). The slice is new.
+func (b *Book) Sort(s sweep.Sweep) []*Trial {
 	type place struct {
-		*Trial
+		Point
 		class int
-		value float64
 	}
-	places := make([]place, len(trials))
-	for i, t := range trials {
-		best, has := t.Best(m)
-		places[i] = place{t, 0, best.Value}
-		switch {
-		case !has:
-			places[i].class = 2
-		case t.State == Failed:
+	points := b.Points(s)
+	places := make([]place, len(points))
+	for i, p := range points {
+		places[i] = place{p, 2}
+		switch best, has := p.Trials[0].Best(s.Metric); {
+		case p.Whole:
+			places[i].class = 0
+		case p.Marks > 0:
 			places[i].class = 1
+		case has: // and it failed
+			places[i].class, places[i].Value = 1, best.Value
 		}
 	}
 	slices.SortFunc(places, func(x, y place) int {
 		switch {
 		case x.class != y.class:
 			return cmp.Compare(x.class, y.class)
-		case m.Better(x.value, y.value):
+		case s.Metric.Better(x.Value, y.Value):
 			return -1
-		case m.Better(y.value, x.value):
+		case s.Metric.Better(y.Value, x.Value):
 			return 1
 		}
-		return cmp.Compare(x.Number, y.Number)
+		return cmp.Compare(x.Trials[0].Number, y.Trials[0].Number)
 	})
-	out := make([]*Trial, len(trials))
-	for i, p := range places {
-		out[i] = p.Trial
+	out := make([]*Trial, 0, len(b.Trials))
+	for _, p := range places {
+		out = append(out, p.Trials...)
 	}
 	return out
 }

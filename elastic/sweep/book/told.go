@@ -39,13 +39,21 @@ const maxDrop = 100
 // are dropped, more are. Every lane is told the same list: the first to remove a trial's
 // checkpoints reports it.
 func (b *Book) drop(s sweep.Sweep) (out []int) {
-	var kept []*Trial
+	total := 0.
 	for _, t := range b.Trials {
+		if total += float64(t.Bytes); total > s.KeepGB*1e9 {
+			break
+		}
+	}
+	if total <= s.KeepGB*1e9 {
+		return nil // as a rule
+	}
+	var kept []*Trial
+	for _, t := range b.Sort(s) {
 		if t.Bytes > 0 && !t.Dropped && t.Rests() {
 			kept = append(kept, t)
 		}
 	}
-	kept = Sort(kept, s.Metric)
 	left := s.KeepGB * 1e9
 	for i, t := range kept {
 		if left -= float64(t.Bytes); left < 0 && i > 0 && len(out) < maxDrop {

@@ -194,7 +194,8 @@ func (w *world) over(name string, e sweep.Event) {
 func TestKills(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		algorithm := rapid.SampledFrom([]string{"asha", "random", "sobol"}).Draw(t, "algorithm")
-		p := planOf(t, func(s *sweep.Sweep) { s.Algorithm, s.MaxFailures = algorithm, 12 })
+		repeats := rapid.SampledFrom([]int{0, 0, 2, 3}).Draw(t, "repeats")
+		p := planOf(t, func(s *sweep.Sweep) { s.Algorithm, s.MaxFailures, s.Repeats = algorithm, 12, repeats })
 		w := newWorld(t, p)
 		for range rapid.IntRange(0, 120).Draw(t, "moves") {
 			name := token(rapid.IntRange(0, lanes-1).Draw(t, "lane"))
@@ -242,10 +243,10 @@ func (w *world) check() {
 	}
 	points := map[string]bool{}
 	for _, trial := range w.book.Trials {
-		if trial.State == book.Running || trial.State == book.Waiting || trial.Point == "" || points[trial.Point] {
+		if trial.State == book.Running || trial.State == book.Waiting || trial.Point == "" || points[fmt.Sprint(trial.Point, trial.Repeat)] {
 			w.t.Fatalf("trial %d: %s, %q", trial.Number, trial.State, trial.Point)
 		}
-		points[trial.Point] = true
+		points[fmt.Sprint(trial.Point, trial.Repeat)] = true
 	}
 	if w.book.Over == book.AllTried && len(w.book.Trials) != w.plan.Sweep.Trials {
 		w.t.Fatalf("%d trials", len(w.book.Trials))
@@ -432,5 +433,39 @@ func TestEnds(t *testing.T) {
 	Step(b, two, ask("c"), noon)
 	if tell, _ := b.Told(two.Sweep, token(0), "c"); tell.Trial != 2 {
 		t.Errorf("extended: %+v", tell)
+	}
+}
+
+// TestRepeatsLoseTogether: asha compares points by the mean of their repeats, once all of them reached the
+// rung, and pauses all repeats of one that lost; the goal is the mean's.
+func TestRepeatsLoseTogether(t *testing.T) {
+	goal := .7
+	p := planOf(t, func(s *sweep.Sweep) { s.Trials, s.Repeats, s.Rungs, s.Goal = 4, 2, []int{1}, &goal })
+	b := book.New()
+	seen := Seen{}
+	for i := range 4 {
+		seen.Lanes = append(seen.Lanes, Lane{Token: token(i), Job: int64(i + 1), Asks: true, Ask: sweep.Ask{ID: fmt.Sprint("ask", i)}})
+	}
+	Step(b, p, seen, noon)
+	if b.Trial(1).Point != b.Trial(2).Point || b.Trial(2).Repeat != 1 || b.Trial(2).Point == b.Trial(3).Point {
+		t.Fatalf("%+v %+v", b.Trial(1), b.Trial(2))
+	}
+	report := func(n int, value float64) {
+		b.Take(token(n-1), sweep.Event{Kind: sweep.Reported, Trial: n, Start: 1, Epoch: 1, Value: value})
+		Step(b, p, seen, noon)
+	}
+	report(1, .9) // the best of all, and above the goal
+	report(3, .5)
+	report(4, .5)
+	for n := 1; n <= 4; n++ {
+		if b.Trial(n).Rung > 0 || b.Over != book.NotOver {
+			t.Fatalf("trial %d lost before all repeats reported: %+v, %q", n, b.Trial(n), b.Over)
+		}
+	}
+	report(2, .0)
+	for n := 1; n <= 4; n++ {
+		if lost := b.Trial(n).Rung > 0; lost != (n <= 2) {
+			t.Errorf("trial %d lost: %v", n, lost)
+		}
 	}
 }

@@ -124,15 +124,15 @@ func (s *step) tooLong() bool {
 // regular reports whether a sweep waits for a trial before it is over.
 func regular(t *book.Trial) bool { return !t.Rests() && !t.Extra }
 
-// reached reports whether a trial is as good as the goal. A trial that is exactly as good as the
-// goal reaches it. Trials that still run count.
+// reached reports whether a point is as good as the goal, with all its repeats. One that is exactly as
+// good as the goal reaches it. Trials that still run count.
 func (s *step) reached() bool {
 	goal := s.plan.Sweep.Goal
 	if goal == nil {
 		return false
 	}
-	best, mark := s.Best(s.plan.Sweep.Metric)
-	return best != nil && !s.plan.Sweep.Metric.Better(*goal, mark.Value)
+	best, ok := s.Leader(s.plan.Sweep)
+	return ok && best.Whole && !s.plan.Sweep.Metric.Better(*goal, best.Value)
 }
 
 // pause pauses the trials that lost at a rung. The entry only marks the trial: it runs until its
@@ -142,15 +142,38 @@ func (s *step) pause() {
 	if !ok || s.Over != book.NotOver {
 		return
 	}
-	for _, v := range rule.Verdicts(s.history()) {
-		t := s.Trials[v.Trial]
-		if last, _ := t.Last(); s.plan.Sweep.Epochs > 0 && last.Epoch >= s.plan.Sweep.Epochs {
-			continue // it is about to end
-		}
-		if v.Pause && t.State == book.Running && !t.Extra && t.Rung == 0 {
-			s.record(book.Entry{Pause: &book.Verdict{Trial: t.Number, Start: t.Start, Lost: sweep.Lost{Rung: v.Rung, Rank: v.Rank, Of: v.Of}}})
+	points, repeats := s.points()
+	for _, v := range rule.Verdicts(points) {
+		for _, t := range repeats[v.Trial] {
+			if v.Pause {
+				s.lost(t, sweep.Lost{Rung: v.Rung, Rank: v.Rank, Of: v.Of})
+			}
 		}
 	}
+}
+
+// lost marks a trial as one that lost, unless it does not run for a place any more.
+func (s *step) lost(t *book.Trial, place sweep.Lost) {
+	if last, _ := t.Last(); s.plan.Sweep.Epochs > 0 && last.Epoch >= s.plan.Sweep.Epochs {
+		return // it is about to end
+	}
+	if t.State == book.Running && !t.Extra && t.Rung == 0 {
+		s.record(book.Entry{Pause: &book.Verdict{Trial: t.Number, Start: t.Start, Lost: place}})
+	}
+}
+
+// points is the history with the repeats of each point as one trial, of the mean of their metrics, by
+// the number of its first; and the trials of each.
+func (s *step) points() (out []search.Observation, repeats map[int][]*book.Trial) {
+	repeats = map[int][]*book.Trial{}
+	for _, r := range search.Results(s.history()) {
+		o := search.Observation{Trial: r.Trials[0], Point: r.Point, State: r.State, Curve: r.Curve}
+		for _, i := range r.Trials {
+			repeats[o.Trial] = append(repeats[o.Trial], s.Trials[i])
+		}
+		out = append(out, o)
+	}
+	return out, repeats
 }
 
 // yield makes room where trials that lost run and GPUs would not idle any more. It only marks them,
@@ -238,9 +261,12 @@ func (s *step) returns() *book.Trial {
 	if !ok {
 		return nil
 	}
-	for _, i := range rule.Returns(s.history()) {
-		if t := s.Trials[i]; t.State == book.Paused {
-			return t
+	points, repeats := s.points()
+	for _, i := range rule.Returns(points) {
+		for _, t := range repeats[i] {
+			if t.State == book.Paused {
+				return t
+			}
 		}
 	}
 	return nil
