@@ -34,6 +34,7 @@ type trial struct {
 	stopped bool                // it was told to end
 	lost    sweep.Lost          // because of this rung
 	bad     string              // why it counts as failed, whatever its exit code
+	periods int                 // of a population, for which it was asked to save
 }
 
 func (l *lane) bounded(d time.Duration) (context.Context, context.CancelFunc) {
@@ -83,6 +84,9 @@ func (l *lane) trial(ask sweep.Ask, tell sweep.Tell) error {
 // start makes the trial's folder and starts its runner.
 func (t *trial) start() (err error) {
 	if err := os.MkdirAll(filepath.Join(t.folder, checkpoint.Checkpoints), 0o700); err != nil {
+		return err
+	}
+	if err := t.inherit(); err != nil {
 		return err
 	}
 	point := sweep.ParsePoint(t.tell.Point)
@@ -155,6 +159,7 @@ func (t *trial) look(ask sweep.Ask) error {
 	if t.bad != "" && !t.ending {
 		t.end()
 	}
+	t.period(ask)
 	if t.saving != nil && !t.ending {
 		return t.saved()
 	}
@@ -216,6 +221,9 @@ func (t *trial) saved() error {
 	late := t.Now().Sub(t.since) > t.Grace
 	knows := t.curve.hello || t.adopts()
 	switch {
+	case answered && t.saving.Continue && t.for_ == nil:
+		t.saving = nil
+		return t.unask()
 	case answered && t.saving.Continue:
 		r := *t.for_
 		t.saving = nil

@@ -40,22 +40,30 @@ type sweepRow struct {
 
 // trialRow is a trial in JSON.
 type trialRow struct {
-	Trial      int             `json:"trial"`
-	State      string          `json:"state"`
-	Params     json.RawMessage `json:"params"`
-	Epoch      float64         `json:"epoch"`
-	Value      *float64        `json:"value"` // the last
-	Best       *float64        `json:"best"`
-	Starts     int             `json:"starts"`
-	Seed       *uint64         `json:"seed,omitempty"` // of a sweep with repeats, as Mean and Repeats
-	Mean       *float64        `json:"mean,omitempty"` // of the best of the point's repeats
-	Repeats    int             `json:"repeats,omitempty"`
-	Rung       int             `json:"rung,omitempty"`
-	Rank       int             `json:"rank,omitempty"`
-	Of         int             `json:"of,omitempty"`
-	Words      string          `json:"why,omitempty"`
-	Checkpoint string          `json:"checkpoint,omitempty"`
-	Output     string          `json:"output"`
+	Trial        int             `json:"trial"`
+	State        string          `json:"state"`
+	Params       json.RawMessage `json:"params"`
+	Epoch        float64         `json:"epoch"`
+	Value        *float64        `json:"value"` // the last
+	Best         *float64        `json:"best"`
+	Starts       int             `json:"starts"`
+	Seed         *uint64         `json:"seed,omitempty"` // of a sweep with repeats, as Mean and Repeats
+	Mean         *float64        `json:"mean,omitempty"` // of the best of the point's repeats
+	Repeats      int             `json:"repeats,omitempty"`
+	Rung         int             `json:"rung,omitempty"`
+	Rank         int             `json:"rank,omitempty"`
+	Of           int             `json:"of,omitempty"`
+	sweep.Origin                 // of pbt: from where it was to go on
+	Copied       *copyRow        `json:"copied,omitempty"`
+	Words        string          `json:"why,omitempty"`
+	Checkpoint   string          `json:"checkpoint,omitempty"`
+	Output       string          `json:"output"`
+}
+
+// copyRow is the checkpoint that a trial of pbt began with.
+type copyRow struct {
+	From  int     `json:"from"` // 0: there was none, and it began from the beginning
+	Epoch float64 `json:"epoch"`
 }
 
 func (v *sweepView) row() sweepRow {
@@ -83,6 +91,10 @@ func (v *sweepView) trialRow(t *book.Trial) trialRow {
 	r := trialRow{
 		Trial: t.Number, State: string(t.State), Params: json.RawMessage(sweep.PointJSON(sweep.ParsePoint(t.Point))), Starts: t.Start,
 		Rung: t.Rung, Rank: t.Rank, Of: t.Of, Words: t.Words, Checkpoint: v.checkpointOf(t), Output: v.trialFolder(t.Number) + "/" + sweep.OutputFile,
+	}
+	r.Origin = t.Origin
+	if t.Copied != nil {
+		r.Copied = &copyRow{t.Copied.From, t.Copied.Epoch}
 	}
 	if last, ok := t.Last(); ok {
 		r.Epoch, r.Value = last.Epoch, &last.Value

@@ -55,6 +55,8 @@ func endWords(v *sweepView) string {
 		return "every point of the space was tried"
 	case book.Unsolvable:
 		return "no point satisfies the constraints"
+	case book.AllEnded:
+		return "every member of the population has come to its end"
 	case book.TooLong:
 		return "its time is over"
 	case book.TooMany:
@@ -92,7 +94,12 @@ func (c *sweepCall) explain(v *sweepView) error {
 		fmt.Fprintf(out, "why a lane waits or gives way: sluice explain JOB, for the jobs %s\n", v.jobs())
 	}
 	for _, t := range v.sorted() {
+		if words := originWords(t); words != "" {
+			fmt.Fprintf(out, "trial %d %s\n", t.Number, words)
+		}
 		switch {
+		case t.State == book.Paused && t.Rung > 0 && v.Members > 0:
+			fmt.Fprintf(out, "trial %d lost its place: %d of %d at epoch %d\n", t.Number, t.Rank, t.Of, t.Rung)
 		case t.State == book.Paused && t.Rung > 0:
 			fmt.Fprintf(out, "trial %d paused: place %d of %d at epoch %d\n", t.Number, t.Rank, t.Of, t.Rung)
 		case t.State == book.Failed:
@@ -100,6 +107,23 @@ func (c *sweepCall) explain(v *sweepView) error {
 		}
 	}
 	return nil
+}
+
+// originWords says who copied from whom; "" if the trial is from the start.
+func originWords(t *book.Trial) string {
+	if t.Replaces == 0 {
+		return ""
+	}
+	place := fmt.Sprintf("has the place of trial %d, ", t.Replaces)
+	switch {
+	case t.From == 0:
+		return place + "from the beginning"
+	case t.Copied == nil:
+		return place + fmt.Sprintf("to go on from trial %d's checkpoint of about epoch %d", t.From, t.At)
+	case t.Copied.From == 0:
+		return place + fmt.Sprintf("from the beginning: trial %d had no checkpoint", t.From)
+	}
+	return place + fmt.Sprintf("and went on from trial %d's checkpoint of epoch %s, with other parameters", t.Copied.From, metricText(t.Copied.Epoch))
 }
 
 func levelWords(v *sweepView) string {

@@ -128,6 +128,18 @@ func (s Sweep) Search() (method string, halving, ok bool) {
 	return first, false, slices.Contains(methods, first)
 }
 
+// Period is how many epochs lie between two decisions about a member of a population: as many as make
+// 13 decisions of a trial, and 4 where its length is not known. 0 = there is no population.
+func (s Sweep) Period() int {
+	switch {
+	case s.Members == 0:
+		return 0
+	case s.Epochs < 1:
+		return 4
+	}
+	return max(1, int(min(s.Epochs, MaxRung))/13)
+}
+
 // Check reports what the search cannot do with the rest of the sweep, which is Valid; an error is an
 // *OptionError. varied is how many parameters have more than one value.
 func (s Sweep) Check(varied int) error {

@@ -44,6 +44,9 @@ type Trial struct {
 	Extra      bool   // it lost, and goes on because GPUs would idle
 	Yields     bool   // an extra one that is to make room
 	sweep.Lost        // where it was paused
+	// From where it goes on, as it was told; and what its lane found there.
+	sweep.Origin
+	Copied *Copy
 
 	Curve      []Mark // ascending epochs
 	Words      string // why it failed
@@ -56,6 +59,12 @@ type Trial struct {
 	// Begun is its first start; Ended is when its last run that ended did, zero before.
 	Begun time.Time
 	Ended time.Time
+}
+
+// Copy is the checkpoint that a trial of pbt began with.
+type Copy struct {
+	From  int     // the trial; 0 = none was to be had, and it began from the beginning
+	Epoch float64 // of the checkpoint
 }
 
 // Best returns the best mark of the trial; false if there is none. Of equal marks it is the
@@ -94,6 +103,7 @@ const (
 	TooMany    End = "failures"
 	ByUser     End = "stopped"
 	Unsolvable End = "constraints"
+	AllEnded   End = "population" // every member of the population has come to its end
 )
 
 // Book is what is known of a sweep. Trials[i].Number is i+1, without gaps: a trial that only a
@@ -158,6 +168,7 @@ type Telling struct {
 	Point  string `json:"point"`
 	Repeat int    `json:"repeat,omitempty"`
 	Extra  bool   `json:"extra,omitempty"`
+	sweep.Origin
 }
 
 // Which names a start of a trial, or an ask of a lane.
@@ -231,7 +242,7 @@ func (b *Book) tell(e Telling, at time.Time) {
 		b.Began = at
 	}
 	t.Point, t.Repeat, t.State, t.Start, t.Lane, t.Ask, t.Extra = e.Point, e.Repeat, Running, e.Start, e.Lane, e.Ask, e.Extra
-	t.Words, t.Dropped, t.Yields, t.Lost = "", false, false, sweep.Lost{}
+	t.Words, t.Dropped, t.Yields, t.Lost, t.Origin = "", false, false, sweep.Lost{}, e.Origin
 	b.Answers[e.Lane] = Answer{Ask: e.Ask, Trial: e.Trial, Start: e.Start}
 }
 
@@ -251,6 +262,8 @@ func (b *Book) Take(lane string, e sweep.Event) {
 	case t == nil:
 	case e.Kind == sweep.Reported && e.Start <= t.Start:
 		t.mark(Mark{e.Epoch, e.Value, e.Others, e.Start})
+	case e.Kind == sweep.Copied:
+		t.Copied = &Copy{e.From, e.Epoch}
 	case e.Kind == sweep.Dropped && !e.At.Before(t.Ended): // lines of lanes are read in any order
 		t.Dropped, t.Checkpoint, t.Bytes = true, "", 0
 	case e.Kind == sweep.EndedAs && e.Start == t.Start && t.Lane == lane && !t.Rests():
@@ -264,7 +277,7 @@ func (b *Book) Take(lane string, e sweep.Event) {
 // back. The lane's answer in the record is newer than what the lane began before it.
 func (b *Book) find(lane string, e sweep.Event) {
 	newer, known := b.Answers[lane]
-	t := Telling{Lane: lane, Ask: e.Ask, Trial: e.Trial, Start: e.Start, Point: e.Point, Repeat: e.Repeat, Extra: e.Extra}
+	t := Telling{Lane: lane, Ask: e.Ask, Trial: e.Trial, Start: e.Start, Point: e.Point, Repeat: e.Repeat, Extra: e.Extra, Origin: e.Origin}
 	b.tell(t, e.At)
 	b.found = append(b.found, Entry{At: e.At, Tell: &t})
 	if known && !newer.taken {

@@ -22,7 +22,7 @@ func (b *Book) Told(s sweep.Sweep, lane string, ask string) (sweep.Tell, bool) {
 		return sweep.Tell{Over: true, End: string(b.Over), Drop: b.drop(s)}, true
 	}
 	t := b.Trial(a.Trial)
-	tell := sweep.Tell{Trial: a.Trial, Start: a.Start, Point: t.Point, Repeat: t.Repeat, Extra: t.Extra, Drop: b.drop(s)}
+	tell := sweep.Tell{Trial: a.Trial, Start: a.Start, Point: t.Point, Repeat: t.Repeat, Extra: t.Extra, Origin: t.Origin, Drop: b.drop(s)}
 	current := t.State == Running && t.Start == a.Start
 	tell.Stop = !current || t.Rung > 0 || t.Yields || b.Over != NotOver || s.State != sweep.Active
 	if tell.Stop && current {
@@ -71,10 +71,28 @@ func (b *Book) Wants(s sweep.Sweep) int {
 		return 0
 	}
 	n := max(0, s.Trials-len(b.Trials))
+	if s.Members > 0 { // only what starts the population, and replaces those that lost
+		n = min(n, max(0, s.Members-len(b.Trials))+len(b.Unreplaced()))
+	}
 	for _, t := range b.Trials {
 		if !t.Rests() {
 			n++
 		}
 	}
 	return min(n, s.Parallel)
+}
+
+// Unreplaced returns the trials of a population that lost, or failed, and whose places no other
+// trial has.
+func (b *Book) Unreplaced() (out []*Trial) {
+	replaced := map[int]bool{}
+	for _, t := range b.Trials {
+		replaced[t.Replaces] = true
+	}
+	for _, t := range b.Trials {
+		if (t.State == Paused || t.State == Failed) && !replaced[t.Number] {
+			out = append(out, t)
+		}
+	}
+	return out
 }

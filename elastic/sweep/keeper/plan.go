@@ -50,18 +50,9 @@ func NewPlan(s sweep.Sweep) (Plan, error) {
 	method, halving, _ := s.Search()
 	p := Plan{Sweep: s, Halving: halving, points: map[string]space.Point{}}
 	p.Problem = search.Problem{Space: sp, Method: method, Max: s.Metric.Max, Seed: s.Seed, Tries: tries, Levels: space.Levels,
-		Repeats: s.Repeats, Members: s.Members, Period: period(s)}
+		Repeats: s.Repeats, Members: s.Members, Period: s.Period()}
 	if err := p.Problem.Check(); err != nil && !errors.Is(err, search.ErrExhausted) {
 		return Plan{}, err
 	}
 	return p, nil
-}
-
-// period is how many epochs lie between two decisions about a member of a population: as many as
-// make 13 decisions of a trial, and 4 where its length is not known.
-func period(s sweep.Sweep) int {
-	if s.Epochs < 1 {
-		return 0
-	}
-	return max(1, int(min(s.Epochs, sweep.MaxRung))/13)
 }

@@ -138,6 +138,10 @@ func (s *step) reached() bool {
 // pause pauses the trials that lost at a rung. The entry only marks the trial: it runs until its
 // lane has saved it. Extra trials lost before, and are not judged again.
 func (s *step) pause() {
+	if s.plan.Problem.Method == population && s.Over == book.NotOver {
+		s.replace()
+		return
+	}
 	rule, ok := s.plan.rungs()
 	if !ok || s.Over != book.NotOver {
 		return
@@ -153,13 +157,15 @@ func (s *step) pause() {
 }
 
 // lost marks a trial as one that lost, unless it does not run for a place any more.
-func (s *step) lost(t *book.Trial, place sweep.Lost) {
+func (s *step) lost(t *book.Trial, place sweep.Lost) bool {
 	if last, _ := t.Last(); s.plan.Sweep.Epochs > 0 && last.Epoch >= s.plan.Sweep.Epochs {
-		return // it is about to end
+		return false // it is about to end
 	}
-	if t.State == book.Running && !t.Extra && t.Rung == 0 {
-		s.record(book.Entry{Pause: &book.Verdict{Trial: t.Number, Start: t.Start, Lost: place}})
+	if t.State != book.Running || t.Extra || t.Rung > 0 {
+		return false
 	}
+	s.record(book.Entry{Pause: &book.Verdict{Trial: t.Number, Start: t.Start, Lost: place}})
+	return true
 }
 
 // points is the history with the repeats of each point as one trial, of the mean of their metrics, by
@@ -222,11 +228,11 @@ func (s *step) assign(lanes []Lane, idle bool) {
 func (s *step) next(idle bool) *book.Telling {
 	for _, t := range s.Trials {
 		if t.State == book.Waiting && t.Point != "" {
-			return &book.Telling{Trial: t.Number, Start: t.Start + 1, Point: t.Point, Repeat: t.Repeat}
+			return again(t)
 		}
 	}
 	if t := s.returns(); t != nil {
-		return &book.Telling{Trial: t.Number, Start: t.Start + 1, Point: t.Point, Repeat: t.Repeat}
+		return again(t)
 	}
 	number := len(s.Trials) + 1
 	if i := slices.IndexFunc(s.Trials, func(t *book.Trial) bool { return t.Point == "" }); i >= 0 {
@@ -236,22 +242,33 @@ func (s *step) next(idle bool) *book.Telling {
 		list, err := search.Suggest(s.plan.Problem, s.history(), 1)
 		switch {
 		case len(list) == 1:
-			return &book.Telling{Trial: number, Start: 1, Point: list[0].Point.String(), Repeat: list[0].Repeat}
+			o := list[0].Origin
+			return &book.Telling{Trial: number, Start: 1, Point: list[0].Point.String(), Repeat: list[0].Repeat, Origin: sweep.Origin{From: o.From, At: o.Epoch, Replaces: o.Replaces}}
 		case !slices.ContainsFunc(s.Trials, regular):
 			why := book.Exhausted
-			if errors.Is(err, search.ErrConstraints) {
+			switch {
+			case errors.Is(err, search.ErrConstraints):
 				why = book.Unsolvable
+			case errors.Is(err, search.ErrWait):
+				why = book.AllEnded
 			}
 			s.record(book.Entry{Over: why})
 			return nil
 		}
 	}
-	if idle && slices.ContainsFunc(s.Trials, regular) {
+	if idle && s.plan.Halving && slices.ContainsFunc(s.Trials, regular) {
 		if t := s.bestPaused(); t != nil {
-			return &book.Telling{Trial: t.Number, Start: t.Start + 1, Point: t.Point, Repeat: t.Repeat, Extra: true}
+			next := again(t)
+			next.Extra = true
+			return next
 		}
 	}
 	return nil
+}
+
+// again is the next start of a trial.
+func again(t *book.Trial) *book.Telling {
+	return &book.Telling{Trial: t.Number, Start: t.Start + 1, Point: t.Point, Repeat: t.Repeat, Origin: t.Origin}
 }
 
 // returns is the first paused trial that would not be paused now, since trials after it were worse
@@ -300,7 +317,7 @@ func (s *step) bestPaused() (best *book.Trial) {
 func (s *step) history() []search.Observation {
 	out := make([]search.Observation, 0, len(s.Trials))
 	for _, t := range s.Trials {
-		o := search.Observation{Trial: t.Number - 1, Repeat: t.Repeat, State: search.Running}
+		o := search.Observation{Trial: t.Number - 1, Repeat: t.Repeat, State: search.Running, Origin: origin(t)}
 		point, ok := s.plan.point(t.Point)
 		if !ok {
 			continue
@@ -320,6 +337,7 @@ func (s *step) history() []search.Observation {
 		for _, m := range t.Curve {
 			o.Curve = append(o.Curve, search.Measure{Epoch: int(m.Epoch), Value: m.Value})
 		}
+		s.inherit(t, &o)
 		out = append(out, o)
 	}
 	return out
