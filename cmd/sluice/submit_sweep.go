@@ -70,8 +70,12 @@ func (s *submission) createSweep(ctx context.Context, user bool) ([]handedIn, er
 	}
 	defer folder.close()
 	text, err := json.MarshalIndent(sw, "", "  ")
+	var typed []byte
 	if err == nil {
-		err = errors.Join(folder.create(checkpoint.Script, s.request.Script(), 0o600), folder.create(sweep.File, append(text, '\n'), 0o644), folder.keep())
+		typed, err = json.Marshal(s.kept)
+	}
+	if err == nil {
+		err = errors.Join(folder.create(keptFile, typed, 0o600), folder.create(checkpoint.Script, s.request.Script(), 0o600), folder.create(sweep.File, append(text, '\n'), 0o644), folder.keep())
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("the sweep's folder: %w", err), folder.remove())

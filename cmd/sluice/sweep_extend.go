@@ -12,7 +12,7 @@ import (
 	"github.com/sluice-hpc/sluice/sbatch"
 )
 
-// more reads the new number of trials and the new goal.
+// more reads the new numbers of trials and lanes, and the new goal.
 func (c *sweepCall) more(v *sweepView, s *sweep.Sweep) error {
 	if c.trials != "" {
 		n, err := strconv.Atoi(strings.TrimPrefix(c.trials, "+"))
@@ -26,6 +26,9 @@ func (c *sweepCall) more(v *sweepView, s *sweep.Sweep) error {
 			return fmt.Errorf("--trials %d: sweep %d has begun %d trials already; give %d or more, or end it: sluice sweep stop %d", n, v.Number, begun, begun, v.Number)
 		}
 		s.Trials = n
+	}
+	if c.cmd.Flags().Changed("parallel") {
+		s.Parallel = c.parallel
 	}
 	switch {
 	case c.goal == "none":

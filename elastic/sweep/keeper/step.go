@@ -89,14 +89,12 @@ func (s *step) back(lanes []Lane) {
 
 // end notices that the sweep is over, or that it is not any more. The reasons are asked for in a
 // fixed order, so that two at once give the same one in a repetition: the user, the goal, failures,
-// time, all tried. What an extension (`sluice sweep`) made untrue is taken back with Again;
-// Exhausted and Unsolvable stay.
+// time, all tried. What an extension (`sluice sweep`) made untrue is taken back with Again: also
+// Exhausted and Unsolvable, if the space has a point now.
 func (s *step) end() {
 	sw := s.plan.Sweep
 	if s.Over != book.NotOver {
-		more := s.Over == book.AllTried && sw.Trials > len(s.Trials) || s.Over == book.TooMany && s.Failures() < sw.MaxFailures ||
-			s.Over == book.ByUser && sw.State != sweep.Stopped || s.Over == book.AtGoal && !s.reached() || s.Over == book.TooLong && !s.tooLong()
-		if more && sw.State != sweep.Stopped {
+		if s.Resumes(sw, s.now) || s.larger() {
 			s.record(book.Entry{Again: true})
 		}
 		return
@@ -104,36 +102,29 @@ func (s *step) end() {
 	switch {
 	case sw.State == sweep.Stopped:
 		s.record(book.Entry{Over: book.ByUser})
-	case s.reached():
+	case s.Reached(sw):
 		s.record(book.Entry{Over: book.AtGoal})
 	case s.Failures() >= sw.MaxFailures:
 		s.record(book.Entry{Over: book.TooMany})
-	case s.tooLong():
+	case s.TooLong(sw, s.now):
 		s.record(book.Entry{Over: book.TooLong})
 	case len(s.Trials) >= sw.Trials && !slices.ContainsFunc(s.Trials, regular):
 		s.record(book.Entry{Over: book.AllTried})
 	}
 }
 
-// tooLong reports whether the sweep's time is over, if it has one.
-func (s *step) tooLong() bool {
-	within := s.plan.Sweep.Within
-	return within > 0 && !s.Began.IsZero() && s.now.Sub(s.Began) >= within
+// larger reports whether a space that had no more points has one now.
+func (s *step) larger() bool {
+	sw := s.plan.Sweep
+	if s.Over != book.Exhausted && s.Over != book.Unsolvable || sw.State == sweep.Stopped || sw.Trials <= len(s.Trials) {
+		return false
+	}
+	list, _ := search.Suggest(s.plan.Problem, s.history(), 1)
+	return len(list) == 1
 }
 
 // regular reports whether a sweep waits for a trial before it is over.
 func regular(t *book.Trial) bool { return !t.Rests() && !t.Extra }
-
-// reached reports whether a point is as good as the goal, with all its repeats. One that is exactly as
-// good as the goal reaches it. Trials that still run count.
-func (s *step) reached() bool {
-	goal := s.plan.Sweep.Goal
-	if goal == nil {
-		return false
-	}
-	best, ok := s.Leader(s.plan.Sweep)
-	return ok && best.Whole && !s.plan.Sweep.Metric.Better(*goal, best.Value)
-}
 
 // pause pauses the trials that lost at a rung. The entry only marks the trial: it runs until its
 // lane has saved it. Extra trials lost before, and are not judged again.
