@@ -323,13 +323,16 @@ func TestPopulation(t *testing.T) {
 		s.Wheres, s.Run = []string{"x<0.9"}, []string{"--keep=4", "--retries=0", "--checkpoint-every=off"}
 	})
 	// The score is the sum of x over all epochs: a copy has its parent's, and adds its own.
-	program := `import json, time
+	program := `import glob, json, os, time
 import sluice
 p = sluice.params()
 assert ("y" in p) == (p["z"] == "b") and p["x"] < 0.9
 saved = sluice.resume()
 state = json.loads((saved / "state.json").read_text()) if saved else {"epoch": 0, "score": 0.0}
 began = state["epoch"]
+open(os.environ["LOG"] + "." + os.environ["SLUICE_TRIAL"], "w").close()
+while len(glob.glob(os.environ["LOG"] + ".*")) < 4: # the population starts together
+    time.sleep(0.05)
 while state["epoch"] < 26:
     time.sleep(0.15)
     state = {"epoch": state["epoch"] + 1, "score": state["score"] + p["x"]}
@@ -390,5 +393,40 @@ sluice.finished()
 	}
 	if len(replaced) == 0 {
 		t.Error("nobody was replaced")
+	}
+}
+
+// TestGoesOn: after a lane was cancelled in the middle of a trial, another one goes on with that trial; a
+// sweep that has tried its whole space goes on in a further lane once its user has made the space larger,
+// with the trials that it had.
+func TestGoesOn(t *testing.T) {
+	b := newSweepBench(t, func(s *sweep.Sweep) { s.Params, s.Trials, s.Parallel = []string{"x=choice:1,2"}, 6, 1 })
+	b.slurm([]int{101}, nil)
+	b.starts()
+	first := b.lane(101, 0, "PAUSE=0.3")
+	b.until("a report", func(v *sweepView) bool { return len(v.book.Trials) == 1 && len(v.book.Trials[0].Curve) > 0 })
+	b.must(syscall.Kill(-first.Process.Pid, syscall.SIGKILL))
+	first.Wait()
+	b.slurm([]int{102}, nil) // Slurm does not have the cancelled one any more
+	second := b.lane(102, 0)
+	v := b.until("the space to be tried", func(v *sweepView) bool { return v.book.Over == book.Exhausted })
+	b.must(second.Wait())
+	if len(v.book.Trials) != 2 || v.book.Trials[0].State != book.Done || v.book.Trials[0].Start != 2 || v.book.Trials[0].Lane != laneToken(102) {
+		t.Fatalf("%+v", v.book.Trials[0])
+	}
+	again := v
+	again.Params = []string{"x=choice:1,2,3"}
+	again.again(true, time.Now())
+	if n := again.book.Wants(again.Sweep); n != 1 {
+		t.Errorf("its user would submit %d lanes", n)
+	}
+	b.sweep.Params = again.Params
+	b.write()
+	b.slurm([]int{103}, nil)
+	third := b.lane(103, 0)
+	v = b.until("the larger space to be tried", func(v *sweepView) bool { return len(v.book.Trials) == 3 && v.book.Over == book.Exhausted })
+	b.must(third.Wait())
+	if trial := v.book.Trials[2]; trial.Point != "x=3" || trial.State != book.Done || v.book.Trials[1].Start != 1 {
+		t.Errorf("%+v", trial)
 	}
 }

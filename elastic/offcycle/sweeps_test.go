@@ -154,7 +154,8 @@ func TestSweepsRecordLost(t *testing.T) {
 	first, _ := x.told()
 	x.writes(sweep.Event{Kind: sweep.Began, Trial: 1, Start: 1, Ask: x.ask.ID, Point: first.Point})
 	x.writes(sweep.Event{Kind: sweep.EndedAs, Trial: 1, Start: 1, How: sweep.Done})
-	x.must(os.Remove(x.record()))
+	x.must(os.RemoveAll(x.paths.Record)) // the store, all of it
+	x.must(os.RemoveAll(filepath.Join(x.paths.Outbox, laneOfSweep)))
 	x.restart()
 	x.asks()
 	x.look()
