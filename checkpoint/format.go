@@ -142,6 +142,9 @@ type Progress struct {
 	Steps   int64              `json:"steps,omitempty"` // number of steps in that average
 	Metric  map[string]float64 `json:"metric,omitempty"`
 	NaN     []string           `json:"nan,omitempty"` // metrics that were reported and are no finite numbers
+	// HasEpoch and HasStep: the line names them, be they 0. ParseProgress sets them.
+	HasEpoch bool `json:"-"`
+	HasStep  bool `json:"-"`
 }
 
 // Manifest completes a checkpoint: it is written last, and a checkpoint without a valid

@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"path"
@@ -178,6 +179,11 @@ func ParseProgress(line []byte) (Progress, error) {
 	if err := decode(ProgressFile, line, &p); err != nil {
 		return Progress{}, err
 	}
+	var named struct {
+		Epoch, Step *json.Number
+	}
+	_ = json.Unmarshal(line, &named) // decoded already
+	p.HasEpoch, p.HasStep = named.Epoch != nil, named.Step != nil
 	c := checker{file: ProgressFile, data: line}
 	c.want(p.Time > 0 && p.Time < 1e11, "time", fmt.Sprintf("%g: want seconds since 1970", p.Time))
 	c.whole("restarts", int64(p.Restarts), 0, maxCount)

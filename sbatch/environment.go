@@ -78,8 +78,8 @@ func (env environment) settings() (found []setting) {
 		if o.is != own && o.is != shared || o.name == "checkpoint-dir" || o.name == "user" || o.name == "config" {
 			continue
 		}
-		// Inside a job this variable is set by the runner and describes that job.
-		if _, inside := env["SLUICE_JOB_ID"]; inside && o.name == "max-gpus" {
+		// Inside a job these variables are set by the runner, or the lane, and describe that job.
+		if _, inside := env["SLUICE_JOB_ID"]; inside && (o.name == "max-gpus" || o.name == "sweep" || o.name == "seed") {
 			continue
 		}
 		name := "SLUICE_" + strings.ToUpper(strings.ReplaceAll(o.name, "-", "_"))

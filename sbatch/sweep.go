@@ -14,10 +14,7 @@ import (
 )
 
 // sweepOptions are the options that only a sweep has.
-var sweepOptions = []string{"goal", "keep-gb", "max-failures", "metric", "metric-regex", "param", "parallel", "seed", "sweep-time", "trials", "try", "where"}
-
-// Searches are the values of --sweep. Any of the searchers may follow "asha+".
-var Searches = []string{"asha", "random", "grid", "sobol", "tpe", "gp"}
+var sweepOptions = []string{"goal", "keep-gb", "max-failures", "metric", "metric-regex", "param", "parallel", "reduction", "repeats", "rungs", "seed", "sweep-time", "trials", "try", "where"}
 
 // sweeps reads the options of a sweep.
 func (m *merger) sweeps() {
@@ -32,7 +29,8 @@ func (m *merger) sweeps() {
 	}
 	sw := &sweep.Sweep{Version: sweep.Version, Trials: sweep.UsualTrials, Parallel: sweep.UsualParallel, MaxFailures: sweep.UsualMaxFailures, KeepGB: sweep.UsualKeepGB}
 	m.request.Sweep = sw
-	m.value("sweep", func(v string) error { sw.Algorithm = v; return checkSearch(v) })
+	before := len(m.errs)
+	m.value("sweep", func(v string) error { sw.Algorithm = v; return nil })
 	if _, given := m.chosen["metric"]; !given {
 		m.fail(kind.fail("a sweep searches by a metric", "add --metric=NAME:max or NAME:min, as the program reports it"))
 	}
@@ -40,6 +38,9 @@ func (m *merger) sweeps() {
 	m.value("trials", func(v string) (err error) { sw.Trials, err = within(v, sweep.MaxTrials); return err })
 	m.value("parallel", func(v string) (err error) { sw.Parallel, err = within(v, sweep.MaxParallel); return err })
 	m.value("max-failures", func(v string) (err error) { sw.MaxFailures, err = within(v, sweep.MaxTrials); return err })
+	m.value("repeats", func(v string) (err error) { sw.Repeats, err = within(v, sweep.MaxRepeats); return err })
+	m.value("reduction", func(v string) (err error) { sw.Reduction, err = within(v, sweep.MaxReduction); return err })
+	m.value("rungs", func(v string) (err error) { sw.Rungs, err = parseRungs(v); return err })
 	m.value("goal", func(v string) error { x, err := finite(v); sw.Goal = &x; return err })
 	m.value("keep-gb", func(v string) (err error) { sw.KeepGB, err = finite(v); return err })
 	m.value("seed", func(v string) (err error) {
@@ -56,17 +57,7 @@ func (m *merger) sweeps() {
 	if s, ok := m.chosen["deadline"]; ok {
 		m.fail(s.fail("the end of a sweep cannot be predicted", "leave it out; --sweep-time bounds the sweep"))
 	}
-	m.space(sw)
-}
-
-// checkSearch checks the name of a search.
-func checkSearch(v string) error {
-	first, second, both := strings.Cut(v, "+")
-	switch {
-	case both && first == "asha" && second != "asha" && slices.Contains(Searches, second), !both && slices.Contains(Searches, v):
-		return nil
-	}
-	return fmt.Errorf("no search is called so; there are %s, and asha+tpe and the like", strings.Join(Searches, ", "))
+	m.space(sw, len(m.errs) == before)
 }
 
 func within(v string, most int) (int, error) {
@@ -75,6 +66,18 @@ func within(v string, most int) (int, error) {
 		return 0, fmt.Errorf("want a whole number from 1 to %d", most)
 	}
 	return n, nil
+}
+
+// parseRungs reads 3,9,27. Validate says whether they ascend.
+func parseRungs(v string) (rungs []int, err error) {
+	for text := range strings.SplitSeq(v, ",") {
+		n, err := strconv.Atoi(strings.TrimSpace(text))
+		if err != nil {
+			return nil, errors.New("want epochs, as 3,9,27")
+		}
+		rungs = append(rungs, n)
+	}
+	return rungs, nil
 }
 
 func finite(v string) (float64, error) {
@@ -105,7 +108,9 @@ func checkMetricRegex(v string) error {
 
 // space reads parameters, constraints and starting points, and how the script uses them. Each
 // error has the place of the text in which it is.
-func (m *merger) space(sw *sweep.Sweep) {
+//
+// sound: the other options are.
+func (m *merger) space(sw *sweep.Sweep, sound bool) {
 	given := map[space.Option][]setting{}
 	for _, source := range m.sources {
 		for _, s := range source {
@@ -121,30 +126,53 @@ func (m *merger) space(sw *sweep.Sweep) {
 		return out
 	}
 	sw.Params, sw.Wheres, sw.Tries = texts(space.Param), texts(space.Where), texts(space.Try)
-	sp, err := space.Parse(sw.Params, sw.Wheres)
-	if err != nil {
+	if method, _, _ := sw.Search(); method == "pbt" {
+		sw.Members = min(sw.Parallel, sw.Trials)
+	}
+	checked := *sw
+	checked.Token = strings.Repeat("0", 32)
+	sp, err := CheckSweep(checked)
+	if option := new(sweep.OptionError); err != nil && (sound || !errors.As(err, &option)) { // else it is said already
 		m.located(err, given)
-		return
 	}
-	for i, text := range sw.Tries {
-		if _, err := sp.Given(text); err != nil {
-			var e *space.Error
-			if errors.As(err, &e) {
-				e.Index = i
-			}
-			m.located(err, given)
+	if sp != nil {
+		m.used(sp)
+	}
+}
+
+// CheckSweep reports what sluiced would refuse about a sweep: an *sweep.OptionError, or an
+// *space.Error with the option and the index of the text. The space is nil only if it cannot be read.
+func CheckSweep(s sweep.Sweep) (*space.Space, error) {
+	invalid := s.Validate()
+	sp, _, err := space.Read(s.Params, s.Wheres, s.Tries)
+	if err != nil {
+		return nil, err
+	}
+	if invalid != nil {
+		return sp, invalid
+	}
+	if err := s.Check(sp.Varied()); err != nil {
+		return sp, err
+	}
+	if method, _, _ := s.Search(); method == "grid" {
+		if _, err := sp.Grid(space.Levels); err != nil {
+			return sp, err
 		}
 	}
-	if sw.Algorithm == "grid" || sw.Algorithm == "asha+grid" {
-		if _, err := sp.Grid(5); err != nil {
-			m.located(err, given)
-		}
-	}
-	m.used(sp)
+	return sp, nil
 }
 
 // located turns an error about a text into one with its place.
 func (m *merger) located(err error, given map[space.Option][]setting) {
+	var option *sweep.OptionError
+	if errors.As(err, &option) {
+		if s, given := m.chosen[option.Option]; given {
+			m.fail(s.fail(option.Said, ""))
+		} else {
+			m.fail(m.chosen["sweep"].fail(err.Error(), ""))
+		}
+		return
+	}
 	var e *space.Error
 	if !errors.As(err, &e) {
 		m.fail(m.chosen["sweep"].fail(err.Error(), ""))
@@ -188,6 +216,9 @@ func (m *merger) used(sp *space.Space) {
 		}
 		at := Place{Source: m.request.script.source, Line: u.Line, Column: u.Column}
 		p, known := params[u.Name]
+		if !known && u.Name == sweep.SeedName {
+			continue
+		}
 		if !known {
 			m.fail(&Error{At: at, What: "{" + u.Name + "}", Why: "no parameter is called " + u.Name + "; there are " + strings.Join(names(sp), ", "),
 				Do: "for the text itself write {{" + u.Name + "}}"})
@@ -213,7 +244,10 @@ func names(sp *space.Space) (out []string) {
 	for _, p := range sp.Parameters() {
 		out = append(out, p.Name)
 	}
-	return append(out, sweep.TrialName)
+	if out = append(out, sweep.TrialName); !slices.Contains(out, sweep.SeedName) {
+		out = append(out, sweep.SeedName)
+	}
+	return out
 }
 
 // lanes makes the request one for the lanes of its sweep: an array of jobs, each on the smallest

@@ -72,12 +72,23 @@ func (t *trial) report() {
 	}
 }
 
+// epochOf is where on the curve a report is: its epoch, else its step, else the work that is done.
+// Of a program that counts nothing each report is the next one.
+func (c *curve) epochOf(p checkpoint.Progress) float64 {
+	switch {
+	case p.HasEpoch:
+		return p.Epoch
+	case p.HasStep:
+		return max(p.Done, float64(p.Step))
+	case p.Done > 0 && !(c.any && p.Done <= c.last):
+		return p.Done
+	}
+	return c.last + 1
+}
+
 // line records one line of progress.
 func (t *trial) line(p checkpoint.Progress) {
-	epoch := p.Epoch
-	if epoch == 0 {
-		epoch = max(p.Done, float64(p.Step))
-	}
+	epoch := t.curve.epochOf(p)
 	if slices.Contains(p.NaN, t.sweep.Metric.Name) {
 		t.bad = fmt.Sprintf("%s is not a finite number at epoch %g", t.sweep.Metric.Name, epoch)
 		return

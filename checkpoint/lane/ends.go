@@ -1,7 +1,6 @@
 package lane
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -45,7 +44,7 @@ func (t *trial) ends() error {
 	default:
 		e.How = sweep.Saved
 	}
-	if e.How == sweep.Done && t.curve.count == 0 && t.tell.Start == 1 {
+	if e.How == sweep.Done && t.curve.count == 0 && t.tell.Start == 1 && t.tell.From == 0 {
 		e.How, e.Words = sweep.Failed, fmt.Sprintf("it ended without having reported %s", t.sweep.Metric.Name)
 	}
 	return t.over(e)
@@ -136,21 +135,4 @@ func (t *trial) newest() (path string, size int64) {
 		return nil
 	})
 	return path, size
-}
-
-// drop removes the checkpoints of trials that no longer fit into what the sweep may keep.
-func (l *lane) drop(trials []int) {
-	for _, n := range trials {
-		base := filepath.Join(l.Sweep, sweep.Trials, sweep.TrialToken(l.sweep.Token, n), checkpoint.Checkpoints)
-		if entries, err := os.ReadDir(base); err != nil || len(entries) == 0 {
-			continue
-		}
-		err := os.RemoveAll(base)
-		if err == nil {
-			err = l.event(sweep.Event{Kind: sweep.Dropped, Trial: n, Start: 1})
-		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			fmt.Fprintf(l.Stderr, "sluice: checkpoints of trial %d: %v\n", n, err)
-		}
-	}
 }

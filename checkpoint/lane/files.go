@@ -79,7 +79,7 @@ func (l *lane) event(e sweep.Event) error {
 
 // begun writes down that a trial begins.
 func (l *lane) begun(ask sweep.Ask, tell sweep.Tell) error {
-	return l.event(sweep.Event{Kind: sweep.Began, Trial: tell.Trial, Start: tell.Start, Ask: ask.ID, Point: tell.Point, Repeat: tell.Repeat, Extra: tell.Extra})
+	return l.event(sweep.Event{Kind: sweep.Began, Trial: tell.Trial, Start: tell.Start, Ask: ask.ID, Point: tell.Point, Repeat: tell.Repeat, Extra: tell.Extra, Origin: tell.Origin})
 }
 
 // progress appends lines to the job's own progress log: a lane's work is counted in trials.

@@ -61,6 +61,8 @@ type lane struct {
 	number   int64 // of the sweep
 	restarts int
 	done     int // trials that this lane ended, in all its runs
+
+	complained bool // about checkpoints that cannot be removed
 }
 
 // Run runs trials until there are none left, and returns the exit code of the job: 0 also if it
@@ -180,7 +182,7 @@ func (l *lane) ask() (sweep.Ask, sweep.Tell, error) {
 	began := l.Now()
 	for {
 		tell, ok := l.told(ask)
-		l.drop(tell.Drop)
+		l.drop(ask, tell.Drop)
 		switch {
 		case ok && tell.Over:
 			l.say("no trial is left for this lane of sweep %d", l.number)

@@ -34,6 +34,7 @@ type trial struct {
 	stopped bool                // it was told to end
 	lost    sweep.Lost          // because of this rung
 	bad     string              // why it counts as failed, whatever its exit code
+	periods int                 // of a population, for which it was asked to save
 }
 
 func (l *lane) bounded(d time.Duration) (context.Context, context.CancelFunc) {
@@ -45,7 +46,14 @@ func (l *lane) trial(ask sweep.Ask, tell sweep.Tell) error {
 	t := &trial{lane: l, tell: tell, token: sweep.TrialToken(l.sweep.Token, tell.Trial)}
 	t.folder = filepath.Join(l.Sweep, sweep.Trials, t.token)
 	l.say("trial %d of sweep %d begins: %s", tell.Trial, l.number, tell.Point)
-	if err := t.start(); err != nil {
+	err := os.MkdirAll(t.folder, 0o700)
+	if err == nil {
+		if held := t.locked(); held != nil {
+			defer held.Close()
+		}
+		err = t.start()
+	}
+	if err != nil {
 		return t.over(sweep.Event{How: sweep.Failed, Words: "it could not be started: " + err.Error(), Node: true})
 	}
 	defer t.output.Close()
@@ -78,8 +86,11 @@ func (t *trial) start() (err error) {
 	if err := os.MkdirAll(filepath.Join(t.folder, checkpoint.Checkpoints), 0o700); err != nil {
 		return err
 	}
+	if err := t.inherit(); err != nil {
+		return err
+	}
 	point := sweep.ParsePoint(t.tell.Point)
-	values := map[string]string{sweep.TrialName: strconv.Itoa(t.tell.Trial)}
+	values := map[string]string{sweep.TrialName: strconv.Itoa(t.tell.Trial), sweep.SeedName: t.seed()}
 	for _, s := range point {
 		values[s.Name] = s.Text
 	}
@@ -109,18 +120,21 @@ func (t *trial) start() (err error) {
 	return err
 }
 
+// seed is that of the trial's repeat.
+func (t *trial) seed() string { return strconv.FormatUint(t.sweep.SeedOf(t.tell.Repeat), 10) }
+
 // environment is the lane's with the trial's parameters.
 func (t *trial) environment(point []sweep.Setting) []string {
 	env := make([]string, 0, len(t.Env)+len(point)+6)
 	for _, entry := range t.Env {
-		if !strings.HasPrefix(entry, "SLUICE_PARAM") && !strings.HasPrefix(entry, "SLUICE_TRIAL") {
+		if !strings.HasPrefix(entry, "SLUICE_PARAM") && !strings.HasPrefix(entry, "SLUICE_TRIAL") && !strings.HasPrefix(entry, "SLUICE_SEED=") {
 			env = append(env, entry)
 		}
 	}
 	for _, s := range point {
 		env = append(env, s.Variable()+"="+s.Text)
 	}
-	return append(env, "SLUICE_SWEEP="+strconv.FormatInt(t.number, 10), "SLUICE_TRIAL="+strconv.Itoa(t.tell.Trial),
+	return append(env, "SLUICE_SWEEP="+strconv.FormatInt(t.number, 10), "SLUICE_TRIAL="+strconv.Itoa(t.tell.Trial), "SLUICE_SEED="+t.seed(),
 		"SLUICE_TRIAL_METRIC="+t.sweep.Metric.Name, "SLUICE_PARAMS="+filepath.Join(t.folder, sweep.ParamsFile))
 }
 
@@ -136,7 +150,7 @@ func (t *trial) look(ask sweep.Ask) error {
 		return t.unask()
 	}
 	if tell, ok := t.told(ask); ok && t.bad == "" {
-		t.drop(tell.Drop)
+		t.drop(ask, tell.Drop)
 		if (tell.Stop || tell.Over) && !t.stopped {
 			t.stopped, t.lost = true, tell.Lost
 			t.save(checkpoint.Request{ID: "sweep." + ask.ID, Why: "the sweep goes on with other trials"})
@@ -145,6 +159,7 @@ func (t *trial) look(ask sweep.Ask) error {
 	if t.bad != "" && !t.ending {
 		t.end()
 	}
+	t.period(ask)
 	if t.saving != nil && !t.ending {
 		return t.saved()
 	}
@@ -206,6 +221,9 @@ func (t *trial) saved() error {
 	late := t.Now().Sub(t.since) > t.Grace
 	knows := t.curve.hello || t.adopts()
 	switch {
+	case answered && t.saving.Continue && t.for_ == nil:
+		t.saving = nil
+		return t.unask()
 	case answered && t.saving.Continue:
 		r := *t.for_
 		t.saving = nil

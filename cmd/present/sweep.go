@@ -18,6 +18,8 @@ func SweepEnd(code string, failures int) string {
 		return "every point of the space was tried"
 	case "constraints":
 		return "no point satisfies the constraints"
+	case "population":
+		return "every member of the population has come to its end"
 	case "time":
 		return "its time is over"
 	case "failures":

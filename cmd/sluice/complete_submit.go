@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
-	"github.com/sluice-hpc/sluice/sbatch"
+	"github.com/sluice-hpc/sluice/elastic/sweep"
 )
 
 // listed are the options of a verb that parses its command line itself, as its help lists
@@ -40,8 +40,8 @@ var submitWords = map[string]completer{
 
 // searchWords are the values of --sweep.
 func searchWords(*cobra.Command, []string) (out []cobra.Completion) {
-	for _, s := range sbatch.Searches {
-		if out = append(out, s); s != "asha" {
+	for _, s := range sweep.Searches() {
+		if out = append(out, s); s != "asha" && s != "pbt" {
 			out = append(out, "asha+"+s)
 		}
 	}

@@ -23,6 +23,7 @@ asked to save, the trial saves and ends; it goes on in the next lane that is fre
 A trial's script has, in addition to the variables of sluice run:
   SLUICE_SWEEP          the sweep
   SLUICE_TRIAL          the trial, from 1
+  SLUICE_SEED           its seed: that of the sweep, plus one for each repeat before
   SLUICE_TRIAL_METRIC   the metric by which the sweep searches
   SLUICE_PARAM_NAME     the value of the parameter name, for each parameter
   SLUICE_PARAMS         a file with all of them as JSON`,

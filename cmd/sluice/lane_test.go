@@ -134,7 +134,7 @@ func (b *sweepBench) lane(job, restarts int, environ ...string) *exec.Cmd {
 	s := &submission{job: b.job()}
 	s.site.Paths.Jobs, s.site.Paths.Outbox = b.jobs, b.outbox
 	b.must(os.WriteFile(filepath.Join(folder, checkpoint.Script), s.laneScript(), 0o700))
-	cmd := exec.Command("sluice", "run", "--outbox="+b.outbox, "--keep=1", "--checkpoint-every=off", fmt.Sprintf("--array=101_%d/2:0-1:1", job-101), "--", filepath.Join(folder, checkpoint.Script))
+	cmd := exec.Command("sluice", "run", "--outbox="+b.outbox, "--keep=1", "--checkpoint-every=off", fmt.Sprintf("--array=101_%d/4:0-3:1", job-101), "--", filepath.Join(folder, checkpoint.Script))
 	cmd.Env = append(os.Environ(), fmt.Sprintf("SLURM_JOB_ID=%d", job), fmt.Sprintf("SLURM_RESTART_COUNT=%d", restarts), "LOG="+filepath.Join(b.dir, "log"))
 	cmd.Env = append(cmd.Env, environ...)
 	var out bytes.Buffer
@@ -289,5 +289,144 @@ func TestMetricRegex(t *testing.T) {
 		if last, _ := trial.Last(); trial.State != book.Done || len(trial.Curve) != 3 || last.Epoch != 3 || last.Value != map[string]float64{"x=2": .32, "x=5": .35}[trial.Point] {
 			t.Errorf("%+v", trial)
 		}
+	}
+}
+
+// TestRepeats: each point runs with its seeds, and the best one is that of the best mean.
+func TestRepeats(t *testing.T) {
+	b := newSweepBench(t, func(s *sweep.Sweep) {
+		s.Params, s.Trials, s.Repeats, s.Seed, s.Regex = []string{"x=choice:1,2"}, 6, 3, 40, `acc=(?P<metric>[0-9.]+)`
+	})
+	// Of x=1 one repeat is the best of all, but their mean is not.
+	script := "#!/bin/sh\ncase {x}.$SLUICE_SEED in 1.41) a=9;; 1.*) a=1;; *) a=5;; esac\necho acc=$a.{seed}\n"
+	b.must(os.WriteFile(filepath.Join(b.folder(), checkpoint.Script), []byte(script), 0o700))
+	b.slurm([]int{101}, nil)
+	b.starts()
+	cmd := b.lane(101, 0)
+	v := b.until("the sweep to end", func(v *sweepView) bool { return v.book.Over == book.AllTried })
+	b.must(cmd.Wait())
+	best, ok := v.book.Leader(b.sweep)
+	if !ok || len(best.Trials) != 3 || best.Trials[0].Point != "x=2" || best.Value < 5.409 || best.Value > 5.411 {
+		t.Errorf("%+v", best)
+	}
+	row := v.row()
+	if row.Best == nil || *row.Best.Best != best.Value || *row.Best.Seed != 42 || row.Best.Repeats != 3 || v.sorted()[0].Point != "x=2" {
+		t.Errorf("%+v", row.Best)
+	}
+}
+
+// TestPopulation: members of a population that fall behind are replaced by trials that go on from the
+// checkpoint of a leading one, with its weights and other parameters; who copied from whom is recorded.
+func TestPopulation(t *testing.T) {
+	b := newSweepBench(t, func(s *sweep.Sweep) {
+		s.Algorithm, s.Params, s.Trials, s.Parallel, s.Members, s.Epochs, s.Seed = "pbt", []string{"x=float:0.1:1", "y=float:0:1 if z=b", "z=choice:a,b"}, 8, 4, 4, 26, 3
+		s.Wheres, s.Run = []string{"x<0.9"}, []string{"--keep=4", "--retries=0", "--checkpoint-every=off"}
+	})
+	// The score is the sum of x over all epochs: a copy has its parent's, and adds its own.
+	program := `import glob, json, os, time
+import sluice
+p = sluice.params()
+assert ("y" in p) == (p["z"] == "b") and p["x"] < 0.9
+saved = sluice.resume()
+state = json.loads((saved / "state.json").read_text()) if saved else {"epoch": 0, "score": 0.0}
+began = state["epoch"]
+open(os.environ["LOG"] + "." + os.environ["SLUICE_TRIAL"], "w").close()
+while len(glob.glob(os.environ["LOG"] + ".*")) < 4: # the population starts together
+    time.sleep(0.05)
+while state["epoch"] < 26:
+    time.sleep(0.15)
+    state = {"epoch": state["epoch"] + 1, "score": state["score"] + p["x"]}
+    sluice.report(epoch=state["epoch"], score=state["score"], began=began)
+    if sluice.should_checkpoint():
+        with sluice.checkpoint(step=state["epoch"], epoch=state["epoch"]) as folder:
+            (folder / "state.json").write_text(json.dumps(state))
+sluice.finished()
+`
+	b.must(os.WriteFile(filepath.Join(b.dir, "trial.py"), []byte(program), 0o644))
+	b.slurm([]int{101, 102, 103, 104}, nil)
+	b.starts()
+	var lanes []*exec.Cmd
+	for job := 101; job <= 104; job++ {
+		lanes = append(lanes, b.lane(job, 0))
+	}
+	b.until("a member to be replaced", func(v *sweepView) bool {
+		return len(v.book.Trials) > 4 && len(v.book.Trials[4].Curve) > 0
+	})
+	b.stop() // the daemon is killed, and starts again
+	b.starts()
+	v := b.until("the sweep to end", func(v *sweepView) bool { return v.book.Over != book.NotOver })
+	for _, cmd := range lanes {
+		b.must(cmd.Wait())
+	}
+	if v.book.Over != book.AllEnded && v.book.Over != book.AllTried {
+		t.Errorf("over: %q", v.book.Over)
+	}
+	replaced := map[int]bool{}
+	for _, trial := range v.book.Trials {
+		if trial.Number <= 4 {
+			continue
+		}
+		parent := v.book.Trial(trial.From)
+		if trial.Replaces == 0 || replaced[trial.Replaces] || v.book.Trial(trial.Replaces).State != book.Paused || parent == nil || trial.Copied == nil || trial.Copied.From != trial.From {
+			t.Fatalf("%+v, copied %+v", trial, trial.Copied)
+		}
+		replaced[trial.Replaces] = true
+		if len(trial.Curve) == 0 {
+			continue // stopped at once
+		}
+		first := trial.Curve[0]
+		if at := trial.Copied.Epoch; at < 1 || first.Others["began"] != at || first.Epoch != at+1 || trial.Point == parent.Point {
+			t.Errorf("trial %d began at epoch %g after %+v", trial.Number, first.Others["began"], trial.Copied)
+		}
+		for _, m := range parent.Curve { // its score is its parent's there, plus its own x
+			if m.Epoch == trial.Copied.Epoch {
+				var x float64
+				fmt.Sscanf(trial.Point, "x=%g", &x)
+				if d := first.Value - m.Value - x; d > 1e-6 || d < -1e-6 {
+					t.Errorf("trial %d: %g after its parent's %g with x=%g", trial.Number, first.Value, m.Value, x)
+				}
+			}
+		}
+		if words := originWords(trial); !strings.Contains(words, fmt.Sprintf("went on from trial %d's checkpoint of epoch %g", trial.From, trial.Copied.Epoch)) {
+			t.Error(words)
+		}
+	}
+	if len(replaced) == 0 {
+		t.Error("nobody was replaced")
+	}
+}
+
+// TestGoesOn: after a lane was cancelled in the middle of a trial, another one goes on with that trial; a
+// sweep that has tried its whole space goes on in a further lane once its user has made the space larger,
+// with the trials that it had.
+func TestGoesOn(t *testing.T) {
+	b := newSweepBench(t, func(s *sweep.Sweep) { s.Params, s.Trials, s.Parallel = []string{"x=choice:1,2"}, 6, 1 })
+	b.slurm([]int{101}, nil)
+	b.starts()
+	first := b.lane(101, 0, "PAUSE=0.3")
+	b.until("a report", func(v *sweepView) bool { return len(v.book.Trials) == 1 && len(v.book.Trials[0].Curve) > 0 })
+	b.must(syscall.Kill(-first.Process.Pid, syscall.SIGKILL))
+	first.Wait()
+	b.slurm([]int{102}, nil) // Slurm does not have the cancelled one any more
+	second := b.lane(102, 0)
+	v := b.until("the space to be tried", func(v *sweepView) bool { return v.book.Over == book.Exhausted })
+	b.must(second.Wait())
+	if len(v.book.Trials) != 2 || v.book.Trials[0].State != book.Done || v.book.Trials[0].Start != 2 || v.book.Trials[0].Lane != laneToken(102) {
+		t.Fatalf("%+v", v.book.Trials[0])
+	}
+	again := v
+	again.Params = []string{"x=choice:1,2,3"}
+	again.again(true, time.Now())
+	if n := again.book.Wants(again.Sweep); n != 1 {
+		t.Errorf("its user would submit %d lanes", n)
+	}
+	b.sweep.Params = again.Params
+	b.write()
+	b.slurm([]int{103}, nil)
+	third := b.lane(103, 0)
+	v = b.until("the larger space to be tried", func(v *sweepView) bool { return len(v.book.Trials) == 3 && v.book.Over == book.Exhausted })
+	b.must(third.Wait())
+	if trial := v.book.Trials[2]; trial.Point != "x=3" || trial.State != book.Done || v.book.Trials[1].Start != 1 {
+		t.Errorf("%+v", trial)
 	}
 }

@@ -78,6 +78,7 @@ type submission struct {
 	request sbatch.Request
 	job     sbatch.Job
 	member  bool // the job is one of an array: its id is not printed
+	kept    kept // what was typed
 }
 
 // submit runs all steps. Until sbatch is run nothing is left on an error; after that the
@@ -95,6 +96,7 @@ func (s *submission) submit(ctx context.Context, cmd *cobra.Command, args []stri
 		fmt.Fprintln(s.out, "sluice", version)
 		return nil
 	}
+	s.kept.Args = args
 	if err := s.understand(line); err != nil {
 		return err
 	}
@@ -155,6 +157,7 @@ func (s *submission) understand(line sbatch.CommandLine) error {
 	if err != nil {
 		return err
 	}
+	s.keeps(name, body)
 	script, wrong := s.parse(name, body)
 	request, contradictions := sbatch.Merge(line, s.environ, script)
 	if err := errors.Join(wrong, contradictions); err != nil {

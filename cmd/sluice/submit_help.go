@@ -76,6 +76,10 @@ Sweeps ('sluice sweep' shows them; also sweep.toml, or a sweep.yaml of W&B)
   --try=NAME=VALUE,...  points to begin with
   --trials=N            how many trials (100), and --parallel=N at once (4);
                         --epochs is the length of each
+  --rungs=3,9,27        asha: the epochs at which trials are compared, and
+                        --reduction=N, of how many one goes on there (2)
+  --repeats=N           run each point N times with other seeds ({seed}); its
+                        value is their mean
   --goal=NUMBER         end once a trial is as good
   --sweep-time=TIME     end after this time
   --max-failures=N      end after so many failed trials (20)

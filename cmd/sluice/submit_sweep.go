@@ -24,11 +24,18 @@ func laneOptions(c etc.Config) []string {
 	return []string{"--outbox=" + c.Paths.Outbox, "--keep=1", "--checkpoint-every=off"}
 }
 
+// keptOfMember is how many checkpoints a member of a population keeps at least: another one may go on
+// from where it was some periods ago.
+const keptOfMember = 4
+
 // trialOptions are the options of 'sluice run' for a trial. A trial that fails is not started again
 // unless its user asks for that: the sweep goes on with another one.
 func trialOptions(c etc.Config, request sbatch.Request) []string {
 	if request.Retries == "" {
 		request.Retries = "0"
+	}
+	if request.Sweep.Members > 0 {
+		c.Checkpoint.Keep = max(c.Checkpoint.Keep, keptOfMember)
 	}
 	return runOptions(c, request)[1:] // without the outbox
 }
@@ -63,8 +70,12 @@ func (s *submission) createSweep(ctx context.Context, user bool) ([]handedIn, er
 	}
 	defer folder.close()
 	text, err := json.MarshalIndent(sw, "", "  ")
+	var typed []byte
 	if err == nil {
-		err = errors.Join(folder.create(checkpoint.Script, s.request.Script(), 0o600), folder.create(sweep.File, append(text, '\n'), 0o644), folder.keep())
+		typed, err = json.Marshal(s.kept)
+	}
+	if err == nil {
+		err = errors.Join(folder.create(keptFile, typed, 0o600), folder.create(checkpoint.Script, s.request.Script(), 0o600), folder.create(sweep.File, append(text, '\n'), 0o644), folder.keep())
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("the sweep's folder: %w", err), folder.remove())

@@ -54,15 +54,17 @@ func (s *submission) parse(name string, body []byte) (sbatch.Script, error) {
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(filepath.Dir(name), path)
 		}
-		file, err := os.Open(path)
-		if err != nil {
-			return sbatch.Script{}, fmt.Errorf("%s: script %q: %w", name, path, cause(err))
+		if s.kept.Script == nil { // else it is the one that was submitted
+			file, err := os.Open(path)
+			if err != nil {
+				return sbatch.Script{}, fmt.Errorf("%s: script %q: %w", name, path, cause(err))
+			}
+			defer file.Close()
+			if s.kept.Script, err = readScript(file, path); err != nil {
+				return sbatch.Script{}, err
+			}
 		}
-		defer file.Close()
-		if script, err = readScript(file, path); err != nil {
-			return sbatch.Script{}, err
-		}
-		name = path
+		script, name = s.kept.Script, path
 	}
 	parsed, wrong := sbatch.ParseScript(name, script)
 	with, more := parsed.With(f.name, f.given, f.words)

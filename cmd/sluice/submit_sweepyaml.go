@@ -18,6 +18,7 @@ type wandb struct {
 	program string
 	params  []string
 	args    []*yaml.Node
+	stops   bool // early_terminate is there
 }
 
 // readSweepYAML imports a sweep of Weights & Biases. What sluice cannot do is refused, not left out.
@@ -39,6 +40,7 @@ func readSweepYAML(name string, body []byte) (sweepFile, error) {
 	if w.program == "" && len(w.args) == 0 {
 		errs = append(errs, fmt.Errorf("%s: there is no program", name))
 	}
+	w.halve()
 	w.run()
 	return w.sweepFile, errors.Join(errs...)
 }
@@ -84,11 +86,8 @@ func (w *wandb) key(key, value *yaml.Node) error {
 	case "parameters":
 		return w.parameters(value)
 	case "early_terminate":
-		for i, g := range w.given {
-			if g.Option == "sweep" && g.Value != "grid" {
-				w.given[i].Value = map[string]string{"random": "asha", "tpe": "asha+tpe"}[g.Value]
-			}
-		}
+		w.stops = true
+		return w.earlyTerminate(value)
 	default:
 		return w.wrong(key, "%s: sluice does not know this key of Weights & Biases", key.Value)
 	}

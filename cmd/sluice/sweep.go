@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluice-hpc/sluice/cmd/terminal"
+	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/sweep"
 	"github.com/sluice-hpc/sluice/elastic/sweep/book"
 	"github.com/sluice-hpc/sluice/etc"
@@ -27,6 +29,7 @@ type sweepCall struct {
 	trials    string
 	params    []string
 	goal      string
+	parallel  int
 }
 
 // sweepVerbs are the verbs of sluice sweep.
@@ -100,6 +103,7 @@ func (c *sweepCall) flags(cmd *cobra.Command, verb string) {
 	case "extend":
 		f.StringVar(&c.trials, "trials", "", "number of trials: a number, or +N for N more")
 		f.StringVar(&c.goal, "goal", "", "the goal: a number, or none")
+		f.IntVar(&c.parallel, "parallel", 0, "how many lanes it has at most")
 		f.StringArrayVar(&c.params, "param", nil, "the new range of a parameter, such as lr=log:1e-6:1e-2")
 	}
 }
@@ -151,13 +155,18 @@ func (c *sweepCall) open(cmd *cobra.Command, args []string) (*sweepView, error) 
 // save writes a changed sweep; sluiced notices it in its next look.
 func (c *sweepCall) save(v *sweepView, change func(*sweep.Sweep) error) error {
 	s := v.Sweep
+	s.Params = slices.Clone(s.Params)
 	if err := change(&s); err != nil {
 		return err
 	}
 	if err := s.Validate(); err != nil {
 		return err
 	}
-	return writeSweep(v.folder, s)
+	if err := writeSweep(v.folder, s); err != nil {
+		return err
+	}
+	v.Sweep, v.points = s, nil
+	return nil
 }
 
 func (c *sweepCall) pause(v *sweepView) error {
@@ -172,14 +181,32 @@ func (c *sweepCall) pause(v *sweepView) error {
 }
 
 func (c *sweepCall) resume(v *sweepView) error {
-	if v.State != sweep.Paused {
+	if v.State == sweep.Active {
 		return fmt.Errorf("sweep %d is not paused: %s", v.Number, v.state())
 	}
 	if err := c.save(v, func(s *sweep.Sweep) error { s.State = sweep.Active; return nil }); err != nil {
 		return err
 	}
 	fmt.Fprintf(c.cmd.OutOrStdout(), "sweep %d: goes on\n", v.Number)
+	c.sendLanes(v, false)
 	return nil
+}
+
+// sendLanes submits lanes for a sweep that goes on. That it goes on is written down already: what fails
+// is said, and may be tried again.
+func (c *sweepCall) sendLanes(v *sweepView, changed bool) {
+	ctx, stop := context.WithTimeout(c.cmd.Context(), 5*time.Minute)
+	defer stop()
+	made, err := c.moreLanes(ctx, v, changed)
+	var code terminal.ExitCode
+	switch {
+	case errors.As(err, &code):
+		terminal.Warn(c.cmd.ErrOrStderr(), fmt.Sprintf("sweep %d: sbatch refused a lane; try again: sluice sweep extend %d --parallel=%d", v.Number, v.Number, v.Parallel))
+	case err != nil:
+		terminal.Warn(c.cmd.ErrOrStderr(), fmt.Sprintf("sweep %d: no lanes were submitted: %v; try again: sluice sweep extend %d --parallel=%d", v.Number, err, v.Number, v.Parallel))
+	case len(made) > 0:
+		fmt.Fprintf(c.cmd.OutOrStdout(), "sweep %d: %s submitted (%s)\n", v.Number, terminal.Plural(len(made), "lane"), ranges(ids(made)))
+	}
 }
 
 // stop ends the sweep. Lanes that run end by themselves once their trials have saved; those that
@@ -209,7 +236,7 @@ func (c *sweepCall) cancelWaiting(ctx context.Context, v *sweepView) (n int, err
 		return 0, err
 	}
 	for _, j := range jobs {
-		if j.State != slurm.Pending || !strings.Contains(j.Comment, " sweep="+v.Token) {
+		if j.State != slurm.Pending || !v.owns(j) {
 			continue
 		}
 		if failed := client.Cancel(ctx, j.ID); failed != nil && !errors.Is(failed, slurm.ErrNotFound) {
@@ -221,24 +248,34 @@ func (c *sweepCall) cancelWaiting(ctx context.Context, v *sweepView) (n int, err
 	return n, err
 }
 
+// owns reports whether a job is a lane of this sweep, by what Slurm says: its user, and the tag that
+// was written when it was submitted. Files, and the user's own part of a comment, count nothing.
+func (v *sweepView) owns(j slurm.Job) bool {
+	tag, err := elastic.ParseTag(j.Comment)
+	return err == nil && tag.Spec.Sweep == v.Token && j.UID == uint32(os.Geteuid())
+}
+
 // extend changes what is searched. Trials that were begun keep their parameters.
 func (c *sweepCall) extend(v *sweepView) error {
-	if c.trials == "" && c.goal == "" && len(c.params) == 0 {
-		return errors.New("what is to change? give --trials, --goal or --param; see 'sluice sweep extend --help'")
+	if c.trials == "" && c.goal == "" && len(c.params) == 0 && !c.cmd.Flags().Changed("parallel") {
+		return errors.New("what is to change? give --trials, --goal, --parallel or --param; see 'sluice sweep extend --help'")
+	}
+	if v.State == sweep.Stopped {
+		return fmt.Errorf("sweep %d was stopped by its user; first let it go on: sluice sweep resume %d", v.Number, v.Number)
 	}
 	err := c.save(v, func(s *sweep.Sweep) error {
 		if err := c.more(v, s); err != nil {
 			return err
 		}
-		return extendSpace(s, c.params)
+		if err := extendSpace(s, c.params); err != nil {
+			return err
+		}
+		return v.usable(*s)
 	})
 	if err != nil {
 		return err
 	}
-	out := c.cmd.OutOrStdout()
-	fmt.Fprintf(out, "sweep %d: extended\n", v.Number)
-	if !slices.ContainsFunc(v.lanes, func(l sweepLane) bool { return l.runs }) {
-		fmt.Fprintf(out, "no lane of it runs now; waiting ones start as GPUs become free\n")
-	}
+	fmt.Fprintf(c.cmd.OutOrStdout(), "sweep %d: extended\n", v.Number)
+	c.sendLanes(v, len(c.params) > 0)
 	return nil
 }

@@ -6,11 +6,13 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic/sweep"
 	"github.com/sluice-hpc/sluice/elastic/sweep/space"
+	"github.com/sluice-hpc/sluice/sbatch"
 )
 
-// more reads the new number of trials and the new goal.
+// more reads the new numbers of trials and lanes, and the new goal.
 func (c *sweepCall) more(v *sweepView, s *sweep.Sweep) error {
 	if c.trials != "" {
 		n, err := strconv.Atoi(strings.TrimPrefix(c.trials, "+"))
@@ -24,6 +26,9 @@ func (c *sweepCall) more(v *sweepView, s *sweep.Sweep) error {
 			return fmt.Errorf("--trials %d: sweep %d has begun %d trials already; give %d or more, or end it: sluice sweep stop %d", n, v.Number, begun, begun, v.Number)
 		}
 		s.Trials = n
+	}
+	if c.cmd.Flags().Changed("parallel") {
+		s.Parallel = c.parallel
 	}
 	switch {
 	case c.goal == "none":
@@ -56,6 +61,29 @@ func extendSpace(s *sweep.Sweep, params []string) error {
 			return fmt.Errorf("--param %q: the sweep has no parameter %s", text, p.Name)
 		}
 	}
-	_, err := space.Parse(s.Params, s.Wheres)
-	return err
+	return nil
+}
+
+// usable checks the sweep as sluiced will, and the values that its script writes on command lines.
+func (v *sweepView) usable(s sweep.Sweep) error {
+	sp, err := sbatch.CheckSweep(s)
+	if err != nil {
+		return err
+	}
+	script, err := v.readFile(checkpoint.Script, mostScript)
+	if err != nil {
+		return err
+	}
+	for _, u := range sweep.Uses(script) {
+		i, known := sp.Index(u.Name)
+		if !known {
+			continue
+		}
+		for _, choice := range sp.Parameters()[i].Choices {
+			if err := sweep.Plain(choice); err != nil {
+				return fmt.Errorf("--param %q: the script has {%s} at line %d, column %d, and the value %q cannot stand there: %w", sp.Parameters()[i].String(), u.Name, u.Line, u.Column, choice, err)
+			}
+		}
+	}
+	return nil
 }

@@ -40,19 +40,30 @@ type sweepRow struct {
 
 // trialRow is a trial in JSON.
 type trialRow struct {
-	Trial      int             `json:"trial"`
-	State      string          `json:"state"`
-	Params     json.RawMessage `json:"params"`
-	Epoch      float64         `json:"epoch"`
-	Value      *float64        `json:"value"` // the last
-	Best       *float64        `json:"best"`
-	Starts     int             `json:"starts"`
-	Rung       int             `json:"rung,omitempty"`
-	Rank       int             `json:"rank,omitempty"`
-	Of         int             `json:"of,omitempty"`
-	Words      string          `json:"why,omitempty"`
-	Checkpoint string          `json:"checkpoint,omitempty"`
-	Output     string          `json:"output"`
+	Trial        int             `json:"trial"`
+	State        string          `json:"state"`
+	Params       json.RawMessage `json:"params"`
+	Epoch        float64         `json:"epoch"`
+	Value        *float64        `json:"value"` // the last
+	Best         *float64        `json:"best"`
+	Starts       int             `json:"starts"`
+	Seed         *uint64         `json:"seed,omitempty"` // of a sweep with repeats, as Mean and Repeats
+	Mean         *float64        `json:"mean,omitempty"` // of the best of the point's repeats
+	Repeats      int             `json:"repeats,omitempty"`
+	Rung         int             `json:"rung,omitempty"`
+	Rank         int             `json:"rank,omitempty"`
+	Of           int             `json:"of,omitempty"`
+	sweep.Origin                 // of pbt: from where it was to go on
+	Copied       *copyRow        `json:"copied,omitempty"`
+	Words        string          `json:"why,omitempty"`
+	Checkpoint   string          `json:"checkpoint,omitempty"`
+	Output       string          `json:"output"`
+}
+
+// copyRow is the checkpoint that a trial of pbt began with.
+type copyRow struct {
+	From  int     `json:"from"` // 0: there was none, and it began from the beginning
+	Epoch float64 `json:"epoch"`
 }
 
 func (v *sweepView) row() sweepRow {
@@ -66,8 +77,11 @@ func (v *sweepView) row() sweepRow {
 			r.Lanes++
 		}
 	}
-	if best, _ := v.book.Best(v.Metric); best != nil {
-		row := v.trialRow(best)
+	if best, ok := v.book.Leader(v.Sweep); ok {
+		row := v.trialRow(v.first(best))
+		if row.Repeats > 1 {
+			row.Best = row.Mean
+		}
 		r.Best = &row
 	}
 	return r
@@ -78,11 +92,21 @@ func (v *sweepView) trialRow(t *book.Trial) trialRow {
 		Trial: t.Number, State: string(t.State), Params: json.RawMessage(sweep.PointJSON(sweep.ParsePoint(t.Point))), Starts: t.Start,
 		Rung: t.Rung, Rank: t.Rank, Of: t.Of, Words: t.Words, Checkpoint: v.checkpointOf(t), Output: v.trialFolder(t.Number) + "/" + sweep.OutputFile,
 	}
+	r.Origin = t.Origin
+	if t.Copied != nil {
+		r.Copied = &copyRow{t.Copied.From, t.Copied.Epoch}
+	}
 	if last, ok := t.Last(); ok {
 		r.Epoch, r.Value = last.Epoch, &last.Value
 	}
 	if best, ok := t.Best(v.Metric); ok {
 		r.Best = &best.Value
+	}
+	if v.Repeats > 1 {
+		seed, p := v.SeedOf(t.Repeat), v.point(t)
+		if r.Seed, r.Repeats = &seed, p.Marks; p.Marks > 0 {
+			r.Mean = &p.Value
+		}
 	}
 	return r
 }
@@ -121,30 +145,41 @@ func number(n int64) string {
 // metricText is a metric for people.
 func metricText(x float64) string { return strconv.FormatFloat(x, 'g', 6, 64) }
 
-// sorted are the trials, the best first; those without a metric last, by number.
+// sorted are the trials in the order of all lists of them.
 func (v *sweepView) sorted() []*book.Trial {
-	trials := slices.Clone(v.book.Trials)
-	slices.SortStableFunc(trials, func(a, b *book.Trial) int {
-		x, is := a.Best(v.Metric)
-		y, has := b.Best(v.Metric)
-		switch {
-		case is != has:
-			return map[bool]int{true: -1, false: 1}[is]
-		case v.Metric.Better(x.Value, y.Value):
-			return -1
-		case v.Metric.Better(y.Value, x.Value):
-			return 1
+	return v.book.Sort(v.Sweep)
+}
+
+// point is what the sweep knows of a trial's parameters, with all their repeats.
+func (v *sweepView) point(t *book.Trial) book.Point {
+	if v.points == nil {
+		v.points = map[int]book.Point{}
+		for _, p := range v.book.Points(v.Sweep) {
+			for _, one := range p.Trials {
+				v.points[one.Number] = p
+			}
 		}
-		return cmp.Compare(a.Number, b.Number)
-	})
-	return trials
+	}
+	return v.points[t.Number]
+}
+
+// first is the best trial of a point: that whose checkpoint is named.
+func (v *sweepView) first(p book.Point) *book.Trial {
+	var best *book.Trial
+	var most book.Mark
+	for _, t := range p.Trials {
+		if mark, ok := t.Best(v.Metric); ok && t.State != book.Failed && (best == nil || v.Metric.Better(mark.Value, most.Value)) {
+			best, most = t, mark
+		}
+	}
+	return best
 }
 
 // list lists the trials.
 func (c *sweepCall) list(v *sweepView) error {
 	out := c.cmd.OutOrStdout()
 	rows := []trialRow{}
-	for _, t := range v.book.Trials {
+	for _, t := range v.sorted() {
 		rows = append(rows, v.trialRow(t))
 	}
 	switch {
@@ -155,14 +190,16 @@ func (c *sweepCall) list(v *sweepView) error {
 	case c.csv:
 		return c.trialsCSV(v)
 	}
-	return c.trialTable(v, v.book.Trials)
+	return c.trialTable(v, v.sorted())
 }
 
 func (c *sweepCall) trialTable(v *sweepView, trials []*book.Trial) error {
 	out := c.cmd.OutOrStdout()
-	t := terminal.Table{Room: terminal.Room(out), Columns: []terminal.Column{
-		terminal.Right("TRIAL"), terminal.Left("STATE"), terminal.Right("EPOCH"), terminal.Right("BEST"), terminal.Left("PARAMETERS"), terminal.Left("NOTE"),
-	}}
+	columns := []terminal.Column{terminal.Right("TRIAL"), terminal.Left("STATE"), terminal.Right("EPOCH"), terminal.Right("BEST")}
+	if v.Repeats > 1 {
+		columns = append(columns, terminal.Right("SEED"), terminal.Right("MEAN"))
+	}
+	t := terminal.Table{Room: terminal.Room(out), Columns: append(columns, terminal.Left("PARAMETERS"), terminal.Left("NOTE"))}
 	for _, trial := range trials {
 		epoch, best := "-", "-"
 		if last, ok := trial.Last(); ok {
@@ -175,7 +212,15 @@ func (c *sweepCall) trialTable(v *sweepView, trials []*book.Trial) error {
 		if trial.State == book.Paused && trial.Rung > 0 {
 			note = fmt.Sprintf("place %d of %d at epoch %d", trial.Rank, trial.Of, trial.Rung)
 		}
-		t.Add(strconv.Itoa(trial.Number), string(trial.State), epoch, best, trial.Point, note)
+		cells := []string{strconv.Itoa(trial.Number), string(trial.State), epoch, best}
+		if v.Repeats > 1 {
+			mean := "-"
+			if p := v.point(trial); p.Marks > 0 {
+				mean = metricText(p.Value)
+			}
+			cells = append(cells, strconv.FormatUint(v.SeedOf(trial.Repeat), 10), mean)
+		}
+		t.Add(append(cells, trial.Point, note)...)
 	}
 	return t.Write(out)
 }
@@ -195,14 +240,25 @@ func (v *sweepView) names() (out []string) {
 func (c *sweepCall) trialsCSV(v *sweepView) error {
 	w := csv.NewWriter(c.cmd.OutOrStdout())
 	names := v.names()
-	w.Write(append([]string{"trial", "state", "starts", "epoch", v.Metric.Name, "why", "checkpoint"}, names...)) // Flush reports errors
-	for _, t := range v.book.Trials {
+	head := []string{"trial", "state", "starts", "epoch", v.Metric.Name, "why", "checkpoint"}
+	if v.Repeats > 1 {
+		head = append(head, "sluice.seed", "sluice.mean")
+	}
+	w.Write(append(head, names...)) // Flush reports errors
+	for _, t := range v.sorted() {
 		row := []string{strconv.Itoa(t.Number), string(t.State), strconv.Itoa(t.Start), "", "", t.Words, v.checkpointOf(t)}
 		if last, ok := t.Last(); ok {
 			row[3] = metricText(last.Epoch)
 		}
 		if best, ok := t.Best(v.Metric); ok {
 			row[4] = strconv.FormatFloat(best.Value, 'g', -1, 64)
+		}
+		if v.Repeats > 1 {
+			mean := ""
+			if p := v.point(t); p.Marks > 0 {
+				mean = strconv.FormatFloat(p.Value, 'g', -1, 64)
+			}
+			row = append(row, strconv.FormatUint(v.SeedOf(t.Repeat), 10), mean)
 		}
 		w.Write(append(row, v.values(t, names)...))
 	}
@@ -237,7 +293,7 @@ func (c *sweepCall) export(v *sweepView) error {
 			sweepRow
 			All []curve `json:"all"`
 		}{sweepRow: v.row(), All: []curve{}}
-		for _, t := range v.book.Trials {
+		for _, t := range v.sorted() {
 			one := curve{trialRow: v.trialRow(t), Curve: []point{}}
 			for _, m := range t.Curve {
 				one.Curve = append(one.Curve, point{m.Epoch, m.Value, m.Others})
@@ -249,7 +305,7 @@ func (c *sweepCall) export(v *sweepView) error {
 	w := csv.NewWriter(out)
 	names := v.names()
 	w.Write(append([]string{"trial", "epoch", v.Metric.Name}, names...)) // Flush reports errors
-	for _, t := range v.book.Trials {
+	for _, t := range v.sorted() {
 		values := v.values(t, names)
 		for _, m := range t.Curve {
 			w.Write(append([]string{strconv.Itoa(t.Number), metricText(m.Epoch), strconv.FormatFloat(m.Value, 'g', -1, 64)}, values...))
@@ -262,12 +318,17 @@ func (c *sweepCall) export(v *sweepView) error {
 // best prints the best trial.
 func (c *sweepCall) best(v *sweepView) error {
 	out := c.cmd.OutOrStdout()
-	t, mark := v.book.Best(v.Metric)
-	if t == nil {
+	p, ok := v.book.Leader(v.Sweep)
+	if !ok {
 		return fmt.Errorf("sweep %d: no trial has reported %s yet", v.Number, v.Metric.Name)
 	}
+	t := v.first(p)
+	mark, _ := t.Best(v.Metric)
 	if c.json {
 		return terminal.WriteJSON(out, v.trialRow(t))
+	}
+	if v.Repeats > 1 {
+		fmt.Fprintf(out, "mean        %s of %s with other seeds\n", metricText(p.Value), terminal.Plural(p.Marks, "repeat"))
 	}
 	fmt.Fprintf(out, "trial       %d (%s)\n%-11s %s at epoch %s\n", t.Number, t.State, terminal.Escape(v.Metric.Name), metricText(mark.Value), metricText(mark.Epoch))
 	for _, s := range sweep.ParsePoint(t.Point) {

@@ -25,7 +25,8 @@ type sweepView struct {
 	lanes    []sweepLane
 	standing standing
 
-	files *own.View
+	files  *own.View
+	points map[int]book.Point // by trial; see point
 }
 
 // standing is what sluiced says of the sweep.
@@ -38,6 +39,9 @@ type sweepLane struct {
 	left  bool // it ended because it was not needed any more
 	runs  bool
 }
+
+// mostScript bounds what is read of a user's script, in bytes.
+const mostScript = 4 << 20
 
 // sweepsIn returns the user's sweeps, the newest last.
 func sweepsIn(jobs string) (all []*sweepView, err error) {
@@ -62,6 +66,16 @@ func (v *sweepView) fill(jobs, outbox string, now time.Time) error {
 		t.State = v.files.StateOf(t)
 	}
 	return nil
+}
+
+// readFile reads a file of the sweep's folder, of at most most bytes.
+func (v *sweepView) readFile(name string, most int64) ([]byte, error) {
+	dir, err := checkpoint.OpenDir(v.folder)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	return dir.Read(name, most)
 }
 
 // state is the sweep's state in one word.

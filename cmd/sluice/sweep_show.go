@@ -33,6 +33,9 @@ func (c *sweepCall) show(v *sweepView) error {
 	}
 	fmt.Fprintf(out, "sweep %s %s: %s\n", number(v.Number), terminal.Escape(v.Name), v.stateWords())
 	fmt.Fprintf(out, "search   %s by %s%s, seed %d\n", v.Algorithm, terminal.Escape(v.Metric.String()), goal, v.Seed)
+	if v.Repeats > 1 {
+		fmt.Fprintf(out, "repeats  %d of each point, with seeds from %d\n", v.Repeats, v.Seed)
+	}
 	for _, p := range v.Params {
 		fmt.Fprintf(out, "param    %s\n", terminal.Escape(p))
 	}
@@ -71,8 +74,13 @@ func (c *sweepCall) explain(v *sweepView) error {
 		fmt.Fprintf(out, "level %d: %s\n", v.standing.Level, levelWords(v))
 		fmt.Fprintf(out, "why a lane waits or gives way: sluice explain JOB, for the jobs %s\n", v.jobs())
 	}
-	for _, t := range v.book.Trials {
+	for _, t := range v.sorted() {
+		if words := originWords(t); words != "" {
+			fmt.Fprintf(out, "trial %d %s\n", t.Number, words)
+		}
 		switch {
+		case t.State == book.Paused && t.Rung > 0 && v.Members > 0:
+			fmt.Fprintf(out, "trial %d lost its place: %d of %d at epoch %d\n", t.Number, t.Rank, t.Of, t.Rung)
 		case t.State == book.Paused && t.Rung > 0:
 			fmt.Fprintf(out, "trial %d paused: place %d of %d at epoch %d\n", t.Number, t.Rank, t.Of, t.Rung)
 		case t.State == book.Failed:
@@ -80,6 +88,23 @@ func (c *sweepCall) explain(v *sweepView) error {
 		}
 	}
 	return nil
+}
+
+// originWords says who copied from whom; "" if the trial is from the start.
+func originWords(t *book.Trial) string {
+	if t.Replaces == 0 {
+		return ""
+	}
+	place := fmt.Sprintf("has the place of trial %d, ", t.Replaces)
+	switch {
+	case t.From == 0:
+		return place + "from the beginning"
+	case t.Copied == nil:
+		return place + fmt.Sprintf("to go on from trial %d's checkpoint of about epoch %d", t.From, t.At)
+	case t.Copied.From == 0:
+		return place + fmt.Sprintf("from the beginning: trial %d had no checkpoint", t.From)
+	}
+	return place + fmt.Sprintf("and went on from trial %d's checkpoint of epoch %s, with other parameters", t.Copied.From, metricText(t.Copied.Epoch))
 }
 
 func levelWords(v *sweepView) string { return present.SweepLevel(v.standing.Counted, v.standing.Gap) }
@@ -122,7 +147,7 @@ func drawSweep(ctx context.Context, v *sweepView, file string) error {
 		return err
 	}
 	figure := sweepFigure{Sweep: v.Number, Name: v.Name, Metric: v.Metric, Goal: v.Goal}
-	for _, t := range v.book.Trials {
+	for _, t := range v.sorted() {
 		one := figureOf{Trial: t.Number, State: string(t.State), Params: map[string]string{}}
 		for _, s := range sweep.ParsePoint(t.Point) {
 			one.Params[s.Name] = s.Text

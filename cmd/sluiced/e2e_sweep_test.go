@@ -93,4 +93,59 @@ func TestSweep(t *testing.T) {
 	if state := first.ends(); state != "COMPLETED" {
 		t.Errorf("the first lane ended as %s", state)
 	}
+	// All its lanes have gone: an extension submits others.
+	if out := s.as("", "sluice", "sweep", "extend", sweep, "--trials=+2"); !strings.Contains(out, "2 lanes submitted") {
+		t.Fatalf("extend:\n%s", out)
+	}
+	s.must(site.Until(s.ctx, 2*time.Minute, "the longer sweep to end", func() (bool, error) {
+		out := s.as("", "sluice", "sweep", "show", "--json", sweep)
+		return strings.Contains(out, `"state": "trials"`) && strings.Contains(out, `"done": 7`), nil
+	}))
+}
+
+// A population on a real Slurm: members that fall behind are replaced by trials that go on from the
+// checkpoint of a leading one, and 'sluice sweep explain' says who copied from whom.
+func TestSweepPopulation(t *testing.T) {
+	t.Parallel()
+	s := play(t, withNodes(1, 4))
+	home := s.Home("")
+	program, err := os.ReadFile("testdata/population.py")
+	s.must(err)
+	s.must(site.Put(s.Path("population.py"), program, 0o644))
+	script := filepath.Join(home, "population.sh")
+	s.must(site.Put(script, []byte(fmt.Sprintf(`#!/bin/bash
+#SLUICE --sweep=pbt --metric=score:max --trials=7 --parallel=4 --epochs=39 --seed=3
+#SLUICE --param x=float:0.1:1
+/usr/bin/python3 %s %s
+`, s.Path("population.py"), filepath.Join(home, "began"))), 0o755))
+	sweep := strings.TrimSpace(s.as("", "sluice", "submit", "--parsable", "-D", home, script))
+	s.must(site.Until(s.ctx, 3*time.Minute, "the population to end", func() (bool, error) {
+		out := s.as("", "sluice", "sweep", "show", "--json", sweep)
+		return strings.Contains(out, `"state": "population"`) || strings.Contains(out, `"state": "trials"`), nil
+	}))
+	var trials []struct {
+		Trial, From, Replaces int
+		Copied                *struct {
+			From  int
+			Epoch float64
+		}
+	}
+	s.must(json.Unmarshal([]byte(s.as("", "sluice", "sweep", "trials", "--json", sweep)), &trials))
+	explained, copies := s.as("", "sluice", "sweep", "explain", sweep), 0
+	for _, trial := range trials {
+		if trial.Replaces == 0 {
+			continue
+		}
+		if trial.Copied == nil || trial.Copied.From == 0 || trial.Copied.Epoch < 1 {
+			t.Errorf("%+v", trial)
+			continue
+		}
+		copies++
+		if want := fmt.Sprintf("trial %d has the place of trial %d, and went on from trial %d's checkpoint of epoch %g", trial.Trial, trial.Replaces, trial.Copied.From, trial.Copied.Epoch); !strings.Contains(explained, want) {
+			t.Errorf("explain does not say %q:\n%s", want, explained)
+		}
+	}
+	if copies == 0 {
+		t.Errorf("nobody was replaced:\n%s", explained)
+	}
 }

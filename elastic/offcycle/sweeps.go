@@ -2,11 +2,15 @@ package offcycle
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic/sweep"
 )
 
@@ -49,6 +53,8 @@ type Sweeps struct {
 	// Changed, if not nil, is called when a user paused, resumed or ended a sweep: a decision
 	// is due. The lock is held then: it MUST NOT call Sweeps, and MUST NOT wait.
 	Changed func()
+
+	pruning atomic.Bool
 
 	tell func(token string, err error) // logs what is wrong with a sweep, once; nil = it works again
 
@@ -115,9 +121,12 @@ func (s *Sweeps) Run(ctx context.Context, ticks <-chan time.Time) error {
 		case <-ticks:
 			s.Look()
 		}
-		if now := s.now(); now.Sub(pruned) > 24*time.Hour {
+		if now := s.now(); now.Sub(pruned) > 24*time.Hour && s.pruning.CompareAndSwap(false, true) {
 			pruned = now
-			s.prune(now)
+			go func() { // a user's folder may hang
+				defer s.pruning.Store(false)
+				s.Prune(now)
+			}()
 		}
 	}
 }
@@ -175,14 +184,42 @@ func (k *kept) forget(paths SweepPaths) {
 // recordFor is how long the record of a sweep is kept after its last entry.
 const recordFor = 90 * 24 * time.Hour
 
-// prune removes old records. The age is that of the file, which each entry makes new.
-func (s *Sweeps) prune(now time.Time) {
+// Prune removes old records. The age is that of the file, which each entry makes new. The record of
+// a sweep that has lanes stays, and so does that of one that its user paused: it may go on after
+// months. It may hang where a user's folder does.
+func (s *Sweeps) Prune(now time.Time) {
 	entries, _ := os.ReadDir(s.paths.Record) // there may be none yet
 	for _, e := range entries {
-		if info, err := e.Info(); err == nil && info.Mode().IsRegular() && now.Sub(info.ModTime()) > recordFor {
+		token := strings.TrimSuffix(e.Name(), ".jsonl")
+		if info, err := e.Info(); err != nil || !info.Mode().IsRegular() || now.Sub(info.ModTime()) <= recordFor || s.paused(token) {
+			continue
+		}
+		s.mu.Lock()
+		if s.known[token] == nil { // else it is open
 			_ = os.Remove(filepath.Join(s.paths.Record, e.Name())) // tried again tomorrow
 		}
+		s.mu.Unlock()
 	}
+}
+
+// paused reports whether a sweep is one that its user paused.
+func (s *Sweeps) paused(token string) bool {
+	base, err := checkpoint.OpenDir(s.paths.Jobs)
+	if err != nil || !sweep.ValidToken(token) {
+		return false
+	}
+	defer base.Close()
+	dir, err := base.Sub(token)
+	if err != nil {
+		return false
+	}
+	defer dir.Close()
+	text, err := dir.Read(sweep.File, sweep.MaxFile)
+	if err != nil {
+		return false
+	}
+	sw, err := sweep.Parse(text)
+	return err == nil && sw.State == sweep.Paused
 }
 
 // step does one step for a sweep. Any part of it may hang.
@@ -208,8 +245,10 @@ func (s *Sweeps) step(k *kept, lanes []LaneJob, idle bool) {
 	said := ""
 	if err != nil {
 		said = err.Error()
-		k.files.close()
-		k.files = nil // what was decided and not recorded is forgotten
+		if !errors.As(err, new(tooMuch)) { // reading it all again would not mend that
+			k.files.close()
+			k.files = nil // what was decided and not recorded is forgotten
+		}
 	} else {
 		if old := k.standing; s.Changed != nil && (old.Paused != standing.Paused || old.Over != standing.Over) {
 			s.Changed()

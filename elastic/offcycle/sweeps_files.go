@@ -2,6 +2,7 @@ package offcycle
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -22,14 +23,26 @@ import (
 // Bounds of what is read of one sweep.
 const (
 	mostLanes  = 4096
-	mostLines  = 1 << 20  // of one lane's file, in bytes, in one step
-	mostEvents = 64 << 20 // of all lanes' files, in bytes; what follows is not read
+	mostLines  = 1 << 20   // of one lane's file, in bytes, in one step
+	mostOfLane = 64 << 20  // of one lane's file, in bytes; what follows is not read
+	mostEvents = 512 << 20 // of all lanes' files, likewise
 	mostRecord = 64 << 20
 	settleFor  = 10 * time.Second // after a record was lost: what lanes were told shows in their lines
 )
 
-// errTooMuch: nothing more is read of a sweep.
-var errTooMuch = fmt.Errorf("its lanes wrote more than %d MiB of lines; let its program report less often", mostEvents>>20)
+// tooMuch: nothing more is read of a sweep's lanes, however long one waits.
+type tooMuch struct {
+	lane string // token; "" = all lanes together
+	size int64
+}
+
+func (e tooMuch) Error() string {
+	whose, most := "its lanes' files have", int64(mostEvents)
+	if e.lane != "" {
+		whose, most = fmt.Sprintf("%s of its lane %s has", sweep.EventFile, e.lane), mostOfLane
+	}
+	return fmt.Sprintf("%s %.1f MiB of lines, of which %d MiB are read: nothing is decided about it any more; let its program report less often, and submit it anew", whose, float64(e.size)/(1<<20), most>>20)
+}
 
 // files is one sweep as read from its files.
 type files struct {
@@ -89,11 +102,14 @@ func (f *files) step(live []LaneJob, idle bool, now time.Time) (Standing, error)
 	}
 	seen, complete := f.lanes(base, names, live)
 	seen.Idle = idle
-	if f.problem != nil {
-		return Standing{}, f.problem
+	if f.problem != nil && f.plan.Sweep.State != sweep.Stopped { // its lanes end all the same
+		return f.standing(), errors.Join(f.problem, f.publish(f.standing()))
 	}
-	if !complete || f.lost && now.Sub(f.since) < settleFor {
+	if !complete && f.problem == nil || f.lost && now.Sub(f.since) < settleFor {
 		return f.standing(), nil
+	}
+	if err := f.add(f.book.Found()); err != nil {
+		return Standing{}, err
 	}
 	if f.changed(seen) || f.plan.Sweep.Within > 0 {
 		if err := f.add(keeper.Step(f.book, f.plan, seen, now)); err != nil {
@@ -103,12 +119,8 @@ func (f *files) step(live []LaneJob, idle bool, now time.Time) (Standing, error)
 	if err := f.rate(idle, now); err != nil {
 		return Standing{}, err
 	}
-	for _, l := range seen.Lanes {
-		if l.Asks && !l.Gone {
-			if err := f.tell(l); err != nil {
-				return Standing{}, err
-			}
-		}
+	if err := f.answer(seen.Lanes); err != nil {
+		return Standing{}, err
 	}
 	standing := f.standing()
 	return standing, f.publish(standing)
@@ -163,68 +175,6 @@ func (f *files) read(base *checkpoint.Dir) (lanes []string, err error) {
 	return sub.Names(mostLanes)
 }
 
-// replay reads the record.
-func (f *files) replay() error {
-	f.book = book.New()
-	if err := os.MkdirAll(f.paths.Record, 0o700); err != nil {
-		return err
-	}
-	name := filepath.Join(f.paths.Record, f.token+".jsonl")
-	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
-	if err != nil {
-		return err
-	}
-	f.record = file
-	data, err := io.ReadAll(io.LimitReader(file, mostRecord+1))
-	if err != nil {
-		return err
-	}
-	if len(data) > mostRecord { // what is beyond must not be taken for a line that a kill cut off
-		return fmt.Errorf("%s: longer than %d bytes; move it away, and the trials are found again in their folders", name, mostRecord)
-	}
-	f.lost = len(data) == 0
-	for len(data) > 0 {
-		line, rest, whole := bytes.Cut(data, []byte("\n"))
-		if !whole { // killed while it was written: nothing of it took effect
-			return file.Truncate(f.size(file) - int64(len(line)))
-		}
-		var e book.Entry
-		if err := json.Unmarshal(line, &e); err != nil {
-			return fmt.Errorf("%s: %w; move it away, and the trials are found again in their folders", name, err)
-		}
-		f.book.Apply(e)
-		data = rest
-	}
-	return nil
-}
-
-func (f *files) size(file *os.File) int64 {
-	info, err := file.Stat()
-	if err != nil {
-		return 0
-	}
-	return info.Size()
-}
-
-// add records entries, durably.
-func (f *files) add(entries []book.Entry) error {
-	if len(entries) == 0 {
-		return nil
-	}
-	var b bytes.Buffer
-	for _, e := range entries {
-		line, err := json.Marshal(e)
-		if err != nil {
-			return err
-		}
-		b.Write(append(line, '\n'))
-	}
-	if _, err := f.record.Write(b.Bytes()); err != nil {
-		return err
-	}
-	return f.record.Sync()
-}
-
 // lanes reads the lanes. complete is false if a line of one was not read: then nothing may be
 // decided.
 func (f *files) lanes(base *checkpoint.Dir, names []string, live []LaneJob) (seen keeper.Seen, complete bool) {
@@ -254,14 +204,21 @@ func (f *files) lanes(base *checkpoint.Dir, names []string, live []LaneJob) (see
 		done, err := f.lines(dir, name)
 		dir.Close()
 		complete = complete && done && err == nil
-		if errors.Is(err, errTooMuch) {
-			f.problem = err
+		if errors.As(err, new(tooMuch)) {
+			f.problem = cmp.Or(f.problem, err)
 		}
-		found = found || f.offsets[name] > 0
+		found = found || f.offsets[name] > 0 || f.toldBefore(name)
 		seen.Lanes = append(seen.Lanes, l)
 	}
-	f.lost = f.lost && found
+	// A record that lacks what a lane began was lost, or is an older one.
+	f.lost = f.lost && found || complete && f.book.Lacks()
 	return seen, complete
+}
+
+// toldBefore reports whether a lane was told something, maybe by a daemon whose record is lost.
+func (f *files) toldBefore(lane string) bool {
+	_, err := os.Lstat(filepath.Join(f.paths.Outbox, lane, sweep.TellFile))
+	return err == nil
 }
 
 // ask reads what a lane asks. It MUST be read before the lane's lines.
@@ -289,8 +246,11 @@ func (f *files) lines(dir *checkpoint.Dir, lane string) (done bool, err error) {
 	if info.Size() <= from {
 		return true, nil
 	}
-	if f.bytes > mostEvents {
-		return false, errTooMuch
+	switch {
+	case from >= mostOfLane:
+		return false, tooMuch{lane, info.Size()}
+	case f.bytes >= mostEvents:
+		return false, tooMuch{"", f.bytes + info.Size() - from}
 	}
 	data := make([]byte, min(info.Size()-from, mostLines))
 	n, err := file.ReadAt(data, from)
@@ -307,12 +267,28 @@ func (f *files) lines(dir *checkpoint.Dir, lane string) (done bool, err error) {
 	}
 	for line := range bytes.SplitSeq(data[:last], []byte("\n")) {
 		if e, err := sweep.ParseEvent(line); err == nil {
+			e.Others = nil // for people only
 			f.book.Take(lane, e)
 		}
 	}
 	f.offsets[lane] = from + int64(last) + 1
 	f.bytes += int64(last) + 1
 	return n < mostLines, nil
+}
+
+// answer tells the lanes. Those that were told something go first: a trial that is not to be dropped
+// any more is told to a lane only after that was taken back from the others.
+func (f *files) answer(lanes []keeper.Lane) error {
+	for _, again := range []bool{true, false} {
+		for _, l := range lanes {
+			if _, wrote := f.wrote[l.Ask.ID]; l.Asks && !l.Gone && wrote == again {
+				if err := f.tell(l); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // tell writes what a lane is to be told, if that has changed.

@@ -126,7 +126,11 @@ func (f *files) standing() Standing {
 
 // publish writes the standing for the user, if it changed. It has counts, and no parameters.
 func (f *files) publish(s Standing) error {
-	text, err := json.Marshal(map[string]any{"level": s.Level, "gap": s.Gap, "counted": s.Trials, "wants": s.Wants})
+	shown := map[string]any{"level": s.Level, "gap": s.Gap, "counted": s.Trials, "wants": s.Wants}
+	if f.problem != nil {
+		shown["problem"] = f.problem.Error()
+	}
+	text, err := json.Marshal(shown)
 	if err != nil || bytes.Equal(text, f.shown) {
 		return err
 	}

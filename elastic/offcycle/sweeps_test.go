@@ -154,7 +154,8 @@ func TestSweepsRecordLost(t *testing.T) {
 	first, _ := x.told()
 	x.writes(sweep.Event{Kind: sweep.Began, Trial: 1, Start: 1, Ask: x.ask.ID, Point: first.Point})
 	x.writes(sweep.Event{Kind: sweep.EndedAs, Trial: 1, Start: 1, How: sweep.Done})
-	x.must(os.Remove(x.record()))
+	x.must(os.RemoveAll(x.paths.Record)) // the store, all of it
+	x.must(os.RemoveAll(filepath.Join(x.paths.Outbox, laneOfSweep)))
 	x.restart()
 	x.asks()
 	x.look()
@@ -230,5 +231,127 @@ func TestSweepsUnknown(t *testing.T) {
 	x.look()
 	if _, ok := x.told(); ok {
 		t.Error("told")
+	}
+}
+
+// TestSweepsRecordLostAtOnce: a lane was told a trial, and the record was lost before the lane wrote that it
+// began it: no other lane gets that trial.
+func TestSweepsRecordLostAtOnce(t *testing.T) {
+	x := newSweepSite(t)
+	x.look()
+	first, _ := x.told()
+	x.must(os.Remove(x.record()))
+	x.restart()
+	x.look()
+	if x.lines() != 0 {
+		t.Fatal("it decides at once, and another lane could get the trial that this one begins now")
+	}
+	x.writes(sweep.Event{Kind: sweep.Began, Trial: 1, Start: 1, Ask: x.ask.ID, Point: first.Point})
+	x.now = x.now.Add(11 * time.Second)
+	x.look()
+	if tell, ok := x.told(); !ok || tell.Trial != 1 || tell.Stop {
+		t.Errorf("%+v, %v", tell, ok)
+	}
+}
+
+// TestSweepsRecordWholeAgain: what lanes began and the record lost is recorded again: a daemon that starts
+// later waits for nothing, and tells the lane nothing else.
+func TestSweepsRecordWholeAgain(t *testing.T) {
+	x := newSweepSite(t)
+	for n := 1; n <= 2; n++ {
+		x.look()
+		tell, ok := x.told()
+		if !ok || tell.Trial != n {
+			t.Fatalf("%+v", tell)
+		}
+		x.writes(sweep.Event{Kind: sweep.Began, Trial: n, Start: 1, Ask: x.ask.ID, Point: tell.Point})
+		x.writes(sweep.Event{Kind: sweep.EndedAs, Trial: n, Start: 1, How: sweep.Done})
+		x.asks()
+	}
+	x.must(os.Remove(x.record()))
+	x.restart()
+	x.look()
+	x.now = x.now.Add(11 * time.Second)
+	x.look()
+	third, ok := x.told()
+	if !ok || third.Trial != 3 || x.lines() != 3 {
+		t.Fatalf("%+v, %v, %d lines", third, ok, x.lines())
+	}
+	x.restart()
+	x.look()
+	if tell, _ := x.told(); tell.Trial != 3 || x.lines() != 3 {
+		t.Errorf("%+v, %d lines", tell, x.lines())
+	}
+	// An older copy of the record is put back.
+	text, err := os.ReadFile(x.record())
+	x.must(err)
+	x.writes(sweep.Event{Kind: sweep.Began, Trial: 3, Start: 1, Ask: x.ask.ID, Point: third.Point})
+	x.must(os.WriteFile(x.record(), text[:strings.Index(string(text), "\n")+1], 0o600))
+	x.restart()
+	x.look()
+	if x.lines() != 1 {
+		t.Errorf("with an older record it decides at once: %d lines", x.lines())
+	}
+	x.now = x.now.Add(11 * time.Second)
+	x.look()
+	if tell, _ := x.told(); tell.Trial != 3 || tell.Stop || x.lines() != 3 {
+		t.Errorf("%+v, %d lines", tell, x.lines())
+	}
+}
+
+// TestSweepsTooMuch: a lane's file that is too long is given up once, with its size, where its user sees it;
+// and a sweep that its user stops ends all the same.
+func TestSweepsTooMuch(t *testing.T) {
+	x := newSweepSite(t)
+	name := filepath.Join(x.lane(), sweep.EventFile)
+	x.must(os.WriteFile(name, nil, 0o644))
+	x.must(os.Truncate(name, 65<<20)) // zeros: no lines, and no blocks
+	for range 66 {
+		x.look()
+	}
+	if len(x.said) != 1 || !strings.Contains(x.said[0], "has 65.0 MiB of lines, of which 64 MiB are read") {
+		t.Fatalf("said %q", x.said)
+	}
+	x.must(os.Truncate(name, 1)) // read again, it would be told at once
+	x.look()
+	if _, ok := x.told(); ok || len(x.said) != 1 {
+		t.Errorf("it was read again: %q", x.said)
+	}
+	shown, err := os.ReadFile(filepath.Join(x.paths.Outbox, x.sweep.Token, sweep.File))
+	if err != nil || !strings.Contains(string(shown), "65.0 MiB") {
+		t.Errorf("shown: %s, %v", shown, err)
+	}
+	x.must(os.Truncate(name, 65<<20))
+	x.sweep.State = sweep.Stopped
+	x.put(filepath.Join(x.folder(), sweep.File), x.sweep)
+	x.now = x.now.Add(11 * time.Second) // there was no record
+	x.look()
+	if tell, ok := x.told(); !ok || !tell.Over {
+		t.Errorf("%+v, %v", tell, ok)
+	}
+}
+
+// TestSweepsPrune: old records are removed, but not those of sweeps that have lanes, or are paused.
+func TestSweepsPrune(t *testing.T) {
+	x := newSweepSite(t)
+	x.look()
+	old := x.now.Add(-91 * 24 * time.Hour)
+	other := strings.Repeat("e", 32)
+	paused := x.sweep
+	paused.Token, paused.State = strings.Repeat("d", 32), sweep.Paused
+	x.must(os.MkdirAll(filepath.Join(x.paths.Jobs, paused.Token), 0o755))
+	x.put(filepath.Join(x.paths.Jobs, paused.Token, sweep.File), paused)
+	record := func(token string) string { return filepath.Join(x.paths.Record, token+".jsonl") }
+	for _, token := range []string{other, paused.Token, x.sweep.Token} {
+		if token != x.sweep.Token {
+			x.must(os.WriteFile(record(token), []byte("{}\n"), 0o600))
+		}
+		x.must(os.Chtimes(record(token), old, old))
+	}
+	x.s.Prune(x.now)
+	for token, want := range map[string]bool{other: false, paused.Token: true, x.sweep.Token: true} {
+		if _, err := os.Stat(record(token)); (err == nil) != want {
+			t.Errorf("%s: %v, is to stay: %v", token, err, want)
+		}
 	}
 }

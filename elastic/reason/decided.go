@@ -96,9 +96,9 @@ type (
 		Job  int64
 		GPUs int
 	}
-	// SweepLevel: the sweep is to have this many lanes beside the other sweeps of its user. Trials
-	// are done, and neighbours among the best of them are Gap apart in Metric on average; "" = not
-	// known.
+	// SweepLevel: the sweep is to have this many lanes beside the other sweeps of its user, by what
+	// one more trial is worth to each. Trials are done, and neighbours among the best of them are Gap
+	// apart in Metric on average; "" = not known. Level is shown, and weighs nothing by default.
 	SweepLevel struct {
 		value
 		Sweep         int64

@@ -289,8 +289,8 @@ func (s speaker) others(r reason.Reason) string {
 		if r.Trials == 0 || r.Metric == "" {
 			return fmt.Sprintf("sweep %d is to have %s now", r.Sweep, number(r.Lanes, "lane", "lanes"))
 		}
-		return fmt.Sprintf("sweep %d is to have %s now: level %d: the best of %d trials are %s apart in %s", r.Sweep, number(r.Lanes, "lane", "lanes"), r.Level, r.Trials,
-			strconv.FormatFloat(r.Gap, 'g', 3, 64), r.Metric)
+		return fmt.Sprintf("sweep %d is to have %s now, since of its user's sweeps those get more where one more trial promises more for its time; it has done %s (level %d: the best are %s apart in %s)",
+			r.Sweep, number(r.Lanes, "lane", "lanes"), number(r.Trials, "trial", "trials"), r.Level, strconv.FormatFloat(r.Gap, 'g', 3, 64), r.Metric)
 	case reason.SweepPaused:
 		return fmt.Sprintf("sweep %d is paused (sluice sweep resume %d)", r.Sweep, r.Sweep)
 	case reason.OrdinaryWaits:

@@ -73,6 +73,13 @@ type Lost struct {
 	Of   int `json:"of,omitempty"`
 }
 
+// Origin is from where a trial of pbt goes on; the zero value is a trial from its start.
+type Origin struct {
+	From     int `json:"from,omitempty"`     // the trial whose checkpoint it starts from; 0 = none
+	At       int `json:"at,omitempty"`       // the epoch of the checkpoint that is meant; the nearest is taken
+	Replaces int `json:"replaces,omitempty"` // the trial whose place in the population it has; 0 = none
+}
+
 // Tell is sluiced's answer to an Ask. It is written again when it changes, for the same Ask: first
 // with a trial, later with Stop or more to Drop. A lane MUST look at it until its trial has ended.
 // Trial and Over exclude each other.
@@ -84,6 +91,7 @@ type Tell struct {
 	// because GPUs would idle.
 	Repeat int  `json:"repeat,omitempty"`
 	Extra  bool `json:"extra,omitempty"`
+	Origin
 	// Stop ends the trial, once it has saved. If it lost at a rung, Rung is its epochs, and Rank
 	// its place among Of.
 	Stop bool `json:"stop,omitempty"`
@@ -93,6 +101,10 @@ type Tell struct {
 	End  string `json:"end,omitempty"`
 	// Drop lists trials whose checkpoints are to be removed, to keep within --keep-gb.
 	Drop []int `json:"drop,omitempty"`
+}
+
+func (o Origin) valid() bool {
+	return o.From >= 0 && o.From <= MaxTrials && o.Replaces >= 0 && o.Replaces <= MaxTrials && o.At >= 0 && o.At <= MaxRung
 }
 
 // sealed is the file of a Tell.
@@ -157,7 +169,7 @@ func (a Ask) Open(data []byte) (t Tell, ok bool, err error) {
 	if err == nil {
 		err = decode(text, &t)
 	}
-	if err == nil && (t.Trial < 0 || t.Trial > MaxTrials || t.Start < 0) {
+	if err == nil && (t.Trial < 0 || t.Trial > MaxTrials || t.Start < 0 || !t.Origin.valid()) {
 		err = fmt.Errorf("trial %d", t.Trial)
 	}
 	if err != nil {

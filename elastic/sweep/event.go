@@ -16,6 +16,7 @@ const (
 	Began    Kind = "began"    // it starts the trial: written BEFORE anything of it runs
 	Reported Kind = "reported" // the trial reported its metric
 	EndedAs  Kind = "ended"    // the trial's run is over
+	Copied   Kind = "copied"   // it goes on from another trial's checkpoint, or from none although it was to
 	Dropped  Kind = "dropped"  // the trial's checkpoints were removed
 	Left     Kind = "left"     // the lane ends: it is not needed any more
 )
@@ -46,6 +47,9 @@ type Event struct {
 	Point  string `json:"point,omitempty"`
 	Repeat int    `json:"repeat,omitempty"`
 	Extra  bool   `json:"extra,omitempty"`
+	// Of Began, and of Copied: there From is the trial whose checkpoint it was, 0 = none was to be
+	// had; Epoch is that of the checkpoint, and Checkpoint its path.
+	Origin
 	// Of Reported: the epoch, the metric, and other numbers of the same line. Epoch is at least 0
 	// and may be a fraction; Value is finite.
 	Epoch  float64            `json:"epoch,omitempty"`
@@ -81,11 +85,13 @@ func ParseEvent(line []byte) (Event, error) {
 	good := e.Trial >= 1 && e.Trial <= MaxTrials && e.Start >= 1 && e.Start <= 1_000_000 && len(e.Others) <= maxOthers
 	switch e.Kind {
 	case Began:
-		good = good && validID(e.Ask) && len(e.Point) <= MaxSmall
+		good = good && validID(e.Ask) && len(e.Point) <= MaxSmall && e.Origin.valid()
 	case Reported:
 		good = good && finite(e.Epoch) && e.Epoch >= 0 && finite(e.Value)
 	case EndedAs:
 		good = good && (e.How == Done || e.How == Failed || e.How == Saved || e.How == Yielded) && e.Bytes >= 0
+	case Copied:
+		good = good && e.Origin.valid() && finite(e.Epoch) && e.Epoch >= 0
 	case Dropped:
 	case Left:
 		good = len(e.End) <= 64 && e.Trial == 0

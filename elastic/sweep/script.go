@@ -13,8 +13,16 @@ type Use struct {
 	at, end      int // offsets of {name}
 }
 
-// TrialName is the name that every script may use for the trial's number.
-const TrialName = "trial"
+// TrialName is the name that every script may use for the trial's number, and SeedName that for its
+// seed (SeedOf), unless a parameter is called so.
+const (
+	TrialName = "trial"
+	SeedName  = "seed"
+)
+
+// SeedOf is the seed of a repeat of a point: the same for that repeat of every point, so that points
+// are compared under the same luck.
+func (s Sweep) SeedOf(repeat int) uint64 { return s.Seed + uint64(repeat) }
 
 // Uses returns the uses of parameters in the command lines of a script: {name}, where name is a
 // name of a parameter's form. ${name} is the shell's, and {{name}} stands for {name} itself. They

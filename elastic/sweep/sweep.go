@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 )
@@ -76,7 +74,7 @@ type Sweep struct {
 	Token     string   `json:"token"`            // 32 lower-case hex digits; names the folder
 	Number    int64    `json:"number,omitempty"` // the job id of its first lane; 0 = not known yet
 	Name      string   `json:"name"`
-	Algorithm string   `json:"algorithm"` // asha or asha+METHOD; or a METHOD: random, grid, sobol, tpe, gp
+	Algorithm string   `json:"algorithm"` // see Search
 	Seed      uint64   `json:"seed"`
 	Metric    Metric   `json:"metric"`
 	Goal      *float64 `json:"goal,omitempty"` // it is over once a trial is as good; nil = no goal
@@ -85,6 +83,14 @@ type Sweep struct {
 	Parallel int `json:"parallel"` // lanes at most, 1 to MaxParallel
 	// Epochs is the work of a full trial; 0 = not known, so no trial is paused before its end.
 	Epochs float64 `json:"epochs,omitempty"`
+	// Rungs are the epochs at which asha compares trials, ascending; nil = it chooses them from
+	// Epochs. Of Reduction trials one goes on there; 0 = 2.
+	Rungs     []int `json:"rungs,omitempty"`
+	Reduction int   `json:"reduction,omitempty"`
+	// Repeats is how many trials, with seeds of their own, each point has; 0 = 1.
+	Repeats int `json:"repeats,omitempty"`
+	// Members is the size of pbt's population; 0 = it has none.
+	Members int `json:"members,omitempty"`
 	// MaxFailures is how many failed trials end the sweep, at least 1.
 	MaxFailures int           `json:"max_failures"`
 	KeepGB      float64       `json:"keep_gb"`          // in 10^9 bytes, of checkpoints of trials that do not run
@@ -129,42 +135,6 @@ func ParseMetric(text string) (Metric, error) {
 		return Metric{}, fmt.Errorf("say whether the metric is to be large or small: %s:max or %s:min", name, name)
 	}
 	return Metric{name, direction == "max"}, nil
-}
-
-// Validate reports a value out of range, in terms of the options that a user types. It knows
-// neither spaces nor methods: Algorithm is not looked at, Params, Wheres and Tries are counted;
-// keeper.NewPlan reads them.
-func (s Sweep) Validate() error {
-	switch {
-	case s.Version > Version:
-		return fmt.Errorf("version %d was written by a newer sluice", s.Version)
-	case !ValidToken(s.Token):
-		return fmt.Errorf("token %q: want 32 lower-case hex digits", s.Token)
-	case !nameForm.MatchString(s.Metric.Name):
-		return fmt.Errorf("--metric %q: not a metric's name", s.Metric.Name)
-	case s.Goal != nil && (math.IsNaN(*s.Goal) || math.IsInf(*s.Goal, 0)):
-		return fmt.Errorf("--goal: want a number")
-	case s.Trials < 1 || s.Trials > MaxTrials:
-		return fmt.Errorf("--trials %d: want 1 to %d", s.Trials, MaxTrials)
-	case s.Parallel < 1 || s.Parallel > MaxParallel:
-		return fmt.Errorf("--parallel %d: want 1 to %d", s.Parallel, MaxParallel)
-	case s.Epochs < 0 || s.Epochs > 1e15 || s.Epochs != s.Epochs:
-		return fmt.Errorf("--epochs %v: want 0 to 1e15", s.Epochs)
-	case s.MaxFailures < 1 || s.MaxFailures > MaxTrials:
-		return fmt.Errorf("--max-failures %d: want 1 to %d", s.MaxFailures, MaxTrials)
-	case s.KeepGB < 0 || s.KeepGB > 1e9 || s.KeepGB != s.KeepGB:
-		return fmt.Errorf("--keep-gb %v: want 0 to 1e9", s.KeepGB)
-	case s.Within < 0:
-		return fmt.Errorf("--sweep-time %v: may not be negative", s.Within)
-	case max(len(s.Params), len(s.Wheres), len(s.Tries)) > MaxTexts:
-		return fmt.Errorf("more than %d parameters, constraints or starting points", MaxTexts)
-	case !slices.Contains([]State{Active, Paused, Stopped}, s.State):
-		return fmt.Errorf("state %q: want paused, stopped or nothing", s.State)
-	}
-	if _, err := regexp.Compile(s.Regex); err != nil || len(s.Regex) > 1000 {
-		return fmt.Errorf("--metric-regex %q: not a regular expression of at most 1000 bytes", s.Regex)
-	}
-	return nil
 }
 
 // Parse reads sweep.json. Users can change it: what is out of range is an error. Unknown fields are

@@ -70,7 +70,7 @@ func TestValidate(t *testing.T) {
 		"--epochs": func(s *Sweep) { s.Epochs = -1 }, "--max-failures": func(s *Sweep) { s.MaxFailures = 0 }, "--keep-gb": func(s *Sweep) { s.KeepGB = nan },
 		"--sweep-time": func(s *Sweep) { s.Within = -1 }, "token": func(s *Sweep) { s.Token = "../x" }, "--metric": func(s *Sweep) { s.Metric.Name = "a b" },
 		"--metric-regex": func(s *Sweep) { s.Regex = "(" }, "state": func(s *Sweep) { s.State = "gone" }, "newer": func(s *Sweep) { s.Version = 2 },
-		"parameters": func(s *Sweep) { s.Tries = make([]string, MaxTexts+1) },
+		"--try": func(s *Sweep) { s.Tries = make([]string, MaxTexts+1) },
 	} {
 		s := valid()
 		if err := s.Validate(); err != nil {

@@ -241,6 +241,11 @@ def report(epoch: Optional[float] = None, step: Optional[float] = None, done: Op
     """
     if metrics:
         metric = {**(metric or {}), **metrics}
+    for name, value in (metric or {}).items():
+        try:
+            float(value)
+        except (TypeError, ValueError):
+            raise TypeError(f"sluice.report: {name} is {value!r}: want a number; leave {name} out where there is none") from None
     (_job._job or _job._current()).report(epoch, step, done, metric)
 
 

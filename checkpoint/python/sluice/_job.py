@@ -222,7 +222,7 @@ class Job:
         self.progress.away(self.clock() - self.saving)
         self.asking.pace.disturbed()
         if metric:
-            self.report(epoch, step, metric=metric)
+            self.report(epoch or None, step, metric=metric)
 
     def _manifest(self, opened: _flights.Open, step: float, epoch: float, metric: Optional[Mapping[str, float]]) -> Dict[str, Any]:
         manifest: Dict[str, Any] = {

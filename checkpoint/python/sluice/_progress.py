@@ -121,8 +121,11 @@ class Progress:
         try:
             entry = {"time": self.clock(), "restarts": self._common["restarts"], "event": event, "done": self.done,
                      "gpus": self._gpus()}
-            optional = {"step": step and int(step), "epoch": epoch and float(epoch), "seconds": seconds, "nodes": self._common["nodes"]}
+            optional = {"seconds": seconds, "nodes": self._common["nodes"]}
             entry.update({k: v for k, v in optional.items() if v})
+            # A program that counts from 0 says so in its first report.
+            counted = {"step": step if step is None else int(step), "epoch": epoch if epoch is None else float(epoch)}
+            entry.update({k: v for k, v in counted.items() if v or event == "progress" and v is not None})
             if metric:
                 entry["metric"] = numbers(metric)
                 lost = [str(k) for k, v in metric.items() if not math.isfinite(float(v))]

@@ -412,6 +412,19 @@ class Progress(JobCase):
         sluice.report(epoch=1, metric={"loss": 0.5}, val_acc=0.8)
         self.assertEqual(self.progress()[0]["metric"], {"loss": 0.5, "val_acc": 0.8})
 
+    def test_no_number(self):
+        self.job()
+        with self.assertRaisesRegex(TypeError, "val_acc is None: want a number; leave val_acc out"):
+            sluice.report(epoch=1, loss=0.5, val_acc=None)
+        with self.assertRaisesRegex(TypeError, "loss is 'low'"):
+            sluice.report(epoch=1, metric={"loss": "low"})
+        self.assertEqual(self.progress(), [])
+
+    def test_counts_from_zero(self):
+        self.job()
+        sluice.report(epoch=0, step=0, loss=0.5)
+        self.assertEqual({k: v for k, v in self.progress()[0].items() if k in ("epoch", "step")}, {"epoch": 0.0, "step": 0})
+
     def test_every_metric_of_a_trial(self):
         with unittest.mock.patch.dict(os.environ, {"SLUICE_TRIAL_METRIC": "val_acc"}):
             self.job()

@@ -45,6 +45,9 @@ type Trial struct {
 	Extra      bool   // it lost, and goes on because GPUs would idle
 	Yields     bool   // an extra one that is to make room
 	sweep.Lost        // where it was paused
+	// From where it goes on, as it was told; and what its lane found there.
+	sweep.Origin
+	Copied *Copy
 
 	Curve      []Mark // ascending epochs
 	Words      string // why it failed
@@ -57,6 +60,12 @@ type Trial struct {
 	// Begun is its first start; Ended is when its last run that ended did, zero before.
 	Begun time.Time
 	Ended time.Time
+}
+
+// Copy is the checkpoint that a trial of pbt began with.
+type Copy struct {
+	From  int     // the trial; 0 = none was to be had, and it began from the beginning
+	Epoch float64 // of the checkpoint
 }
 
 // Best returns the best mark of the trial; false if there is none. Of equal marks it is the
@@ -95,6 +104,7 @@ const (
 	TooMany    End = "failures"
 	ByUser     End = "stopped"
 	Unsolvable End = "constraints"
+	AllEnded   End = "population" // every member of the population has come to its end
 )
 
 // Book is what is known of a sweep. Trials[i].Number is i+1, without gaps: a trial that only a
@@ -106,6 +116,8 @@ type Book struct {
 
 	Answers map[string]Answer // by lane: the answer to its last ask
 	Ratings []Rating          // its level over time, ascending
+
+	found []Entry // what lanes began and the record does not know
 }
 
 // Answer is what a lane was told.
@@ -113,6 +125,7 @@ type Answer struct {
 	Ask   string
 	Trial int // 0 = that it is not needed any more
 	Start int
+	taken bool // the lane began it, or left
 }
 
 // New returns the book of a sweep that has not begun.
@@ -158,6 +171,7 @@ type Telling struct {
 	Point  string `json:"point"`
 	Repeat int    `json:"repeat,omitempty"`
 	Extra  bool   `json:"extra,omitempty"`
+	sweep.Origin
 }
 
 // Which names a start of a trial, or an ask of a lane.
@@ -233,8 +247,8 @@ func (b *Book) tell(e Telling, at time.Time) {
 		b.Began = at
 	}
 	t.Point, t.Repeat, t.State, t.Start, t.Lane, t.Ask, t.Extra = e.Point, e.Repeat, Running, e.Start, e.Lane, e.Ask, e.Extra
-	t.Words, t.Dropped, t.Yields, t.Lost = "", false, false, sweep.Lost{}
-	b.Answers[e.Lane] = Answer{e.Ask, e.Trial, e.Start}
+	t.Words, t.Dropped, t.Yields, t.Lost, t.Origin = "", false, false, sweep.Lost{}, e.Origin
+	b.Answers[e.Lane] = Answer{Ask: e.Ask, Trial: e.Trial, Start: e.Start}
 }
 
 // Take takes in a line of a lane. Lines of an earlier start of a trial add to its curve only. A
@@ -247,8 +261,9 @@ func (b *Book) Take(lane string, e sweep.Event) {
 	t := b.Trial(e.Trial)
 	switch {
 	case e.Kind == sweep.Began && (t == nil || t.Start < e.Start):
-		// The record was lost: the lane knows more.
-		b.tell(Telling{Lane: lane, Ask: e.Ask, Trial: e.Trial, Start: e.Start, Point: e.Point, Repeat: e.Repeat, Extra: e.Extra}, e.At)
+		b.find(lane, e)
+	case e.Kind == sweep.Began && b.Answers[lane].Ask == e.Ask, e.Kind == sweep.Left && b.Answers[lane].Trial == 0:
+		b.taken(lane)
 	case t == nil:
 	case e.Kind == sweep.Reported && e.Start <= t.Start:
 		at := int64(0)
@@ -256,13 +271,47 @@ func (b *Book) Take(lane string, e sweep.Event) {
 			at = e.At.UnixMilli()
 		}
 		t.mark(Mark{e.Epoch, e.Value, e.Others, e.Start, at})
-	case e.Kind == sweep.Dropped:
+	case e.Kind == sweep.Copied:
+		t.Copied = &Copy{e.From, e.Epoch}
+	case e.Kind == sweep.Dropped && !e.At.Before(t.Ended): // lines of lanes are read in any order
 		t.Dropped, t.Checkpoint, t.Bytes = true, "", 0
 	case e.Kind == sweep.EndedAs && e.Start == t.Start && t.Lane == lane && !t.Rests():
 		b.ended(t, e)
 	case e.Kind == sweep.EndedAs && e.Start < t.Start:
 		t.earlier(e)
 	}
+}
+
+// find takes in a start that the record does not know: it was lost, or is an older one that was put
+// back. The lane's answer in the record is newer than what the lane began before it.
+func (b *Book) find(lane string, e sweep.Event) {
+	newer, known := b.Answers[lane]
+	t := Telling{Lane: lane, Ask: e.Ask, Trial: e.Trial, Start: e.Start, Point: e.Point, Repeat: e.Repeat, Extra: e.Extra, Origin: e.Origin}
+	b.tell(t, e.At)
+	b.found = append(b.found, Entry{At: e.At, Tell: &t})
+	if known && !newer.taken {
+		b.Answers[lane] = newer
+		return
+	}
+	b.taken(lane)
+}
+
+func (b *Book) taken(lane string) {
+	if a, known := b.Answers[lane]; known {
+		a.taken = true
+		b.Answers[lane] = a
+	}
+}
+
+// Lacks reports whether Found returns anything.
+func (b *Book) Lacks() bool { return len(b.found) > 0 }
+
+// Found returns what lanes began and the record lacks, and forgets it. It is to be recorded BEFORE
+// anything is decided from it, or a later daemon would take what is in the record for all there is.
+func (b *Book) Found() []Entry {
+	found := b.found
+	b.found = nil
+	return found
 }
 
 // mark adds a point. Of one epoch the latest start counts: it went on from a checkpoint before it.
@@ -297,7 +346,7 @@ func (t *Trial) earlier(e sweep.Event) {
 func (b *Book) ended(t *Trial, e sweep.Event) {
 	t.Ended = e.At
 	if e.Checkpoint != "" {
-		t.Checkpoint, t.Bytes = e.Checkpoint, e.Bytes
+		t.Checkpoint, t.Bytes, t.Dropped = e.Checkpoint, e.Bytes, false
 	}
 	switch e.How {
 	case sweep.Done:
@@ -333,66 +382,4 @@ func (b *Book) goesOn(t *Trial) {
 		t.State = Waiting
 	}
 	t.Extra = false
-}
-
-// Failures counts the trials that failed.
-func (b *Book) Failures() (n int) {
-	for _, t := range b.Trials {
-		if t.State == Failed {
-			n++
-		}
-	}
-	return n
-}
-
-// Best returns the trial with the best mark; nil if there is none. Marks of failed trials do not
-// count, those of running and paused ones do. mark is the zero Mark where best is nil. Of equal
-// marks it is that of the lowest number.
-func (b *Book) Best(m sweep.Metric) (best *Trial, mark Mark) {
-	for _, t := range b.Trials {
-		if x, ok := t.Best(m); ok && t.State != Failed && (best == nil || m.Better(x.Value, mark.Value)) {
-			best, mark = t, x
-		}
-	}
-	return best, mark
-}
-
-// Results returns the best metrics of the trials that are done, in the order in which they ended.
-// Their order is what level.Rule needs. It goes by the lanes' clocks: a line that is read late may
-// insert a result before others.
-func (b *Book) Results(m sweep.Metric) (out []float64) {
-	var done []*Trial
-	for _, t := range b.Trials {
-		if _, ok := t.Best(m); ok && t.State == Done {
-			done = append(done, t)
-		}
-	}
-	slices.SortStableFunc(done, func(x, y *Trial) int { return x.Ended.Compare(y.Ended) })
-	for _, t := range done {
-		best, _ := t.Best(m)
-		out = append(out, best.Value)
-	}
-	return out
-}
-
-// Seconds returns the time that the trials that are done or paused took, each from its first start
-// to the end of its last run. Seconds of the clock, whatever the number of GPUs of its lanes; the
-// times between two starts are in it.
-func (b *Book) Seconds() (sum float64) {
-	for _, t := range b.Trials {
-		if (t.State == Done || t.State == Paused) && t.Ended.After(t.Begun) {
-			sum += t.Ended.Sub(t.Begun).Seconds()
-		}
-	}
-	return sum
-}
-
-// Count returns how many trials are in a state.
-func (b *Book) Count(s State) (n int) {
-	for _, t := range b.Trials {
-		if t.State == s {
-			n++
-		}
-	}
-	return n
 }

@@ -1,9 +1,6 @@
 package book
 
 import (
-	"cmp"
-	"slices"
-
 	"github.com/sluice-hpc/sluice/elastic/sweep"
 )
 
@@ -25,7 +22,7 @@ func (b *Book) Told(s sweep.Sweep, lane string, ask string) (sweep.Tell, bool) {
 		return sweep.Tell{Over: true, End: string(b.Over), Drop: b.drop(s)}, true
 	}
 	t := b.Trial(a.Trial)
-	tell := sweep.Tell{Trial: a.Trial, Start: a.Start, Point: t.Point, Repeat: t.Repeat, Extra: t.Extra, Drop: b.drop(s)}
+	tell := sweep.Tell{Trial: a.Trial, Start: a.Start, Point: t.Point, Repeat: t.Repeat, Extra: t.Extra, Origin: t.Origin, Drop: b.drop(s)}
 	current := t.State == Running && t.Start == a.Start
 	tell.Stop = !current || t.Rung > 0 || t.Yields || b.Over != NotOver || s.State != sweep.Active
 	if tell.Stop && current {
@@ -38,30 +35,25 @@ func (b *Book) Told(s sweep.Sweep, lane string, ask string) (sweep.Tell, bool) {
 const maxDrop = 100
 
 // drop lists trials that do not run and whose checkpoints do not fit into what the sweep may keep:
-// the best ones stay. The best one stays even if it alone is larger than KeepGB. Trials without a
-// metric go first, of equal ones those of the highest numbers. At most maxDrop are named; once they
+// the first of Sort stay, and the best one even if it alone is larger than KeepGB. At most maxDrop are named; once they
 // are dropped, more are. Every lane is told the same list: the first to remove a trial's
 // checkpoints reports it.
 func (b *Book) drop(s sweep.Sweep) (out []int) {
-	var kept []*Trial
+	total := 0.
 	for _, t := range b.Trials {
+		if total += float64(t.Bytes); total > s.KeepGB*1e9 {
+			break
+		}
+	}
+	if total <= s.KeepGB*1e9 {
+		return nil // as a rule
+	}
+	var kept []*Trial
+	for _, t := range b.Sort(s) {
 		if t.Bytes > 0 && !t.Dropped && t.Rests() {
 			kept = append(kept, t)
 		}
 	}
-	slices.SortStableFunc(kept, func(x, y *Trial) int {
-		a, is := x.Best(s.Metric)
-		c, has := y.Best(s.Metric)
-		switch {
-		case is != has:
-			return cmp.Compare(rank(has), rank(is))
-		case s.Metric.Better(a.Value, c.Value):
-			return -1
-		case s.Metric.Better(c.Value, a.Value):
-			return 1
-		}
-		return cmp.Compare(x.Number, y.Number)
-	})
 	left := s.KeepGB * 1e9
 	for i, t := range kept {
 		if left -= float64(t.Bytes); left < 0 && i > 0 && len(out) < maxDrop {
@@ -69,14 +61,6 @@ func (b *Book) drop(s sweep.Sweep) (out []int) {
 		}
 	}
 	return out
-}
-
-// rank orders true after false.
-func rank(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // Wants returns how many lanes the sweep can use now. 0 to s.Parallel: one for each trial that
@@ -87,10 +71,28 @@ func (b *Book) Wants(s sweep.Sweep) int {
 		return 0
 	}
 	n := max(0, s.Trials-len(b.Trials))
+	if s.Members > 0 { // only what starts the population, and replaces those that lost
+		n = min(n, max(0, s.Members-len(b.Trials))+len(b.Unreplaced()))
+	}
 	for _, t := range b.Trials {
 		if !t.Rests() {
 			n++
 		}
 	}
 	return min(n, s.Parallel)
+}
+
+// Unreplaced returns the trials of a population that lost, or failed, and whose places no other
+// trial has.
+func (b *Book) Unreplaced() (out []*Trial) {
+	replaced := map[int]bool{}
+	for _, t := range b.Trials {
+		replaced[t.Replaces] = true
+	}
+	for _, t := range b.Trials {
+		if (t.State == Paused || t.State == Failed) && !replaced[t.Number] {
+			out = append(out, t)
+		}
+	}
+	return out
 }

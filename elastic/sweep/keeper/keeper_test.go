@@ -156,8 +156,12 @@ func (w *world) step(name string) {
 				w.t.Fatalf("trial %d runs in two lanes", tell.Trial)
 			}
 		}
-		w.add(name, sweep.Event{Kind: sweep.Began, Trial: tell.Trial, Start: tell.Start, Ask: ask.ID, Point: tell.Point, Repeat: tell.Repeat, Extra: tell.Extra})
+		w.add(name, sweep.Event{Kind: sweep.Began, Trial: tell.Trial, Start: tell.Start, Ask: ask.ID, Point: tell.Point, Repeat: tell.Repeat, Extra: tell.Extra, Origin: tell.Origin})
 		w.runs[name] = &running{tell: tell, epoch: float64(tell.Start - 1)}
+		if tell.From > 0 {
+			w.runs[name].epoch += float64(tell.At)
+			w.add(name, sweep.Event{Kind: sweep.Copied, Trial: tell.Trial, Start: tell.Start, Origin: sweep.Origin{From: tell.From}, Epoch: float64(tell.At)})
+		}
 	case w.tells[ask.ID].Stop:
 		w.over(name, sweep.Event{How: sweep.Yielded, Lost: w.tells[ask.ID].Lost})
 	case run.epoch >= w.plan.Sweep.Epochs:
@@ -193,8 +197,13 @@ func (w *world) over(name string, e sweep.Event) {
 // twice, none runs in two lanes at once, and the sweep comes to its end.
 func TestKills(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		algorithm := rapid.SampledFrom([]string{"asha", "random", "sobol"}).Draw(t, "algorithm")
-		p := planOf(t, func(s *sweep.Sweep) { s.Algorithm, s.MaxFailures = algorithm, 12 })
+		algorithm := rapid.SampledFrom([]string{"asha", "random", "sobol", "pbt"}).Draw(t, "algorithm")
+		repeats := rapid.SampledFrom([]int{0, 0, 2, 3}).Draw(t, "repeats")
+		p := planOf(t, func(s *sweep.Sweep) {
+			if s.Algorithm, s.MaxFailures, s.Repeats = algorithm, 12, repeats; algorithm == "pbt" {
+				s.Members, s.Repeats = 4, 0
+			}
+		})
 		w := newWorld(t, p)
 		for range rapid.IntRange(0, 120).Draw(t, "moves") {
 			name := token(rapid.IntRange(0, lanes-1).Draw(t, "lane"))
@@ -237,15 +246,25 @@ func TestKills(t *testing.T) {
 }
 
 func (w *world) check() {
-	if w.book.Over != book.AllTried && w.book.Over != book.TooMany {
+	if w.book.Over != book.AllTried && w.book.Over != book.TooMany && (w.book.Over != book.AllEnded || w.plan.Sweep.Members == 0) {
 		w.t.Fatalf("over because of %q", w.book.Over)
+	}
+	replaced := map[int]bool{}
+	for _, trial := range w.book.Trials {
+		if trial.Replaces > 0 && (replaced[trial.Replaces] || trial.Replaces >= trial.Number) {
+			w.t.Fatalf("trial %d is replaced twice, or before it was there", trial.Replaces)
+		}
+		replaced[trial.Replaces] = true
+	}
+	if w.book.Over == book.AllEnded && len(w.book.Trials) < w.plan.Sweep.Trials && len(w.book.Unreplaced()) > 0 {
+		w.t.Fatalf("trial %d has no place any more", w.book.Unreplaced()[0].Number)
 	}
 	points := map[string]bool{}
 	for _, trial := range w.book.Trials {
-		if trial.State == book.Running || trial.State == book.Waiting || trial.Point == "" || points[trial.Point] {
+		if trial.State == book.Running || trial.State == book.Waiting || trial.Point == "" || points[fmt.Sprint(trial.Point, trial.Repeat)] && w.plan.Sweep.Members == 0 {
 			w.t.Fatalf("trial %d: %s, %q", trial.Number, trial.State, trial.Point)
 		}
-		points[trial.Point] = true
+		points[fmt.Sprint(trial.Point, trial.Repeat)] = true
 	}
 	if w.book.Over == book.AllTried && len(w.book.Trials) != w.plan.Sweep.Trials {
 		w.t.Fatalf("%d trials", len(w.book.Trials))
@@ -432,5 +451,39 @@ func TestEnds(t *testing.T) {
 	Step(b, two, ask("c"), noon)
 	if tell, _ := b.Told(two.Sweep, token(0), "c"); tell.Trial != 2 {
 		t.Errorf("extended: %+v", tell)
+	}
+}
+
+// TestRepeatsLoseTogether: asha compares points by the mean of their repeats, once all of them reached the
+// rung, and pauses all repeats of one that lost; the goal is the mean's.
+func TestRepeatsLoseTogether(t *testing.T) {
+	goal := .7
+	p := planOf(t, func(s *sweep.Sweep) { s.Trials, s.Repeats, s.Rungs, s.Goal = 4, 2, []int{1}, &goal })
+	b := book.New()
+	seen := Seen{}
+	for i := range 4 {
+		seen.Lanes = append(seen.Lanes, Lane{Token: token(i), Job: int64(i + 1), Asks: true, Ask: sweep.Ask{ID: fmt.Sprint("ask", i)}})
+	}
+	Step(b, p, seen, noon)
+	if b.Trial(1).Point != b.Trial(2).Point || b.Trial(2).Repeat != 1 || b.Trial(2).Point == b.Trial(3).Point {
+		t.Fatalf("%+v %+v", b.Trial(1), b.Trial(2))
+	}
+	report := func(n int, value float64) {
+		b.Take(token(n-1), sweep.Event{Kind: sweep.Reported, Trial: n, Start: 1, Epoch: 1, Value: value})
+		Step(b, p, seen, noon)
+	}
+	report(1, .9) // the best of all, and above the goal
+	report(3, .5)
+	report(4, .5)
+	for n := 1; n <= 4; n++ {
+		if b.Trial(n).Rung > 0 || b.Over != book.NotOver {
+			t.Fatalf("trial %d lost before all repeats reported: %+v, %q", n, b.Trial(n), b.Over)
+		}
+	}
+	report(2, .0)
+	for n := 1; n <= 4; n++ {
+		if lost := b.Trial(n).Rung > 0; lost != (n <= 2) {
+			t.Errorf("trial %d lost: %v", n, lost)
+		}
 	}
 }

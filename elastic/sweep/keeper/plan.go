@@ -2,8 +2,6 @@ package keeper
 
 import (
 	"errors"
-	"fmt"
-	"strings"
 
 	"github.com/sluice-hpc/sluice/elastic/sweep"
 	"github.com/sluice-hpc/sluice/elastic/sweep/search"
@@ -21,9 +19,6 @@ type Plan struct {
 	points map[string]space.Point // those that were read, by their text; there are thousands
 }
 
-// mostByModel bounds the trials of a sweep that is searched by a Gaussian process.
-const mostByModel = 1000
-
 // point reads the text of a point. It does not ask the space, so trials from before an edit of the
 // space stay in the history.
 func (p Plan) point(text string) (space.Point, bool) {
@@ -38,44 +33,24 @@ func (p Plan) point(text string) (space.Point, bool) {
 	return point, true
 }
 
-// NewPlan reads what a sweep searches, and how. The error is of the user's texts, an *space.Error
-// where it has a column. s MUST be valid (sweep.Parse). It also makes the first suggestions as a
-// trial (search.Problem.Check), so constraints that no point satisfies are refused here. A space
-// that has no point beyond its tries is not: they are all its trials.
+// NewPlan reads what a sweep searches, and how. The error is of the user's texts, an *space.Error or
+// an *sweep.OptionError where an option is at fault. s MUST be valid (sweep.Parse). It also makes the
+// first suggestions as a trial (search.Problem.Check), so constraints that no point satisfies are
+// refused here. A space that has no point beyond its tries is not: they are all its trials.
 //
-//	asha       random points, halving     tpe       points by tpe, every trial to its end
-//	asha+tpe   points by tpe, halving     grid, sobol, gp, random   likewise
+// What is refused here is refused when a sweep is submitted or extended, too (sbatch.CheckSweep).
 func NewPlan(s sweep.Sweep) (Plan, error) {
-	p := Plan{Sweep: s, points: map[string]space.Point{}}
-	sp, err := space.Parse(s.Params, s.Wheres)
+	sp, tries, err := space.Read(s.Params, s.Wheres, s.Tries)
+	if err == nil {
+		err = s.Check(sp.Varied())
+	}
 	if err != nil {
 		return Plan{}, err
 	}
-	method, halving := s.Algorithm, false
-	if first, second, both := strings.Cut(s.Algorithm, "+"); first == "asha" {
-		halving, method = true, "random"
-		if both {
-			method = second
-		}
-	}
-	p.Halving = halving
-	p.Problem = search.Problem{Space: sp, Method: method, Max: s.Metric.Max, Seed: s.Seed}
-	for i, text := range s.Tries {
-		given, err := sp.Given(text)
-		if err != nil {
-			if e, is := err.(*space.Error); is {
-				e.Index = i
-			}
-			return Plan{}, err
-		}
-		p.Problem.Tries = append(p.Problem.Tries, given)
-	}
-	if method == "gp" && s.Trials > mostByModel {
-		return Plan{}, fmt.Errorf("--sweep %s: at most %d trials, because each suggestion takes time with the third power of their number; choose tpe for more", s.Algorithm, mostByModel)
-	}
-	if method == "pbt" {
-		return Plan{}, fmt.Errorf("--sweep %s: population based training is not carried out by lanes yet; choose asha, random, grid, sobol, tpe or gp", s.Algorithm)
-	}
+	method, halving, _ := s.Search()
+	p := Plan{Sweep: s, Halving: halving, points: map[string]space.Point{}}
+	p.Problem = search.Problem{Space: sp, Method: method, Max: s.Metric.Max, Seed: s.Seed, Tries: tries, Levels: space.Levels,
+		Repeats: s.Repeats, Members: s.Members, Period: s.Period()}
 	if err := p.Problem.Check(); err != nil && !errors.Is(err, search.ErrExhausted) {
 		return Plan{}, err
 	}

@@ -89,14 +89,12 @@ func (s *step) back(lanes []Lane) {
 
 // end notices that the sweep is over, or that it is not any more. The reasons are asked for in a
 // fixed order, so that two at once give the same one in a repetition: the user, the goal, failures,
-// time, all tried. What an extension (`sluice sweep`) made untrue is taken back with Again;
-// Exhausted and Unsolvable stay.
+// time, all tried. What an extension (`sluice sweep`) made untrue is taken back with Again: also
+// Exhausted and Unsolvable, if the space has a point now.
 func (s *step) end() {
 	sw := s.plan.Sweep
 	if s.Over != book.NotOver {
-		more := s.Over == book.AllTried && sw.Trials > len(s.Trials) || s.Over == book.TooMany && s.Failures() < sw.MaxFailures ||
-			s.Over == book.ByUser && sw.State != sweep.Stopped || s.Over == book.AtGoal && !s.reached() || s.Over == book.TooLong && !s.tooLong()
-		if more && sw.State != sweep.Stopped {
+		if s.Resumes(sw, s.now) || s.larger() {
 			s.record(book.Entry{Again: true})
 		}
 		return
@@ -104,53 +102,75 @@ func (s *step) end() {
 	switch {
 	case sw.State == sweep.Stopped:
 		s.record(book.Entry{Over: book.ByUser})
-	case s.reached():
+	case s.Reached(sw):
 		s.record(book.Entry{Over: book.AtGoal})
 	case s.Failures() >= sw.MaxFailures:
 		s.record(book.Entry{Over: book.TooMany})
-	case s.tooLong():
+	case s.TooLong(sw, s.now):
 		s.record(book.Entry{Over: book.TooLong})
 	case len(s.Trials) >= sw.Trials && !slices.ContainsFunc(s.Trials, regular):
 		s.record(book.Entry{Over: book.AllTried})
 	}
 }
 
-// tooLong reports whether the sweep's time is over, if it has one.
-func (s *step) tooLong() bool {
-	within := s.plan.Sweep.Within
-	return within > 0 && !s.Began.IsZero() && s.now.Sub(s.Began) >= within
+// larger reports whether a space that had no more points has one now.
+func (s *step) larger() bool {
+	sw := s.plan.Sweep
+	if s.Over != book.Exhausted && s.Over != book.Unsolvable || sw.State == sweep.Stopped || sw.Trials <= len(s.Trials) {
+		return false
+	}
+	list, _ := search.Suggest(s.plan.Problem, s.history(), 1)
+	return len(list) == 1
 }
 
 // regular reports whether a sweep waits for a trial before it is over.
 func regular(t *book.Trial) bool { return !t.Rests() && !t.Extra }
 
-// reached reports whether a trial is as good as the goal. A trial that is exactly as good as the
-// goal reaches it. Trials that still run count.
-func (s *step) reached() bool {
-	goal := s.plan.Sweep.Goal
-	if goal == nil {
-		return false
-	}
-	best, mark := s.Best(s.plan.Sweep.Metric)
-	return best != nil && !s.plan.Sweep.Metric.Better(*goal, mark.Value)
-}
-
 // pause pauses the trials that lost at a rung. The entry only marks the trial: it runs until its
 // lane has saved it. Extra trials lost before, and are not judged again.
 func (s *step) pause() {
+	if s.plan.Problem.Method == population && s.Over == book.NotOver {
+		s.replace()
+		return
+	}
 	rule, ok := s.plan.rungs()
 	if !ok || s.Over != book.NotOver {
 		return
 	}
-	for _, v := range rule.Verdicts(s.history()) {
-		t := s.Trials[v.Trial]
-		if last, _ := t.Last(); last.Epoch >= s.plan.Sweep.Epochs {
-			continue // it is about to end
-		}
-		if v.Pause && t.State == book.Running && !t.Extra && t.Rung == 0 {
-			s.record(book.Entry{Pause: &book.Verdict{Trial: t.Number, Start: t.Start, Lost: sweep.Lost{Rung: v.Rung, Rank: v.Rank, Of: v.Of}}})
+	points, repeats := s.points()
+	for _, v := range rule.Verdicts(points) {
+		for _, t := range repeats[v.Trial] {
+			if v.Pause {
+				s.lost(t, sweep.Lost{Rung: v.Rung, Rank: v.Rank, Of: v.Of})
+			}
 		}
 	}
+}
+
+// lost marks a trial as one that lost, unless it does not run for a place any more.
+func (s *step) lost(t *book.Trial, place sweep.Lost) bool {
+	if last, _ := t.Last(); s.plan.Sweep.Epochs > 0 && last.Epoch >= s.plan.Sweep.Epochs {
+		return false // it is about to end
+	}
+	if t.State != book.Running || t.Extra || t.Rung > 0 {
+		return false
+	}
+	s.record(book.Entry{Pause: &book.Verdict{Trial: t.Number, Start: t.Start, Lost: place}})
+	return true
+}
+
+// points is the history with the repeats of each point as one trial, of the mean of their metrics, by
+// the number of its first; and the trials of each.
+func (s *step) points() (out []search.Observation, repeats map[int][]*book.Trial) {
+	repeats = map[int][]*book.Trial{}
+	for _, r := range search.Results(s.history()) {
+		o := search.Observation{Trial: r.Trials[0], Point: r.Point, State: r.State, Curve: r.Curve}
+		for _, i := range r.Trials {
+			repeats[o.Trial] = append(repeats[o.Trial], s.Trials[i])
+		}
+		out = append(out, o)
+	}
+	return out, repeats
 }
 
 // yield makes room where trials that lost run and GPUs would not idle any more. It only marks them,
@@ -199,11 +219,11 @@ func (s *step) assign(lanes []Lane, idle bool) {
 func (s *step) next(idle bool) *book.Telling {
 	for _, t := range s.Trials {
 		if t.State == book.Waiting && t.Point != "" {
-			return &book.Telling{Trial: t.Number, Start: t.Start + 1, Point: t.Point, Repeat: t.Repeat}
+			return again(t)
 		}
 	}
 	if t := s.returns(); t != nil {
-		return &book.Telling{Trial: t.Number, Start: t.Start + 1, Point: t.Point, Repeat: t.Repeat}
+		return again(t)
 	}
 	number := len(s.Trials) + 1
 	if i := slices.IndexFunc(s.Trials, func(t *book.Trial) bool { return t.Point == "" }); i >= 0 {
@@ -213,22 +233,33 @@ func (s *step) next(idle bool) *book.Telling {
 		list, err := search.Suggest(s.plan.Problem, s.history(), 1)
 		switch {
 		case len(list) == 1:
-			return &book.Telling{Trial: number, Start: 1, Point: list[0].Point.String(), Repeat: list[0].Repeat}
+			o := list[0].Origin
+			return &book.Telling{Trial: number, Start: 1, Point: list[0].Point.String(), Repeat: list[0].Repeat, Origin: sweep.Origin{From: o.From, At: o.Epoch, Replaces: o.Replaces}}
 		case !slices.ContainsFunc(s.Trials, regular):
 			why := book.Exhausted
-			if errors.Is(err, search.ErrConstraints) {
+			switch {
+			case errors.Is(err, search.ErrConstraints):
 				why = book.Unsolvable
+			case errors.Is(err, search.ErrWait):
+				why = book.AllEnded
 			}
 			s.record(book.Entry{Over: why})
 			return nil
 		}
 	}
-	if idle && slices.ContainsFunc(s.Trials, regular) {
+	if idle && s.plan.Halving && slices.ContainsFunc(s.Trials, regular) {
 		if t := s.bestPaused(); t != nil {
-			return &book.Telling{Trial: t.Number, Start: t.Start + 1, Point: t.Point, Repeat: t.Repeat, Extra: true}
+			next := again(t)
+			next.Extra = true
+			return next
 		}
 	}
 	return nil
+}
+
+// again is the next start of a trial.
+func again(t *book.Trial) *book.Telling {
+	return &book.Telling{Trial: t.Number, Start: t.Start + 1, Point: t.Point, Repeat: t.Repeat, Origin: t.Origin}
 }
 
 // returns is the first paused trial that would not be paused now, since trials after it were worse
@@ -238,9 +269,12 @@ func (s *step) returns() *book.Trial {
 	if !ok {
 		return nil
 	}
-	for _, i := range rule.Returns(s.history()) {
-		if t := s.Trials[i]; t.State == book.Paused {
-			return t
+	points, repeats := s.points()
+	for _, i := range rule.Returns(points) {
+		for _, t := range repeats[i] {
+			if t.State == book.Paused {
+				return t
+			}
 		}
 	}
 	return nil
@@ -270,11 +304,11 @@ func (s *step) bestPaused() (best *book.Trial) {
 // none unless a user wrote them. Numbers are from 0 there, from 1 here. An extra trial counts as
 // paused, so no verdict is about it; what it reports counts all the same. Waiting and running
 // trials are both Running. Fractions of epochs are cut off: what was reported within the first
-// epoch is epoch 0, which search.Curve leaves out.
+// epoch is epoch 0.
 func (s *step) history() []search.Observation {
 	out := make([]search.Observation, 0, len(s.Trials))
 	for _, t := range s.Trials {
-		o := search.Observation{Trial: t.Number - 1, Repeat: t.Repeat, State: search.Running}
+		o := search.Observation{Trial: t.Number - 1, Repeat: t.Repeat, State: search.Running, Origin: origin(t)}
 		point, ok := s.plan.point(t.Point)
 		if !ok {
 			continue
@@ -294,16 +328,13 @@ func (s *step) history() []search.Observation {
 		for _, m := range t.Curve {
 			o.Curve = append(o.Curve, search.Measure{Epoch: int(m.Epoch), Value: m.Value})
 		}
+		s.inherit(t, &o)
 		out = append(out, o)
 	}
 	return out
 }
 
-// rungs returns where trials are compared; false if the algorithm has none. It has none either if
-// the sweep does not say of how many epochs a trial is, or of fewer than 2.
+// rungs returns where trials are compared; false if the algorithm has none.
 func (p Plan) rungs() (rung.Rule, bool) {
-	if !p.Halving || p.Sweep.Epochs < 2 {
-		return rung.Rule{}, false
-	}
-	return rung.Rule{Epochs: int(p.Sweep.Epochs), Max: p.Sweep.Metric.Max}, true
+	return rung.Rule{Epochs: int(min(p.Sweep.Epochs, sweep.MaxRung)), At: p.Sweep.Rungs, Reduction: p.Sweep.Reduction, Max: p.Sweep.Metric.Max}, p.Halving
 }

@@ -14,6 +14,8 @@ type Rule struct {
 	Reduction int  // of Reduction trials one goes on; below 2 counts as 2
 	First     int  // epochs of the first rung; 0 counts as Epochs/26, at least 1
 	Max       bool // the metric is to be large; else small
+	// At are the rungs themselves, ascending: then First does not count, and Epochs 0 is no bound.
+	At []int
 }
 
 // What Rule has where nothing is said, chosen on 12 tasks of testbench D among 2, 3, 4 and first
@@ -27,6 +29,14 @@ const (
 // Rungs lists the epochs at which trials are compared, ascending and below Epochs.
 func (r Rule) Rungs() []int {
 	var list []int
+	for _, e := range r.At {
+		if e < r.Epochs || r.Epochs == 0 {
+			list = append(list, e)
+		}
+	}
+	if len(r.At) > 0 {
+		return list
+	}
 	for e := r.first(); e < r.Epochs; e *= r.reduction() {
 		list = append(list, e)
 	}

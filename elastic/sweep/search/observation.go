@@ -21,7 +21,7 @@ const (
 // Measure is one report of the metric. Value is in the metric's unit. One that is not finite makes
 // the trial Failed, as if it had crashed.
 type Measure struct {
-	Epoch int // from 1
+	Epoch int // from 0: many programs count from there
 	Value float64
 }
 
@@ -60,16 +60,16 @@ func (s Suggestion) Observation() Observation {
 	return Observation{s.Trial, s.Point, s.Repeat, s.Origin, Running, nil}
 }
 
-// Curve sorts reports by epoch, the last of each epoch, without those before epoch 1. If a value is
+// Curve sorts reports by epoch, the last of each epoch, without those before epoch 0. If a value is
 // not finite, the curve ends before it and finite is false. The curve is new, with ascending
-// epochs, each once; empty if there is no report from epoch 1 on. reports is not changed. Its order
+// epochs, each once; empty if there is no report from epoch 0 on. reports is not changed. Its order
 // matters only between reports of one epoch.
 func Curve(reports []Measure) (curve []Measure, finite bool) {
 	curve = slices.Clone(reports)
 	slices.SortStableFunc(curve, func(a, b Measure) int { return cmp.Compare(a.Epoch, b.Epoch) })
 	n := 0
 	for i, m := range curve {
-		if m.Epoch < 1 || i+1 < len(curve) && curve[i+1].Epoch == m.Epoch {
+		if m.Epoch < 0 || i+1 < len(curve) && curve[i+1].Epoch == m.Epoch {
 			continue
 		}
 		if math.IsNaN(m.Value) || math.IsInf(m.Value, 0) {

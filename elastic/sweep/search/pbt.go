@@ -35,9 +35,9 @@ func (p Problem) period() int {
 // BEFORE it asks Suggest: a trial that goes on running is listed again with every call, and gets no
 // replacement. None is listed while fewer than 4 trials reached the epoch, or if the trial is as
 // good as the best.
-func Losers(p Problem, history []Observation) []int {
+func Losers(p Problem, history []Observation) []Loser {
 	asked := canonical(history)
-	var list []int
+	var list []Loser
 	for _, o := range asked {
 		if o.State != Running {
 			continue
@@ -50,10 +50,17 @@ func Losers(p Problem, history []Observation) []int {
 		n := len(order)
 		place := slices.IndexFunc(order, func(s standing) bool { return s.trial == o.Trial })
 		if n >= quarter && place >= n-n/quarter && order[place].value != order[0].value {
-			list = append(list, o.Trial)
+			list = append(list, Loser{o.Trial, epoch, place + 1, n})
 		}
 	}
 	return list
+}
+
+// Loser is a trial that is to be replaced, and where that shows.
+type Loser struct {
+	Trial     int
+	Epoch     int // at which it was compared
+	Place, Of int // from 1; how many trials reached the epoch
 }
 
 // judged is the last multiple of Period that the trial reached. The epoch of its origin while it

@@ -28,7 +28,7 @@ func population(t *testing.T) (search.Problem, []search.Observation) {
 
 func TestLosersAreReplacedByCopiesOfLeaders(t *testing.T) {
 	p, history := population(t)
-	if got := fmt.Sprint(search.Losers(p, history)); got != "[0 1]" {
+	if got := fmt.Sprint(search.Losers(p, history)); got != "[{0 4 8 8} {1 4 7 8}]" {
 		t.Fatalf("losers %s", got)
 	}
 	history[0].State, history[1].State = search.Paused, search.Paused
@@ -56,7 +56,7 @@ func TestCopiesHaveAPeriod(t *testing.T) {
 	o := list[0].Observation()
 	o.Curve = []search.Measure{{Epoch: 5, Value: -1}}
 	for _, loser := range search.Losers(p, append(history, o)) {
-		if loser == o.Trial {
+		if loser.Trial == o.Trial {
 			t.Error("a copy was stopped after one epoch")
 		}
 	}

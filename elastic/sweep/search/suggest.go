@@ -23,8 +23,7 @@ type Problem struct {
 	Period  int           // pbt: epochs between two decisions about a trial; 0 counts as 4
 }
 
-// Methods lists the names of the methods. The slice is new. Lanes carry out all but pbt
-// (keeper.NewPlan).
+// Methods lists the names of the methods. The slice is new.
 func Methods() []string { return []string{"random", "grid", "sobol", "tpe", "gp", "pbt"} }
 
 // ErrExhausted: every point of the space was tried. It may come early in a large finite space; see

@@ -212,8 +212,8 @@ func TestRepeatsCountAsOnePoint(t *testing.T) {
 }
 
 func TestCurves(t *testing.T) {
-	curve, finite := search.Curve([]search.Measure{{3, 1}, {1, 5}, {3, 2}, {0, 9}})
-	if !finite || fmt.Sprint(curve) != "[{1 5} {3 2}]" {
+	curve, finite := search.Curve([]search.Measure{{3, 1}, {1, 5}, {3, 2}, {0, 9}, {-1, 4}})
+	if !finite || fmt.Sprint(curve) != "[{0 9} {1 5} {3 2}]" {
 		t.Errorf("%v %v", curve, finite)
 	}
 	curve, finite = search.Curve([]search.Measure{{2, math.NaN()}, {1, 5}})

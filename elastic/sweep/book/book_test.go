@@ -1,0 +1,118 @@
+package book_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic/sweep"
+	"github.com/sluice-hpc/sluice/elastic/sweep/book"
+)
+
+var (
+	noon = time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
+	acc  = sweep.Metric{Name: "acc", Max: true}
+)
+
+// began begins trials in lane "a", the first ask being "a1".
+func began(trials int) *book.Book {
+	b := book.New()
+	for n := 1; n <= trials; n++ {
+		b.Apply(book.Entry{At: noon, Tell: &book.Telling{Lane: "a", Ask: fmt.Sprint("a", n), Trial: n, Start: 1, Point: fmt.Sprint("x=", n)}})
+	}
+	return b
+}
+
+// TestSort: every list of trials has this order, and the best of all is its first.
+func TestSort(t *testing.T) {
+	b := began(6)
+	for n, value := range map[int]float64{1: .5, 2: .9, 3: .7, 5: .7} {
+		b.Take("a", sweep.Event{Kind: sweep.Reported, Trial: n, Start: 1, Epoch: 1, Value: value})
+	}
+	b.Take("a", sweep.Event{Kind: sweep.EndedAs, Trial: 2, Start: 1, How: sweep.Failed})
+	var got []int
+	for _, trial := range b.Sort(sweep.Sweep{Metric: acc}) {
+		got = append(got, trial.Number)
+	}
+	if want := []int{3, 5, 1, 2, 4, 6}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if best, _ := b.Best(acc); best.Number != 3 {
+		t.Errorf("best %d", best.Number)
+	}
+	for i, trial := range b.Trials {
+		if trial.Number != i+1 {
+			t.Fatal("the book's own order is another one")
+		}
+	}
+}
+
+// TestFound: a record that was lost, and written to again after that, has the newest answers; the lines
+// before them do not undo them, and are to be recorded.
+func TestFound(t *testing.T) {
+	b := book.New()
+	b.Apply(book.Entry{At: noon, Tell: &book.Telling{Lane: "a", Ask: "a3", Trial: 3, Start: 1, Point: "x=3"}})
+	for n := 1; n <= 3; n++ {
+		b.Take("a", sweep.Event{Kind: sweep.Began, Trial: n, Start: 1, Ask: fmt.Sprint("a", n), Point: fmt.Sprint("x=", n)})
+	}
+	if got := b.Answers["a"].Ask; got != "a3" {
+		t.Errorf("the answer to %s, want a3", got)
+	}
+	found := b.Found()
+	if len(found) != 2 || found[0].Tell.Trial != 1 || found[1].Tell.Trial != 2 || b.Lacks() {
+		t.Fatalf("%+v", found)
+	}
+	// An older record was put back: the lane began trials after what it has.
+	b = book.New()
+	b.Apply(book.Entry{At: noon, Tell: &book.Telling{Lane: "a", Ask: "a1", Trial: 1, Start: 1, Point: "x=1"}})
+	for n := 1; n <= 2; n++ {
+		b.Take("a", sweep.Event{Kind: sweep.Began, Trial: n, Start: 1, Ask: fmt.Sprint("a", n), Point: fmt.Sprint("x=", n)})
+	}
+	if got := b.Answers["a"].Ask; got != "a2" {
+		t.Errorf("the answer to %s, want a2", got)
+	}
+}
+
+// TestDropped: in whatever order lanes are read, a trial that ran after its checkpoints were removed has
+// those that it made then.
+func TestDropped(t *testing.T) {
+	b := began(1)
+	b.Take("a", sweep.Event{Kind: sweep.EndedAs, Trial: 1, Start: 1, How: sweep.Done, At: noon.Add(time.Hour), Checkpoint: "/c/2", Bytes: 5})
+	b.Take("b", sweep.Event{Kind: sweep.Dropped, Trial: 1, Start: 1, At: noon.Add(time.Minute)})
+	if trial := b.Trial(1); trial.Dropped || trial.Checkpoint != "/c/2" {
+		t.Errorf("%+v", trial)
+	}
+	b.Take("b", sweep.Event{Kind: sweep.Dropped, Trial: 1, Start: 1, At: noon.Add(2 * time.Hour)})
+	if trial := b.Trial(1); !trial.Dropped || trial.Bytes != 0 {
+		t.Errorf("%+v", trial)
+	}
+}
+
+// TestRepeats: the value of a point is the mean of its repeats that did not fail, and one that is not whole
+// is not better than one that is.
+func TestRepeats(t *testing.T) {
+	b := book.New()
+	s := sweep.Sweep{Metric: acc, Repeats: 2}
+	for n, value := range []float64{.4, .8, .9, 0, .95} { // points x=0, x=0, x=1, x=1, x=2
+		e := sweep.Event{Kind: sweep.Began, Trial: n + 1, Start: 1, Ask: fmt.Sprint("a", n), Point: fmt.Sprint("x=", n/2), Repeat: n % 2}
+		b.Take("a", e)
+		if value > 0 {
+			b.Take("a", sweep.Event{Kind: sweep.Reported, Trial: n + 1, Start: 1, Epoch: 1, Value: value})
+		}
+	}
+	if best, ok := b.Leader(s); !ok || best.Trials[0].Point != "x=0" || best.Value < .599 || best.Value > .601 || !best.Whole {
+		t.Errorf("%+v, %v", best, ok)
+	}
+	b.Take("a", sweep.Event{Kind: sweep.EndedAs, Trial: 4, Start: 1, How: sweep.Failed})
+	if best, _ := b.Leader(s); best.Trials[0].Point != "x=1" || best.Value != .9 || best.Marks != 1 {
+		t.Errorf("once its other repeat failed: %+v", best)
+	}
+	var got []int
+	for _, trial := range b.Sort(s) {
+		got = append(got, trial.Number)
+	}
+	if want := []int{3, 4, 1, 2, 5}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
