@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -154,9 +155,14 @@ func (b *sweepBench) lane(job, restarts int, environ ...string) *exec.Cmd {
 // view is the sweep as its user sees it.
 func (b *sweepBench) view() *sweepView {
 	b.t.Helper()
-	v := &sweepView{Sweep: b.sweep, folder: b.folder()}
-	b.must(v.fill(b.jobs, b.outbox, time.Now()))
-	return v
+	all, err := sweepsIn(b.jobs)
+	b.must(err)
+	i := slices.IndexFunc(all, func(v *sweepView) bool { return v.Token == b.sweep.Token })
+	if i < 0 {
+		b.t.Fatal("the sweep is not found")
+	}
+	b.must(all[i].fill(b.jobs, b.outbox, time.Now()))
+	return all[i]
 }
 
 func (b *sweepBench) until(what string, is func(*sweepView) bool) *sweepView {
