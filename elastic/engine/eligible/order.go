@@ -22,7 +22,7 @@ import (
 // running jobs, in which they are served, does not depend on which jobs wait.
 func (l *Look) Order(s *elastic.Snapshot) {
 	var places []int
-	var waiting []elastic.Job
+	sorted := true
 	for i := range s.Jobs {
 		j := &s.Jobs[i]
 		own, known := l.Own[j.ID]
@@ -30,7 +30,15 @@ func (l *Look) Order(s *elastic.Snapshot) {
 			continue
 		}
 		j.Priority, j.Aged = priority(own, l.Site.Aging, j.Submitted, s.Now)
-		places, waiting = append(places, i), append(waiting, *j)
+		sorted = sorted && (len(places) == 0 || s.Jobs[places[len(places)-1]].Priority >= j.Priority)
+		places = append(places, i)
+	}
+	if sorted { // as in most cycles: a copy of each job would be made in vain
+		return
+	}
+	waiting := make([]elastic.Job, len(places))
+	for k, i := range places {
+		waiting[k] = s.Jobs[i]
 	}
 	slices.SortStableFunc(waiting, func(a, b elastic.Job) int { return cmp.Compare(b.Priority, a.Priority) })
 	for k, i := range places {

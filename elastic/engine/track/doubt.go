@@ -25,8 +25,11 @@ type Doubt struct {
 func Doubts(st *State, jobs []slurm.Job) (out []Doubt) {
 	for _, sj := range jobs {
 		js := st.ByID[elastic.JobID(sj.ID)]
-		if js == nil || js.Shown.doubt.follows || !js.is(sj) || !elastic.Tagged(sj.Comment) {
+		if js == nil || js.Shown.doubt.follows || !elastic.Tagged(sj.Comment) {
 			continue
+		}
+		if js.Shown.comment == sj.Comment && js.Shown.commented.Spec.Token == js.Rec.Token && js.Mail.doubted.IsZero() || !js.is(sj) {
+			continue // its own token, as most have in most looks; or another job
 		}
 		submitted, restarts := lastShown(js, sj.ID)
 		if js.Mail.doubted.IsZero() && !(sj.Submit.After(submitted) && sj.Restarts > restarts) {

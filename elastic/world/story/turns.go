@@ -27,17 +27,18 @@ func InTurns(c *engine.Config, turn time.Duration) {
 
 func turns(s elastic.Snapshot, turn time.Duration) elastic.Allocation {
 	a := elastic.Allocation{}
-	var who []elastic.Job
+	who := make([]*elastic.Job, 0, len(s.Jobs))
 	inv := s.Foreign()
-	for _, j := range s.Jobs {
+	for i := range s.Jobs {
+		j := &s.Jobs[i]
 		if j.Directive.Hold || j.Deaf >= s.Limits.DeafAfter || j.Phase != elastic.Waiting && (!j.Speaks || j.LosesCheckpoints()) {
-			inv = nodes.With(inv, nodes.Load{Place: s.Committed(j)})
+			nodes.Charge(inv, nodes.Load{Place: s.Committed(*j)})
 		} else {
 			who = append(who, j)
 		}
 	}
 	// Waiting jobs are listed by priority: a turn must not depend on who waits.
-	slices.SortFunc(who, func(a, b elastic.Job) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(who, func(a, b *elastic.Job) int { return cmp.Compare(a.ID, b.ID) })
 	number := int(uint64(s.Now.Unix()) / uint64(turn/time.Second) % (1 << 20))
 	for k := range who {
 		j := who[(number+k)%len(who)]
@@ -45,7 +46,7 @@ func turns(s elastic.Snapshot, turn time.Duration) elastic.Allocation {
 		if p == nil && onUnfit(inv, j) {
 			p = j.Place // otherwise a job that reports each GPU as unfit would take the turn of its neighbours forever
 		}
-		inv = nodes.With(inv, nodes.Load{Place: p})
+		nodes.Charge(inv, nodes.Load{Place: p})
 		d := elastic.Decision{GPUs: p.GPUs(), Why: reason.Text{Text: "its turn"}}
 		if number%2 == 1 {
 			d.Place = p
@@ -56,14 +57,14 @@ func turns(s elastic.Snapshot, turn time.Duration) elastic.Allocation {
 }
 
 // onUnfit reports whether the job runs on a node that is excluded because of unfit GPUs.
-func onUnfit(inv []nodes.Node, j elastic.Job) bool {
+func onUnfit(inv []nodes.Node, j *elastic.Job) bool {
 	return j.Phase == elastic.Running && slices.ContainsFunc(inv, func(n nodes.Node) bool {
 		return n.Why.State == nodes.Unfit && j.Place.On(n.Name) > 0
 	})
 }
 
 // most returns the largest placement of the job on free GPUs.
-func most(inv []nodes.Node, j elastic.Job) nodes.Placement {
+func most(inv []nodes.Node, j *elastic.Job) nodes.Placement {
 	size := 0
 	for partition := range strings.SplitSeq(j.Partition, ",") {
 		size = max(size, nodes.Free(inv, partition))
