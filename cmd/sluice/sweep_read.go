@@ -54,6 +54,9 @@ func sweepsIn(jobs string) (all []*sweepView, err error) {
 
 // fill reads the trials.
 func (v *sweepView) fill(jobs, outbox string, now time.Time) error {
+	if v.files == nil {
+		v.files = own.New(v.Sweep, v.folder)
+	}
 	if err := v.files.Read(jobs, outbox, now); err != nil {
 		return err
 	}

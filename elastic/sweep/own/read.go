@@ -58,14 +58,15 @@ func Find(jobs string, uid uint32) (all []*View, err error) {
 			continue // a job's
 		}
 		if s, err := sweep.Parse(data); err == nil {
-			all = append(all, newView(s, filepath.Join(jobs, name)))
+			all = append(all, New(s, filepath.Join(jobs, name)))
 		}
 	}
 	slices.SortFunc(all, func(a, b *View) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Token, b.Token)) })
 	return all, nil
 }
 
-func newView(s sweep.Sweep, folder string) *View {
+// New returns the view of a sweep of which nothing was read yet.
+func New(s sweep.Sweep, folder string) *View {
 	return &View{Sweep: s, Folder: folder, unnumbered: s.Number == 0, Book: book.New(), Starts: map[int][]Start{}, offsets: map[string]int64{}}
 }
 

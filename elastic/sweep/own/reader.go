@@ -171,11 +171,11 @@ func (r *Reader) sum(e *entry) error {
 func (r *Reader) hold(e *entry) (*View, error) {
 	v := e.view
 	if v == nil {
-		v = newView(e.file, e.folder)
+		v = New(e.file, e.folder)
 	}
 	err := v.Read(r.jobs, r.outbox, r.now())
 	if err != nil { // from its beginning
-		v = newView(e.file, e.folder)
+		v = New(e.file, e.folder)
 		err = v.Read(r.jobs, r.outbox, r.now())
 	}
 	r.used = slices.DeleteFunc(r.used, func(x *entry) bool { return x == e })
