@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -56,7 +57,8 @@ func typed(f finding, command string) finding {
 }
 
 func newDoctorCommand() *cobra.Command {
-	var asJSON, write, dry bool
+	var asJSON bool
+	var write, yes, dry *bool
 	c := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check Slurm, the settings that slow a resize, permissions, shares, clocks, folders, the daemon",
@@ -65,26 +67,31 @@ func newDoctorCommand() *cobra.Command {
 nothing, except that it makes and removes one small file in the jobs' folder.
 The exit code is 1 if a check failed.
 
---fix writes the settings that it recommends into sluice.toml, prints the difference and
-keeps the old file beside it as sluice.toml.old. What is not in that file (slurm.conf,
-folders, accounts) it does not change: it names that, with what to type.`,
-		Example: "  sluice doctor\n  sluice doctor --fix --dry-run",
+--fix shows the settings that it recommends for sluice.toml as a unified diff, and writes
+them after a yes on a terminal, or with --yes. The old file stays beside it as
+sluice.toml.old. What is not in that file (slurm.conf, folders, accounts) it does not
+change: it names that, with what to type.`,
+		Example: "  sluice doctor\n  sluice doctor --fix --dry-run\n  sudo sluice doctor --fix",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if (*dry || *yes) && !*write {
+				return errors.New("--dry-run and --yes go with --fix")
+			}
 			c, err := siteFor(cmd)
 			if err != nil {
 				return err
 			}
 			user, _ := cmd.Flags().GetBool("user")
 			all := examine(cmd.Context(), patient{site: c, user: user, config: configNamed(cmd), now: time.Now})
-			if dry && !write {
-				return fmt.Errorf("--dry-run goes with --fix")
-			}
 			if err := printFindings(cmd.OutOrStdout(), all, asJSON); err != nil {
 				return err
 			}
-			if write {
-				if err := fix(cmd.OutOrStdout(), patient{user: user || c.Own, config: configNamed(cmd)}, all, dry); err != nil {
+			if *write {
+				how := fixing{dry: *dry, agree: func() (bool, error) { return agreed(cmd) }}
+				if *yes {
+					how.agree = func() (bool, error) { return true, nil }
+				}
+				if err := fix(cmd.OutOrStdout(), patient{user: user || c.Own, config: configNamed(cmd)}, all, how); err != nil {
 					return err
 				}
 			}
@@ -97,7 +104,7 @@ folders, accounts) it does not change: it names that, with what to type.`,
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	fixFlags(c, &write, &dry)
+	write, yes, dry = fixFlags(c)
 	return c
 }
 

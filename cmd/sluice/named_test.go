@@ -72,7 +72,7 @@ func TestNamedCommands(t *testing.T) {
 			return err
 		case d.IsDir() && slices.Contains([]string{".git", "testdata", "bin", "dist"}, d.Name()):
 			return fs.SkipDir
-		case !d.Type().IsRegular() || strings.HasSuffix(path, "_test.go"):
+		case !d.Type().IsRegular() || strings.HasSuffix(path, "_test.go") || d.Name() == "TRACKRECORD.md": // what was wrong once
 			return nil
 		}
 		text, err := os.ReadFile(path)
