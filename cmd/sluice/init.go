@@ -68,15 +68,19 @@ func proposals(cmd *cobra.Command, args []string) (all []fileChange, err error) 
 	}
 	p, wants := convert.Script(args[0], string(script), program)
 	notes := p.Notes
-	all = append(all, fileChange{args[0], script, []byte(p.Text)})
-	if program != "" {
+	if program == "" {
+		all = append(all, fileChange{args[0], script, []byte(p.Text)})
+	} else {
 		text, err := source(program)
 		if err != nil {
 			return nil, err
 		}
-		p := convert.Program(program, string(text), wants.GPUs)
-		notes = append(notes, p.Notes...)
-		all = append(all, fileChange{program, text, []byte(p.Text)})
+		of := convert.Program(program, string(text), wants.Ranks)
+		if of.Unknown && p.Text != string(script) { // one without the other: other sizes would train with other batches
+			p.Text, notes = string(script), []string{fmt.Sprintf("%s: not changed either, since %s may train with another batch at other sizes; 'sluice init %s' changes it alone", args[0], program, args[0])}
+		}
+		notes = append(notes, of.Notes...)
+		all = append(all, fileChange{args[0], script, []byte(p.Text)}, fileChange{program, text, []byte(of.Text)})
 	}
 	changed := all[:0]
 	for _, c := range all {
