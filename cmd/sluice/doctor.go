@@ -12,6 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluice-hpc/sluice/cmd/present"
+	"github.com/sluice-hpc/sluice/cmd/reach"
 	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/etc"
@@ -77,7 +79,7 @@ change: it names that, with what to type.`,
 			if (*dry || *yes) && !*write {
 				return errors.New("--dry-run and --yes go with --fix")
 			}
-			c, err := siteFor(cmd)
+			c, err := reach.Site(cmd)
 			if err != nil {
 				return err
 			}
@@ -142,7 +144,7 @@ func examine(ctx context.Context, p patient) []finding {
 	}
 	all = append(all, examineFolders(p, account)...)
 	all = append(all, examineHome(p, account, reached)...)
-	if !reached && !p.user && findings[0].Do == "" && addressOf(p.site) == "" {
+	if !reached && !p.user && findings[0].Do == "" && reach.Address(p.site) == "" {
 		findings[0] = typed(findings[0], startCommand(account, p.config))
 	}
 	findings = append(findings, examineMessages(status.Messages)...)
@@ -173,7 +175,7 @@ func onlySeenThere(troubles []wire.Trouble, found []finding) []finding {
 
 // examineDaemon queries the daemon's state.
 func examineDaemon(ctx context.Context, p patient) (wire.Status, bool, []finding) {
-	client, err := dial(p.site)
+	client, err := reach.Dial(p.site)
 	if err != nil {
 		return wire.Status{}, false, []finding{failed("daemon", "see [remote] in sluice.toml", "%v", err)}
 	}
@@ -187,7 +189,7 @@ func examineDaemon(ctx context.Context, p patient) (wire.Status, bool, []finding
 			"sluiced is release %s, this program %s", status.Program, version))
 	}
 	if status.Blind != "" {
-		all = append(all, failed("daemon", "see sluiced's log", "sluiced has had no answer from Slurm for %s: %s", span(status.BlindFor), status.Blind))
+		all = append(all, failed("daemon", "see sluiced's log", "sluiced has had no answer from Slurm for %s: %s", present.Span(status.BlindFor), status.Blind))
 	}
 	for _, said := range hangs(status) {
 		all = append(all, failed("daemon", "on sluiced's host: timeout 5 ls "+p.site.Paths.Jobs+" "+p.site.Paths.Outbox+" "+p.site.Paths.State, "%s", said))
