@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/sluice-hpc/sluice/elastic/message"
 )
 
 // key is one key of sluice.toml: its section, its values and how it is written.
@@ -88,7 +90,7 @@ var keys = []key{
 	truth("metrics", "jobs", func(c *Config) *bool { return &c.Metrics.Jobs }),
 
 	words("notify", "exec", func(c *Config) *[]string { return &c.Notify.Exec }),
-	text("notify", "webhook", `an https:// address, or ""`, func(s string) bool { return s == "" || isWebhook(s) }, func(c *Config) *string { return &c.Notify.Webhook }),
+	text("notify", "webhook", `an https:// address, or ""`, func(s string) bool { return s == "" || message.CheckURL(s) == nil }, func(c *Config) *string { return &c.Notify.Webhook }),
 	pathOrNone("notify", "secret", func(c *Config) *string { return &c.Notify.Secret }),
 	choices("notify", "events", NotifyEvents, func(c *Config) *[]string { return &c.Notify.Events }),
 	truth("notify", "mail", func(c *Config) *bool { return &c.Notify.Mail }),

@@ -150,7 +150,7 @@ func inspectRPMs(t *testing.T, folder string) {
 		t.Errorf("configuration files %q", got)
 	}
 	scripts := rpm("-qp", "--scripts")
-	for _, word := range []string{"systemctl enable --now sluiced\n", "systemd-sysusers sluice.conf", "systemctl disable --now sluiced"} {
+	for _, word := range []string{"systemctl enable --now sluiced\n", "systemd-sysusers sluice.conf", "systemctl try-restart sluiced sluice-web", "systemctl stop sluice-web sluiced", "systemctl disable sluice-web sluiced"} {
 		if !strings.Contains(scripts, word) {
 			t.Errorf("scripts without %q:\n%s", word, scripts)
 		}

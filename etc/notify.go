@@ -1,13 +1,14 @@
 package etc
 
 import (
-	"errors"
 	"fmt"
 	"net"
 	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/sluice-hpc/sluice/elastic/message"
 )
 
 // NotifyEvents are the allowed values of [notify] events: the kinds of messages.
@@ -55,18 +56,15 @@ func isListen(s string) bool {
 	return isAddress(s) || filepath.IsAbs(s) && absolute(s) && len(s) <= 100
 }
 
-// isWebhook accepts https URLs without a user and a fragment.
-func isWebhook(s string) bool {
-	u, err := url.Parse(s)
-	return err == nil && len(s) <= 2000 && u.Scheme == "https" && u.Hostname() != "" && u.User == nil && u.Fragment == "" && u.Opaque == "" && !strings.Contains(s, " ")
-}
-
 // Allows returns why messages may not be posted to a URL of a user's; nil if they may. A host counts with
 // its port: one without a port in the list is that host's port 443.
 func (n Notify) Allows(hook string) error {
+	if err := message.CheckURL(hook); err != nil {
+		return err
+	}
 	u, err := url.Parse(hook)
-	if err != nil || !isWebhook(hook) {
-		return errors.New("want a URL that begins with https://HOST/")
+	if err != nil {
+		return err
 	}
 	host := withPort(u.Host)
 	for _, allowed := range n.Hosts {

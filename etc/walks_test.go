@@ -33,3 +33,29 @@ func TestWalksLead(t *testing.T) {
 		}
 	}
 }
+
+// TestGlossary: the glossary explains each word once.
+func TestGlossary(t *testing.T) {
+	page, err := os.ReadFile("../ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, glossary, _ := strings.Cut(string(page), "\n## Glossary\n")
+	glossary, _, _ = strings.Cut(glossary, "\n## ")
+	explained := map[string]bool{}
+	for line := range strings.Lines(glossary) {
+		cells := strings.Split(line, "|")
+		if len(cells) != 5 || strings.HasPrefix(cells[1], "-") {
+			continue
+		}
+		for word := range strings.SplitSeq(cells[1], ",") {
+			if word = strings.TrimSpace(word); explained[word] {
+				t.Errorf("%q is explained twice", word)
+			}
+			explained[word] = true
+		}
+	}
+	if len(explained) < 60 {
+		t.Errorf("only %d words", len(explained))
+	}
+}

@@ -2,21 +2,18 @@ package sbatch
 
 import (
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/message"
 )
-
-// MaxURL bounds the bytes of the URL of --notify=webhook:URL.
-const MaxURL = 2000
 
 // parseNotify reads mail, webhook:URL or both with a comma between them, the URL last.
 func parseNotify(value string) (mail bool, hook string, err error) {
 	rest, hook, found := strings.Cut(value, "webhook:")
 	if found {
-		if err := checkURL(hook); err != nil {
+		if err := message.CheckURL(hook); err != nil {
 			return false, "", err
 		}
 		rest = strings.TrimSuffix(rest, ",")
@@ -28,20 +25,6 @@ func parseNotify(value string) (mail bool, hook string, err error) {
 		return false, hook, nil
 	}
 	return false, "", fmt.Errorf("want mail, webhook:URL or mail,webhook:URL")
-}
-
-// checkURL accepts what sluiced posts to: https, without a user, a password and a fragment.
-func checkURL(text string) error {
-	u, err := url.Parse(text)
-	switch {
-	case len(text) > MaxURL:
-		return fmt.Errorf("the URL has %d bytes, at most %d are possible", len(text), MaxURL)
-	case err != nil || u.Scheme != "https" || u.Hostname() == "" || u.Opaque != "" || safe(text) != text || strings.Contains(text, " "):
-		return fmt.Errorf("want a URL that begins with https://HOST/")
-	case u.User != nil || u.Fragment != "":
-		return fmt.Errorf("want a URL without a user and without #")
-	}
-	return nil
 }
 
 // notify reads --notify and what sluiced sends of --mail-type.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/message"
 )
 
 // TestMails: what Slurm would mail at each resize is asked of sluiced, wherever it stands; the rest stays
@@ -71,7 +72,7 @@ func TestParseNotify(t *testing.T) {
 		"mail": "", "webhook:https://h.example.org:8443/a?b=c,d": "", "mail,webhook:https://h/": "",
 		"": "want mail", "mails": "want mail", "mail,": "want mail", "webhook": "want mail", "mail;webhook:https://h/": "want mail", "webhook:": "https://HOST/",
 		"webhook:http://h/": "https://HOST/", "webhook:https:///a": "https://HOST/", "webhook:https://h/\n": "https://HOST/", "webhook:file:///etc/passwd": "https://HOST/",
-		"webhook:https://u:p@h/": "without a user", "webhook:https://h/#x": "without #", "webhook:https://h/" + strings.Repeat("x", MaxURL): "bytes",
+		"webhook:https://u:p@h/": "without a user", "webhook:https://h/#x": "without #", "webhook:https://h/" + strings.Repeat("x", message.MaxURL): "bytes",
 	} {
 		_, _, err := parseNotify(value)
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
@@ -87,7 +88,7 @@ func FuzzNotify(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, value string) {
 		mail, hook, err := parseNotify(value)
-		if err == nil && (!mail && hook == "" || hook != "" && (!strings.HasPrefix(strings.ToLower(hook), "https://") || strings.ContainsAny(hook, " \n\x00#") || len(hook) > MaxURL)) {
+		if err == nil && (!mail && hook == "" || hook != "" && (!strings.HasPrefix(strings.ToLower(hook), "https://") || strings.ContainsAny(hook, " \n\x00#") || len(hook) > message.MaxURL)) {
 			t.Errorf("%q: %v, %q", value, mail, hook)
 		}
 	})

@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -144,6 +145,88 @@ func TestProgram(t *testing.T) {
 	}
 }
 
+// TestBatch: the batch of all processes together is the same at every size, whether a constant, an option or
+// a division gives it; where it is not known to be, the program stays as it is.
+func TestBatch(t *testing.T) {
+	const head, loader = "import torch\n", "    loader = DataLoader(data, batch_size=32,"
+	for _, c := range []struct {
+		above, batch string // lines above the function, what the DataLoader gets
+		ranks        int
+		want         string // batch=, or a part of the note
+	}{
+		{"", "32", 4, "batch=32 * 4,"},
+		{"", "32", 1, "batch=32,"},
+		{"", "args.batch_size", 4, "batch=args.batch_size * 4,"},
+		{"BATCH = 32\n", "BATCH", 8, "batch=BATCH * 8,"},
+		{"", "args.batch_size + 8", 4, "batch=(args.batch_size + 8) * 4,"},
+		{"", "64 if big else 32", 4, "batch=(64 if big else 32) * 4,"},
+		{"", "int(args.batch)", 4, "batch=int(args.batch) * 4,"},
+		{"", "config['batch']", 2, "batch=config['batch'] * 2,"},
+		{"", "args.batch // dist.get_world_size()", 0, "batch=args.batch,"},
+		{"", "args.batch // args.world_size", 4, "batch=args.batch,"},
+		{"", `256 // int(os.environ["WORLD_SIZE"])`, 4, "batch=256,"},
+		{"", "int(args.batch / world_size)", 4, "batch=args.batch,"},
+		{"", "max(1, args.batch // torch.distributed.get_world_size())", 4, "batch=args.batch,"},
+		{"", "2 * args.batch // world_size", 4, "batch=2 * args.batch,"},
+		{"SIZE = 256 // dist.get_world_size()\n", "SIZE", 4, "batch=256,"},
+		{"SIZE = int(args.batch / args.world_size)\n", "SIZE", 0, "batch=args.batch,"},
+		{"batch_size = args.batch_size // world_size\n", "batch_size", 4, "batch=args.batch_size,"},
+		{"p.add_argument('--batch', type=int, default=8, help='for each of the GPUs')\n", "args.batch", 4, "batch=args.batch * 4,"},
+		// Not understood.
+		{"", "8 + args.batch // world_size", 4, "in a way that is not understood"},
+		{"", "32 * torch.cuda.device_count()", 4, "in a way that is not understood"},
+		{"", "args.batch // ngpus_per_node", 4, "in a way that is not understood"},
+		{"args.batch_size = int(args.batch_size / ngpus_per_node)\n", "args.batch_size", 4, "in a way that is not understood"},
+		{"args.batch_size //= dist.get_world_size()\n", "args.batch_size", 1, "in a way that is not understood"},
+		{"n = dist.get_world_size()\nSIZE = 256 // n\n", "SIZE", 4, "in a way that is not understood"},
+		{"SIZE = 64 // world_size\nSIZE = 32\n", "SIZE", 4, "in a way that is not understood"},
+		{"p.add_argument('-b', '--batch-size', default=256 // torch.cuda.device_count())\n", "args.batch_size", 4, "in a way that is not understood"},
+		{"def main():\n    SIZE = 64 // world_size\n    train(data, 0)\n", "SIZE", 4, "in a way that is not understood"},
+		{"", "32", 0, "the batch of all GPUs together is not known"},
+	} {
+		text := head + c.above + strings.TrimPrefix(strings.Replace(plain, loader, strings.Replace(loader, "32", c.batch, 1), 1), "import os\nimport torch\n")
+		got := Program("train.py", text, c.ranks)
+		if made := strings.HasPrefix(c.want, "batch="); made && !strings.Contains(got.Text, "dataset=data, "+c.want) || !made && (got.Text != text || !got.Unknown || !strings.Contains(strings.Join(got.Notes, "\n"), c.want)) {
+			_, line, _ := strings.Cut(got.Text, "sluice.torch.Elastic")
+			line, _, _ = strings.Cut(line, "\n")
+			t.Errorf("%q, %s, %d processes: %q, want %s; %q", c.above, c.batch, c.ranks, line, c.want, got.Notes)
+		}
+	}
+	given := strings.Replace(strings.Replace(plain, "def train(data, rank):", "def train(data, batch: int = 8, rank=0):", 1), "=32,", "=batch,", 1)
+	for call, want := range map[string]string{
+		"train(data, 32, 0)": "batch=batch * 4", "train(data, 32, world_size)": "batch=batch * 4", "train(data, rank=1)": "batch=batch * 4",
+		"train(data, 256 // dist.get_world_size(), 0)": "line 24: this batch depends on the number of processes", "train(data, batch=256 // n_gpus)": "line 24: this batch depends",
+	} {
+		got := Program("train.py", given+call+"\n", 4)
+		if !strings.Contains(got.Text+strings.Join(got.Notes, "\n"), want) {
+			t.Errorf("%s: %q, want %s", call, got.Notes, want)
+		}
+	}
+}
+
+// TestProcesses: how many processes a script starts is how many parts its batch has.
+func TestProcesses(t *testing.T) {
+	for text, want := range map[string]int{
+		"--gpus=4\nsrun python3 t.py": 4, "--gpus=4\n#SBATCH --ntasks=2\nsrun python3 t.py": 2, "--gres=gpu:4\n#SBATCH -N 2\n#SBATCH --ntasks-per-node=4\nsrun python3 t.py": 8,
+		"--gpus=4\n#SBATCH -n 1\ntorchrun --nproc_per_node=4 t.py": 4, "--gpus=4\ntorchrun --nproc-per-node 2 t.py": 2, "--gpus=4\ntorchrun t.py": 1,
+		"--gres=gpu:4\n#SBATCH -N 2\nsrun torchrun --nnodes=2 --nproc_per_node=gpu t.py": 8, "--gres=gpu:4\n#SBATCH --nodes=2\nsrun torchrun --nnodes=$SLURM_NNODES --nproc_per_node=4 t.py": 8,
+	} {
+		got, wants := Script("job.sh", "#!/bin/bash\n#SBATCH "+text+"\n", "t.py")
+		note := fmt.Sprintf("it started %d processes on %d GPUs", want, wants.GPUs)
+		if wants.Ranks != want || strings.Contains(strings.Join(got.Notes, "\n"), note) != (want != wants.GPUs) {
+			t.Errorf("%q: %d, want %d; %q", text, wants.Ranks, want, got.Notes)
+		}
+	}
+	for text, stays := range map[string]bool{
+		"BATCH=$((256 / SLURM_NTASKS))": true, "export BATCH_SIZE=$((256/$WORLD_SIZE))": true, "# the batch is for SLURM_NTASKS": false, "echo $SLURM_NTASKS": false,
+	} {
+		text = "#!/bin/bash\n#SBATCH --gpus=4\n" + text + "\npython3 t.py --batch $BATCH\n"
+		if got, _ := Script("job.sh", text, ""); (got.Text == text) != stays || stays && !strings.Contains(got.Notes[0], "job.sh:3: this batch is another at every size") {
+			t.Errorf("%q: %q", text, got.Notes)
+		}
+	}
+}
+
 // TestProgramsThatStay: one statement that is not understood, and nothing is changed.
 func TestProgramsThatStay(t *testing.T) {
 	for _, c := range []struct{ old, new, note string }{
@@ -157,6 +240,9 @@ func TestProgramsThatStay(t *testing.T) {
 		{"    for epoch in range(10):", "    for epoch in range(3, 10):", "is in no loop"},
 		{"        print(epoch", "        len(loader)\n        print(epoch", "loader is used in more places"},
 		{"import torch\n", "", "import torch"},
+		{"lr=1e-3", "lr=1e-3 * dist.get_world_size()", "line 8: this depends on the number of processes, and the batch of all does not"},
+		{"    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3", "    rate = 1e-3 * world_size\n    optimizer = torch.optim.AdamW(model.parameters(), weight_decay=0.1,\n        lr=rate", "line 9: this depends"},
+		{"def train(data, rank):", "def main():\n    mp.spawn(train, nprocs=4)\n\ndef train(data, rank):", "it starts its processes itself"},
 		{"    loader = ", "    optimizer = torch.optim.SGD(model.parameters())\n    loader = ", "both make"},
 	} {
 		text := strings.Replace(plain, c.old, c.new, 1)

@@ -18,7 +18,6 @@ var (
 	stepLoop   = lazy(`^(\s*)for (.+) in (\w+):\s*$`)
 	numbered   = lazy(`^(\s*)for (\w+), \((.+)\) in enumerate\((\w+)\):\s*$`)
 	backward   = lazy(`^(\s*)(\w+)\.backward\(\)\s*$`)
-	perRank    = lazy(`^(.+?) // (?:(?:torch\.)?(?:distributed|dist)\.get_world_size\(\)|world_size)$`)
 	namesTaken = lazy(`(?m)^\s*(?:\w+, )*(?:training|step)\s*(?:=[^=]|,)|\bfor [^:\n]*\b(?:training|step)\b[^:\n]* in |\b(?:def|as|import) [^:\n]*\b(?:training|step)\b`)
 	importsIt  = lazy(`^import torch(?:\s|$)`)
 	pythonName = lazy(`^[\w.]+$`)
@@ -35,22 +34,21 @@ type training struct {
 }
 
 // Program proposes a program whose training loop is sluice.torch.Elastic, if the loop is
-// recognised as a whole. gpus is the number that its script asked for, 0 if unknown.
-func Program(file, text string, gpus int) Proposal {
+// recognised as a whole. ranks is the number of processes that its script started, 0 if unknown.
+func Program(file, text string, ranks int) Proposal {
 	out := Proposal{Text: text}
 	if regexp.MustCompile(`(?m)^\s*(import|from) sluice\b`).MatchString(text) {
 		out.note("%s: it imports sluice already; nothing is changed", file)
 		return out
 	}
 	t := training{file: file, lines: strings.SplitAfter(text, "\n")}
-	changed, err := t.change(gpus)
+	changed, err := t.change(ranks)
 	if err != nil {
+		out.Unknown = true
 		out.note("%s: %v; nothing is changed. etc/doc/programs.md shows the lines for other programs, also for those that cannot be changed", file, err)
 		return out
 	}
-	if !strings.Contains(t.batch, " // ") && gpus > 1 && strings.HasSuffix(t.batch, fmt.Sprintf(" * %d", gpus)) {
-		out.note("%s: the batch stays that of %d GPUs at every size: %s samples a step", file, gpus, t.batch)
-	}
+	out.note("%s: the batch of all GPUs together stays the same at every size: %s samples a step", file, t.batch)
 	out.note("%s: look at what the loop does after the change; sluice.torch sees to saving, resuming and the order of the data", file)
 	out.Text = changed
 	return out
@@ -74,7 +72,7 @@ func (t *training) only(e *regexp.Regexp, what string) (int, []string, error) {
 }
 
 // change recognises the training and returns the changed text.
-func (t *training) change(gpus int) (string, error) {
+func (t *training) change(ranks int) (string, error) {
 	_, m, err := t.only(wrapsModel(), "wraps the model in DistributedDataParallel")
 	if err != nil {
 		return "", err
@@ -89,7 +87,7 @@ func (t *training) change(gpus int) (string, error) {
 	} else if strings.Contains(strings.Join(t.lines, ""), "lr_scheduler.") && err != nil {
 		return "", err
 	}
-	if err := t.feed(gpus); err != nil {
+	if err := t.feed(ranks); err != nil {
 		return "", err
 	}
 	if err := t.loops(); err != nil {
@@ -99,7 +97,7 @@ func (t *training) change(gpus int) (string, error) {
 }
 
 // feed recognises sampler and loader.
-func (t *training) feed(gpus int) error {
+func (t *training) feed(ranks int) error {
 	at, m, err := t.only(samples(), "makes a DistributedSampler")
 	if err != nil {
 		return err
@@ -124,13 +122,12 @@ func (t *training) feed(gpus int) error {
 		!onlyNamed(named, "batch_size", "sampler", "drop_last", "num_workers", "pin_memory", "collate_fn", "shuffle", "persistent_workers") || named["shuffle"] != "" && named["shuffle"] != "False" {
 		return fmt.Errorf("line %d: this DataLoader is not understood", at+1)
 	}
-	t.loader, t.batch = at, batch
-	if g := perRank().FindStringSubmatch(batch); g != nil {
-		t.batch = g[1]
-	} else if gpus < 1 {
-		return fmt.Errorf("line %d: the batch of all GPUs together is not known: give the job script too, or write the batch as ALL // dist.get_world_size()", at+1)
-	} else if gpus > 1 {
-		t.batch = fmt.Sprintf("%s * %d", batch, gpus)
+	t.loader = at
+	if t.batch, err = t.wholeBatch(at, batch, ranks); err != nil {
+		return err
+	}
+	if err := t.sameEverywhere(); err != nil {
+		return err
 	}
 	for _, o := range [][2]string{{"num_workers", "workers"}, {"pin_memory", "pin_memory"}, {"collate_fn", "collate"}} {
 		if v := named[o[0]]; v != "" {

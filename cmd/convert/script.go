@@ -3,6 +3,7 @@ package convert
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -15,6 +16,8 @@ import (
 type Proposal struct {
 	Text  string   // equal to the file's where nothing is changed
 	Notes []string // what was not understood, and what to check
+	// Unknown: the program was not understood, so it may train differently at another size.
+	Unknown bool
 }
 
 func (p *Proposal) note(format string, args ...any) {
@@ -23,15 +26,21 @@ func (p *Proposal) note(format string, args ...any) {
 
 // What a header asks for, one option a line; other forms are left alone.
 var (
-	gresLine  = lazy(`^#SBATCH\s+--gres[= ]\s*gpu(?::([A-Za-z][\w.-]*))?(?::(\d+))?\s*(?:#.*)?$`)
-	gpusLine  = lazy(`^#SBATCH\s+(?:--gpus[= ]|-G\s*)\s*(?:([A-Za-z][\w.-]*):)?(\d+)\s*(?:#.*)?$`)
-	perNode   = lazy(`^#SBATCH\s+--gpus-per-node[= ]\s*(?:([A-Za-z][\w.-]*):)?(\d+)\s*(?:#.*)?$`)
-	nodesLine = lazy(`^#SBATCH\s+(?:--nodes[= ]|-N\s*)\s*(\d+)\s*(?:#.*)?$`)
-	taskLine  = lazy(`^#SBATCH\s+(?:--ntasks-per-node[= ]|--ntasks[= ]|-n\s*)\s*\d+\s*(?:#.*)?$`)
-	sizeLine  = lazy(`^#SBATCH\s+(?:--gres|--gpus|-G|--nodes|-N)`)
-	command   = lazy(`^(\s*)(exec\s+)?(srun\s+)?((?:\S*/)?python[0-9.]*\s+-m\s+torch\.distributed\.(?:run|launch)|(?:\S*/)?python[0-9.]*|torchrun)\s+(.+)$`)
-	epochsArg = lazy(`\s--(?:num[-_])?epochs[= ](\d+)(?:\s|$)`)
+	gresLine   = lazy(`^#SBATCH\s+--gres[= ]\s*gpu(?::([A-Za-z][\w.-]*))?(?::(\d+))?\s*(?:#.*)?$`)
+	gpusLine   = lazy(`^#SBATCH\s+(?:--gpus[= ]|-G\s*)\s*(?:([A-Za-z][\w.-]*):)?(\d+)\s*(?:#.*)?$`)
+	perNode    = lazy(`^#SBATCH\s+--gpus-per-node[= ]\s*(?:([A-Za-z][\w.-]*):)?(\d+)\s*(?:#.*)?$`)
+	nodesLine  = lazy(`^#SBATCH\s+(?:--nodes[= ]|-N\s*)\s*(\d+)\s*(?:#.*)?$`)
+	taskLine   = lazy(`^#SBATCH\s+(?:--ntasks-per-node[= ]\s*(\d+)|(?:--ntasks[= ]|-n\s*)\s*(\d+))\s*(?:#.*)?$`)
+	sizeLine   = lazy(`^#SBATCH\s+(?:--gres|--gpus|-G|--nodes|-N)`)
+	command    = lazy(`^(\s*)(exec\s+)?(srun\s+)?((?:\S*/)?python[0-9.]*\s+-m\s+torch\.distributed\.(?:run|launch)|(?:\S*/)?python[0-9.]*|torchrun)\s+(.+)$`)
+	perNodeArg = lazy(`\s--?nproc[-_]per[-_]node[= ](\S+)`)
+	nodesArg   = lazy(`\s--?nnodes[= ](\S+)`)
+	batchLine  = lazy(`(?i)^[^#]*batch.*(?:` + sizeNames + `)|^[^#]*(?:` + sizeNames + `).*batch`)
+	epochsArg  = lazy(`\s--(?:num[-_])?epochs[= ](\d+)(?:\s|$)`)
 )
+
+// sizeNames are variables of a job script that are others at another size.
+const sizeNames = `SLURM_N(?:TASKS|PROCS|NODES|TASKS_PER_NODE)\b|SLURM_(?:GPUS|JOB_NUM_NODES|TASKS_PER_NODE|STEP_NUM)|WORLD_SIZE`
 
 // lazy compiles a pattern when it is first used: sluice starts often, and rarely needs one of these.
 func lazy(pattern string) func() *regexp.Regexp {
@@ -41,6 +50,8 @@ func lazy(pattern string) func() *regexp.Regexp {
 // Wants is how many GPUs a script asked for.
 type Wants struct {
 	GPUs, nodes int
+	Ranks       int // processes of the training: what of its batch is one's, times this is the batch of all
+	tasks       int // of srun; 0 = the script does not say
 	kind        string
 	lines       []int // of the options, which give way to a range of sizes
 }
@@ -56,6 +67,10 @@ func Script(name, text, program string) (Proposal, Wants) {
 		return out, Wants{}
 	}
 	w, last, ok := asked(name, lines, &out)
+	if k := slices.IndexFunc(lines, batchLine().MatchString); k >= 0 && ok {
+		out.note("%s:%d: this batch is another at every size; give the program the batch of all GPUs together, as it uses it with sluice", name, k+1)
+		ok = false
+	}
 	k := trainingLine(name, lines, program, &out)
 	if !ok || k < 0 {
 		return out, w
@@ -63,6 +78,16 @@ func Script(name, text, program string) (Proposal, Wants) {
 	call, epochs, ok := underRanks(name, k, lines[k], &out)
 	if !ok {
 		return out, w
+	}
+	w.Ranks = w.processes(lines[k])
+	switch {
+	case w.Ranks == 0:
+		w.Ranks = w.GPUs
+		if w.GPUs > 1 && program != "" {
+			out.note("%s: it does not say how many processes it starts (--ntasks); one for each of its %d GPUs is assumed, for the batch of all", name, w.GPUs)
+		}
+	case w.Ranks != w.GPUs:
+		out.note("%s: it started %d processes on %d GPUs; sluice ranks starts one for each GPU", name, w.Ranks, w.GPUs)
 	}
 	lines[k] = call
 	size := fmt.Sprintf("#SLUICE --min-gpus=1 --max-gpus=%d", 2*w.GPUs)
@@ -100,7 +125,7 @@ func joined(err error) []error {
 // asked reads the number of GPUs from the header. last is its last line.
 func asked(name string, lines []string, out *Proposal) (w Wants, last int, ok bool) {
 	w.nodes, last = 1, -1
-	perNodes := 0
+	perNodes, tasksPerNode := 0, 0
 	for i, l := range lines {
 		l = strings.TrimSpace(l)
 		if l != "" && !strings.HasPrefix(l, "#") {
@@ -119,7 +144,7 @@ func asked(name string, lines []string, out *Proposal) (w Wants, last int, ok bo
 		case match(nodesLine(), l, &m):
 			w.nodes, w.lines = max(number(m[1]), 1), append(w.lines, i)
 		case match(taskLine(), l, &m): // sluice ranks starts one process for each GPU
-			w.lines = append(w.lines, i)
+			tasksPerNode, w.tasks, w.lines = number(m[1]), max(w.tasks, number(m[2])), append(w.lines, i)
 		case sizeLine().MatchString(l):
 			out.note("%s:%d: %q is not understood; write the number of GPUs as --gpus=N, one option a line", name, i+1, l)
 			return w, last, false
@@ -127,6 +152,9 @@ func asked(name string, lines []string, out *Proposal) (w Wants, last int, ok bo
 	}
 	if w.GPUs == 0 {
 		w.GPUs = perNodes * w.nodes
+	}
+	if w.tasks == 0 {
+		w.tasks = tasksPerNode * w.nodes
 	}
 	switch {
 	case last < 0:
@@ -199,6 +227,27 @@ func underRanks(name string, k int, l string, out *Proposal) (call, epochs strin
 		epochs = e[1]
 	}
 	return m[1] + m[2] + ranks + program + "\n", epochs, true
+}
+
+// processes is how many processes the training line starts; 0 = it does not say.
+func (w Wants) processes(l string) int {
+	m := command().FindStringSubmatch(strings.TrimRight(l, "\n"))
+	if !strings.Contains(m[4], "torch") {
+		return w.tasks
+	}
+	each, nodes := perNodeArg().FindStringSubmatch(l), w.nodes
+	if n := nodesArg().FindStringSubmatch(l); n != nil {
+		if number, err := strconv.Atoi(n[1]); err == nil {
+			nodes = number
+		}
+	}
+	if each == nil {
+		return nodes // torchrun's default is one
+	}
+	if n, err := strconv.Atoi(each[1]); err == nil {
+		return n * nodes
+	}
+	return w.GPUs // gpu, auto, a variable
 }
 
 // afterOptions drops the options of torchrun that say how many processes there are and where they

@@ -31,7 +31,7 @@ func (f *Filter) Flags(flags *pflag.FlagSet) {
 	flags.StringSliceVarP(&f.Partitions, "partition", "p", nil, "only jobs of these partitions")
 	flags.StringSliceVarP(&f.Accounts, "account", "A", nil, "only jobs of these Slurm accounts")
 	flags.StringSliceVarP(&f.QOS, "qos", "q", nil, "only jobs of these QOS")
-	flags.StringSliceVarP(&f.States, "states", "t", nil, "only jobs in these states, such as R or PENDING; 'all' for ended ones too")
+	flags.VarP((*states)(&f.States), "states", "t", "only jobs in these states, such as R or PENDING; 'all' for ended ones too")
 	flags.StringSliceVarP(&f.Nodes, "nodelist", "w", nil, "only jobs with GPUs on these nodes")
 	flags.BoolVarP(&f.All, "all", "a", false, "ended jobs too")
 }
@@ -60,11 +60,7 @@ func ParseFilter(text string) (Filter, error) {
 		return Filter{}, err
 	}
 	f.Words = flags.Args()
-	_, err = f.Matcher(wire.Report{}, 0)
-	if _, many := f.many(); many { // their tasks are known in a report only
-		err = nil
-	}
-	return f, err
+	return f, f.Check()
 }
 
 // String returns the filter as it is typed.
@@ -144,14 +140,20 @@ func split(line string) (words []string, err error) {
 // Ended reports whether ended jobs may be listed, too.
 func (f Filter) Ended() bool { return f.All || len(f.Jobs) > 0 || len(f.States) > 0 }
 
-func (f Filter) many() (words []JobWord, many bool) {
-	words, _ = JobWords(f.Jobs)
-	return words, slices.ContainsFunc(words, JobWord.Many)
+// Check returns what is wrong with the filter itself, whatever jobs there are: -j and -t.
+func (f Filter) Check() error {
+	if _, err := JobWords(f.Jobs); err != nil {
+		return err
+	}
+	return knownStates(f.States)
 }
 
 // Matcher returns a function that reports whether a job of the report is selected. me is the
 // uid of the caller.
 func (f Filter) Matcher(report wire.Report, me uint32) (func(*wire.Job) bool, error) {
+	if err := f.Check(); err != nil {
+		return nil, err
+	}
 	words, err := JobWords(f.Jobs)
 	if err != nil {
 		return nil, err
@@ -165,9 +167,6 @@ func (f Filter) Matcher(report wire.Report, me uint32) (func(*wire.Job) bool, er
 		users = append(slices.Clone(users), fmt.Sprint(me))
 	}
 	anyState := slices.ContainsFunc(f.States, func(s string) bool { return strings.EqualFold(s, "all") })
-	if err := knownStates(f.States); err != nil {
-		return nil, err
-	}
 	return func(j *wire.Job) bool {
 		return (f.Ended() || !j.Ended) &&
 			(len(ids) == 0 || slices.Contains(ids, elastic.JobID(j.JobID))) &&

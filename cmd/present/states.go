@@ -8,22 +8,36 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
-// States are the compact and full names that -t takes.
+// States are the compact and full names that -t takes: those of squeue.
 var States = map[string]string{
 	"PD": "PENDING", "R": "RUNNING", "S": "SUSPENDED", "CG": "COMPLETING", "CD": "COMPLETED", "CA": "CANCELLED", "F": "FAILED",
 	"TO": "TIMEOUT", "NF": "NODE_FAIL", "PR": "PREEMPTED", "BF": "BOOT_FAIL", "DL": "DEADLINE", "OOM": "OUT_OF_MEMORY",
-	"CF": "CONFIGURING", "RS": "RESIZING", "ALL": "all",
+	"CF": "CONFIGURING", "RS": "RESIZING", "RD": "RESV_DEL_HOLD", "RQ": "REQUEUED", "RF": "REQUEUE_FED", "RH": "REQUEUE_HOLD",
+	"RV": "REVOKED", "SI": "SIGNALING", "SE": "SPECIAL_EXIT", "SO": "STAGE_OUT", "ST": "STOPPED", "ALL": "all",
+}
+
+// states is the value of -t. Unlike pflag's own lists it keeps an empty one, which squeue refuses, too:
+// -t "$unset" MUST NOT list the jobs in all states.
+type states []string
+
+func (s *states) String() string { return strings.Join(*s, ",") }
+func (s *states) Type() string   { return "strings" }
+func (s *states) Set(list string) error {
+	*s = append(*s, strings.Split(strings.TrimRight(list, ","), ",")...)
+	return nil
 }
 
 func knownStates(wanted []string) error {
 	for _, s := range wanted {
-		up := strings.ToUpper(s)
-		known := States[up] != ""
+		known := States[strings.ToUpper(s)] != ""
+		var all []string
 		for _, full := range States {
 			known = known || strings.EqualFold(full, s)
+			all = append(all, full)
 		}
 		if !known {
-			return fmt.Errorf("invalid job state %q", s)
+			slices.Sort(all)
+			return fmt.Errorf("invalid job state %q; valid states: %s", s, strings.Join(all, ", "))
 		}
 	}
 	return nil

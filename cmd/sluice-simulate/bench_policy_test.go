@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"github.com/sluice-hpc/sluice/cmd/terminal"
 )
 
 func TestBenchPolicyRefusals(t *testing.T) {
@@ -12,7 +14,7 @@ func TestBenchPolicyRefusals(t *testing.T) {
 		"--seeds -1": "--seeds -1: want 1 to 10000",
 	} {
 		var out, errs bytes.Buffer
-		if code := run(append([]string{"bench-policy"}, strings.Fields(args)...), &out, &errs); code != 1 || !strings.Contains(errs.String(), want) {
+		if code := terminal.Run(newCommand(), append([]string{"bench-policy"}, strings.Fields(args)...), &out, &errs); code != 1 || !strings.Contains(errs.String(), want) {
 			t.Errorf("%s: %d, %q", args, code, errs.String())
 		}
 	}
@@ -20,7 +22,7 @@ func TestBenchPolicyRefusals(t *testing.T) {
 
 func TestBenchPolicyWithoutData(t *testing.T) {
 	var out, errs bytes.Buffer
-	if code := run([]string{"bench-policy", "--data", t.TempDir(), "--figure", "2"}, &out, &errs); code != 0 {
+	if code := terminal.Run(newCommand(), []string{"bench-policy", "--data", t.TempDir(), "--figure", "2"}, &out, &errs); code != 0 {
 		t.Errorf("code %d", code)
 	}
 	if !strings.Contains(errs.String(), "SLUICE_DATA") || !strings.Contains(out.String(), "not measured") {

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/spf13/pflag"
+
+	"github.com/sluice-hpc/sluice/cmd/terminal"
 )
 
 // openValues are the options that take a text of the user's own.
@@ -22,7 +24,7 @@ func TestClosedSetsAreCompleted(t *testing.T) {
 		})
 	}
 	var out, errs strings.Builder
-	if code := run([]string{"__completeNoDesc", "simulate", "--policy", "look"}, &out, &errs); code != 0 || !strings.HasPrefix(out.String(), "lookahead\n") || !strings.HasSuffix(out.String(), "\n:4\n") {
+	if code := terminal.Run(newCommand(), []string{"__completeNoDesc", "simulate", "--policy", "look"}, &out, &errs); code != 0 || !strings.HasPrefix(out.String(), "lookahead\n") || !strings.HasSuffix(out.String(), "\n:4\n") {
 		t.Errorf("exit code %d, %q", code, out.String())
 	}
 }

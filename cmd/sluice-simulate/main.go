@@ -4,7 +4,6 @@
 package main
 
 import (
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,12 +16,7 @@ import (
 // version is set when the program is built.
 var version = "unknown"
 
-func main() { os.Exit(run(terminal.Typed(os.Args, verbOf(os.Args[0])), os.Stdout, os.Stderr)) }
-
-// run runs one command, its verb first, and returns the exit code.
-func run(args []string, out, errs io.Writer) int {
-	return terminal.Run(newCommand(), args, out, errs)
-}
+func main() { terminal.Main(newCommand(), verbOf(os.Args[0])) }
 
 // verbOf is the verb for which the program was started: "sluice-whatif" means whatif, any
 // other name means simulate.
@@ -34,10 +28,6 @@ func verbOf(name string) string {
 	return "simulate"
 }
 
-// newCommand returns the part of sluice's command tree that is in this program.
 func newCommand() *cobra.Command {
-	c := &cobra.Command{Use: "sluice", Short: "Elastic GPU jobs on Slurm"}
-	terminal.Root(c, version)
-	c.AddCommand(addCompletion(newSimulateCommand()), addCompletion(newWhatifCommand()), newBenchPolicyCommand())
-	return c
+	return terminal.Tree(version, addCompletion(newSimulateCommand()), addCompletion(newWhatifCommand()), newBenchPolicyCommand())
 }

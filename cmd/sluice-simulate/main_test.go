@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/sluice-hpc/sluice/cmd/terminal"
 )
 
 var update = flag.Bool("update", false, "write the golden parts of testdata/*.txt anew; read the diff before you commit it")
@@ -14,7 +16,7 @@ var update = flag.Bool("update", false, "write the golden parts of testdata/*.tx
 // TestMain makes this test binary stand in for sluice in the scripts of testdata.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"sluice": func() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) },
+		"sluice": func() { os.Exit(terminal.Run(newCommand(), os.Args[1:], os.Stdout, os.Stderr)) },
 	})
 }
 

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sluice-hpc/sluice/cmd/terminal"
 )
 
 // TestSimulateShares: generated jobs get accounts, a recording has its own, and one of an account
@@ -14,7 +16,7 @@ import (
 func TestSimulateShares(t *testing.T) {
 	simulate := func(args string) (string, string, int) {
 		var out, errs bytes.Buffer
-		code := run(append([]string{"simulate"}, strings.Fields(args)...), &out, &errs)
+		code := terminal.Run(newCommand(), append([]string{"simulate"}, strings.Fields(args)...), &out, &errs)
 		return out.String(), errs.String(), code
 	}
 	out, errs, code := simulate("--cluster 3x4 --workload gen:w1 --policy knapsack --shares phys=60,bio=40,phys/theory=1,ann@bio=3 --output json")

@@ -214,13 +214,13 @@ func TestSimulateRefusals(t *testing.T) {
 		{"--cluster 3x4 --workload gen:w1 -o no/such/folder", "-o: open no/such/folder"},
 	} {
 		var out, errs bytes.Buffer
-		code := run(append([]string{"simulate"}, strings.Fields(c.args)...), &out, &errs)
+		code := terminal.Run(newCommand(), append([]string{"simulate"}, strings.Fields(c.args)...), &out, &errs)
 		if code != 1 || !strings.HasPrefix(errs.String(), "sluice: error: ") || !strings.Contains(errs.String(), c.want) || out.Len() > 0 {
 			t.Errorf("%q: %d, %s%swant %s", c.args, code, out.String(), errs.String(), c.want)
 		}
 	}
 	var out, errs bytes.Buffer
-	if code := run([]string{"simulate", "--help"}, &out, &errs); code != 0 || !strings.Contains(out.String(), "powerlaw[@JOBS]") || !strings.Contains(out.String(), "  fcfs  ") {
+	if code := terminal.Run(newCommand(), []string{"simulate", "--help"}, &out, &errs); code != 0 || !strings.Contains(out.String(), "powerlaw[@JOBS]") || !strings.Contains(out.String(), "  fcfs  ") {
 		t.Errorf("help: %d, %s", code, out.String())
 	}
 }

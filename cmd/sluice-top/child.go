@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"time"
+
+	"github.com/sluice-hpc/sluice/cmd/reach"
 )
 
 const (
@@ -21,25 +21,9 @@ const (
 	gather, mostGathered = 100 * time.Millisecond, 2000
 )
 
-// sluicePath is the program sluice of the same installation: beside this one as in bin/ of a source
-// tree, or in bin where this one is in libexec/sluice. It is never searched in PATH.
-func sluicePath() (string, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return "", err
-	}
-	dir := filepath.Dir(self)
-	for _, path := range []string{filepath.Join(dir, "sluice"), filepath.Join(dir, "..", "..", "bin", "sluice")} {
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
-			return path, nil
-		}
-	}
-	return "", fmt.Errorf("the program sluice is not installed beside %s", self)
-}
-
 // start makes the command; it is killed with ctx.
 func start(ctx context.Context, args []string) (*exec.Cmd, error) {
-	path, err := sluicePath()
+	path, err := reach.Sluice()
 	if err != nil {
 		return nil, err
 	}

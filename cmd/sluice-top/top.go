@@ -45,8 +45,12 @@ Without colours if NO_COLOR is set. It needs a terminal; for a pipe or a file th
 			if !isTerminal(os.Stdin) || !isTerminal(os.Stdout) {
 				return errors.New("sluice top needs a terminal for its input and output; for a pipe or a file use 'sluice queue'")
 			}
+			same, err := reach.Options(cmd)
+			if err != nil {
+				return err
+			}
 			m, err := screen.New(screen.Options{Filter: filter.String(), Sort: sort, Format: format, Every: time.Duration(every) * time.Second,
-				Me: uint32(os.Getuid()), Prefix: prefix(cmd), Colour: colour(os.Getenv), Unicode: unicodeTerminal(os.Getenv)})
+				Me: uint32(os.Getuid()), Prefix: same, Colour: colour(os.Getenv), Unicode: unicodeTerminal(os.Getenv)})
 			if err != nil {
 				return err
 			}
@@ -82,17 +86,6 @@ func show(cmd *cobra.Command, m screen.Model) error {
 		return nil
 	}
 	return err
-}
-
-// prefix is the options by which a command of sluice finds the same daemon.
-func prefix(cmd *cobra.Command) (out []string) {
-	if file, _ := cmd.Flags().GetString("config"); file != "" {
-		out = append(out, "--config="+file)
-	}
-	if user, _ := cmd.Flags().GetBool("user"); cmd.Flags().Changed("user") {
-		out = append(out, fmt.Sprintf("--user=%v", user))
-	}
-	return out
 }
 
 func isTerminal(f *os.File) bool {

@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluice-hpc/sluice/cmd/present"
+	"github.com/sluice-hpc/sluice/cmd/reach"
 	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/slurm"
@@ -24,7 +26,7 @@ every task of array 101, 101_3 and 101_[4-7] are some.`,
 		Example: "  sluice cancel 4711\n  sluice cancel '101_*'",
 		Args:    someJobs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := siteFor(cmd)
+			c, err := reach.Site(cmd)
 			if err != nil {
 				return err
 			}
@@ -32,16 +34,16 @@ every task of array 101, 101_3 and 101_[4-7] are some.`,
 			if err != nil {
 				return err
 			}
-			daemon, err := dial(c)
+			daemon, err := reach.Dial(c)
 			if err != nil { // jobs can be cancelled without sluiced
 				terminal.Warn(cmd.ErrOrStderr(), err.Error())
 			}
-			words, err := jobWords(args)
+			words, err := present.JobWords(args)
 			if err != nil {
 				return err
 			}
-			var known []arrayTask
-			if slices.ContainsFunc(words, jobWord.Many) { // Slurm knows them without sluiced
+			var known []present.ArrayTask
+			if slices.ContainsFunc(words, present.JobWord.Many) { // Slurm knows them without sluiced
 				all, err := client.Jobs(cmd.Context())
 				if err != nil {
 					return err
@@ -54,7 +56,7 @@ every task of array 101, 101_3 and 101_[4-7] are some.`,
 			}
 			if daemon != nil {
 				if report, err := daemon.Report(cmd.Context()); err == nil {
-					for _, text := range goOn(reported(report), jobs) {
+					for _, text := range goOn(present.Reported(report), jobs) {
 						defer terminal.Warn(cmd.ErrOrStderr(), text) // below what Slurm says of these jobs
 					}
 				}
@@ -75,9 +77,9 @@ every task of array 101, 101_3 and 101_[4-7] are some.`,
 
 // goOn warns a user who cancels the first job of an array, which has the array's number,
 // that the other tasks go on.
-func goOn(known []arrayTask, cancelled []elastic.JobID) (out []string) {
+func goOn(known []present.ArrayTask, cancelled []elastic.JobID) (out []string) {
 	for _, id := range cancelled {
-		first, others := slices.IndexFunc(known, func(t arrayTask) bool { return t.Job == id && t.Array == id }), 0
+		first, others := slices.IndexFunc(known, func(t present.ArrayTask) bool { return t.Job == id && t.Array == id }), 0
 		for _, t := range known {
 			if first >= 0 && t.Array == id && t.UID == known[first].UID && !t.Ended && !slices.Contains(cancelled, t.Job) {
 				others++

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluice-hpc/sluice/cmd/present"
+	"github.com/sluice-hpc/sluice/cmd/reach"
 	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic/control/client"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
@@ -103,11 +104,11 @@ func reports(ended bool, words func(e etc.Config, r wire.Report, args []string) 
 
 // quietly is daemonFor without a message; nil = there is none to ask.
 func quietly(cmd *cobra.Command) (etc.Config, *client.Client) {
-	site, err := siteFor(cmd)
-	if err != nil || !askable(site) {
+	site, err := reach.Site(cmd)
+	if err != nil || !reach.Askable(site) {
 		return site, nil
 	}
-	daemon, err := dial(site)
+	daemon, err := reach.Dial(site)
 	if err != nil {
 		return site, nil
 	}

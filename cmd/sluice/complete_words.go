@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluice-hpc/sluice/cmd/present"
+	"github.com/sluice-hpc/sluice/cmd/reach"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/etc"
@@ -140,7 +141,7 @@ func wordsOf[T any](fields []present.Field[T], sign string) completer {
 
 // ownSweeps offers the user's sweeps, the newest first, from the user's own folders.
 func ownSweeps(cmd *cobra.Command, args []string) (out []cobra.Completion) {
-	site, err := siteFor(cmd)
+	site, err := reach.Site(cmd)
 	if err != nil || len(args) > 0 {
 		return nil
 	}

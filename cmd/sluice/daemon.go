@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluice-hpc/sluice/cmd/present"
+	"github.com/sluice-hpc/sluice/cmd/reach"
 	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control/client"
@@ -17,14 +19,14 @@ import (
 
 // daemonFor returns the daemon of the site in force.
 func daemonFor(cmd *cobra.Command) (*client.Client, error) {
-	c, err := siteFor(cmd)
+	c, err := reach.Site(cmd)
 	if err != nil {
 		return nil, err
 	}
 	if cmd.Name() != "event" {
-		tellRival(cmd)
+		reach.TellRival(cmd)
 	}
-	return dial(c)
+	return reach.Dial(c)
 }
 
 // each applies an operation to every job and continues after a failure, as Slurm's
@@ -56,7 +58,7 @@ func warnBlind(errs io.Writer, blind string, seconds float64, at time.Time) {
 		return
 	}
 	terminal.Warn(errs, fmt.Sprintf("sluiced has had no answer from Slurm for %s; this is the state of %s: %s",
-		span(seconds), when(at), terminal.Escape(blind)))
+		present.Span(seconds), present.When(at), terminal.Escape(blind)))
 }
 
 // helpWithoutShorthand frees -h, which means "no header" in Slurm's tools.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -11,6 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluice-hpc/sluice/cmd/present"
+	"github.com/sluice-hpc/sluice/cmd/reach"
 	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/etc"
@@ -56,7 +59,8 @@ func typed(f finding, command string) finding {
 }
 
 func newDoctorCommand() *cobra.Command {
-	var asJSON, write, dry bool
+	var asJSON bool
+	var write, yes, dry *bool
 	c := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check Slurm, the settings that slow a resize, permissions, shares, clocks, folders, the daemon",
@@ -65,26 +69,31 @@ func newDoctorCommand() *cobra.Command {
 nothing, except that it makes and removes one small file in the jobs' folder.
 The exit code is 1 if a check failed.
 
---fix writes the settings that it recommends into sluice.toml, prints the difference and
-keeps the old file beside it as sluice.toml.old. What is not in that file (slurm.conf,
-folders, accounts) it does not change: it names that, with what to type.`,
-		Example: "  sluice doctor\n  sluice doctor --fix --dry-run",
+--fix shows the settings that it recommends for sluice.toml as a unified diff, and writes
+them after a yes on a terminal, or with --yes. The old file stays beside it as
+sluice.toml.old. What is not in that file (slurm.conf, folders, accounts) it does not
+change: it names that, with what to type.`,
+		Example: "  sluice doctor\n  sluice doctor --fix --dry-run\n  sudo sluice doctor --fix",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := siteFor(cmd)
+			if (*dry || *yes) && !*write {
+				return errors.New("--dry-run and --yes go with --fix")
+			}
+			c, err := reach.Site(cmd)
 			if err != nil {
 				return err
 			}
 			user, _ := cmd.Flags().GetBool("user")
 			all := examine(cmd.Context(), patient{site: c, user: user, config: configNamed(cmd), now: time.Now})
-			if dry && !write {
-				return fmt.Errorf("--dry-run goes with --fix")
-			}
 			if err := printFindings(cmd.OutOrStdout(), all, asJSON); err != nil {
 				return err
 			}
-			if write {
-				if err := fix(cmd.OutOrStdout(), patient{user: user || c.Own, config: configNamed(cmd)}, all, dry); err != nil {
+			if *write {
+				how := fixing{dry: *dry, agree: func() (bool, error) { return agreed(cmd) }}
+				if *yes {
+					how.agree = func() (bool, error) { return true, nil }
+				}
+				if err := fix(cmd.OutOrStdout(), patient{user: user || c.Own, config: configNamed(cmd)}, all, how); err != nil {
 					return err
 				}
 			}
@@ -97,7 +106,7 @@ folders, accounts) it does not change: it names that, with what to type.`,
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	fixFlags(c, &write, &dry)
+	write, yes, dry = fixFlags(c)
 	return c
 }
 
@@ -135,7 +144,7 @@ func examine(ctx context.Context, p patient) []finding {
 	}
 	all = append(all, examineFolders(p, account)...)
 	all = append(all, examineHome(p, account, reached)...)
-	if !reached && !p.user && findings[0].Do == "" && addressOf(p.site) == "" {
+	if !reached && !p.user && findings[0].Do == "" && reach.Address(p.site) == "" {
 		findings[0] = typed(findings[0], startCommand(account, p.config))
 	}
 	findings = append(findings, examineMessages(status.Messages)...)
@@ -166,7 +175,7 @@ func onlySeenThere(troubles []wire.Trouble, found []finding) []finding {
 
 // examineDaemon queries the daemon's state.
 func examineDaemon(ctx context.Context, p patient) (wire.Status, bool, []finding) {
-	client, err := dial(p.site)
+	client, err := reach.Dial(p.site)
 	if err != nil {
 		return wire.Status{}, false, []finding{failed("daemon", "see [remote] in sluice.toml", "%v", err)}
 	}
@@ -180,7 +189,7 @@ func examineDaemon(ctx context.Context, p patient) (wire.Status, bool, []finding
 			"sluiced is release %s, this program %s", status.Program, version))
 	}
 	if status.Blind != "" {
-		all = append(all, failed("daemon", "see sluiced's log", "sluiced has had no answer from Slurm for %s: %s", span(status.BlindFor), status.Blind))
+		all = append(all, failed("daemon", "see sluiced's log", "sluiced has had no answer from Slurm for %s: %s", present.Span(status.BlindFor), status.Blind))
 	}
 	for _, said := range hangs(status) {
 		all = append(all, failed("daemon", "on sluiced's host: timeout 5 ls "+p.site.Paths.Jobs+" "+p.site.Paths.Outbox+" "+p.site.Paths.State, "%s", said))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -22,20 +23,24 @@ func mended(f finding, section, key, value string) finding {
 	return f
 }
 
-// fix writes what the findings recommend for sluice.toml into its file, prints what it changed,
-// and names the findings that it cannot repair. With dry it writes nothing.
-func fix(out io.Writer, p patient, all []finding, dry bool) error {
+// fixing is how doctor --fix was called.
+type fixing struct {
+	dry   bool                 // only the difference
+	agree func() (bool, error) // after the difference: whether it is written; errNotAsked = no user can say so
+}
+
+// fix shows what the findings recommend for sluice.toml, as a difference of its file, writes it if that is
+// agreed to, and names the findings that it cannot repair.
+func fix(out io.Writer, p patient, all []finding, how fixing) error {
 	var settings []etc.Setting
 	for _, f := range all {
 		settings = append(settings, f.Set...)
 	}
-	path := fileToFix(p)
-	if len(settings) == 0 {
-		fmt.Fprintf(out, "\n%s: nothing to change\n", path)
-	} else if err := changeFile(out, p, path, settings, dry); err != nil {
+	err := changeFile(out, p, fileToFix(p), settings, how)
+	if err != nil && !errors.Is(err, errNotAsked) {
 		return err
 	}
-	return left(out, all)
+	return errors.Join(left(out, all), err)
 }
 
 // fileToFix is the configuration in force, or the place where sluice looks for one.
@@ -49,8 +54,8 @@ func fileToFix(p patient) string {
 	return etc.SystemFile()
 }
 
-// changeFile edits the file and prints the difference.
-func changeFile(out io.Writer, p patient, path string, settings []etc.Setting, dry bool) error {
+// changeFile prints the difference that the settings make to the file, and writes it if that is agreed to.
+func changeFile(out io.Writer, p patient, path string, settings []etc.Setting, how fixing) error {
 	if target, err := filepath.EvalSymlinks(path); err == nil { // the link stays
 		path = target
 	}
@@ -63,14 +68,33 @@ func changeFile(out io.Writer, p patient, path string, settings []etc.Setting, d
 		home, _ := os.UserHomeDir()
 		base = etc.UserDefaults(home)
 	}
-	after, err := etc.Edited(base, path, before, settings)
+	after, err := etc.Edited(base, path, string(before), settings)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "\n%s", terminalLines(difference(path, before, after)))
-	if dry {
+	changes := difference(path, before, []byte(after))
+	if changes == "" {
+		fmt.Fprintf(out, "\n%s: nothing to change\n", path)
+		return nil
+	}
+	if _, err := fmt.Fprintf(out, "\n%s", changes); err != nil {
+		return err // MUST NOT be written: it was not shown
+	}
+	if how.dry {
 		fmt.Fprintf(out, "not written, because of --dry-run: %s\n", path)
 		return nil
+	}
+	switch yes, err := how.agree(); {
+	case errors.Is(err, errNotAsked):
+		return fmt.Errorf("%s is not changed: %w; to write this without a question, type 'sluice doctor --fix --yes'", path, err)
+	case err != nil:
+		return err
+	case !yes:
+		fmt.Fprintf(out, "not written: %s\n", path)
+		return nil
+	}
+	if now, _, err := asIs(path); err != nil || !bytes.Equal(now, before) {
+		return fmt.Errorf("%s was changed meanwhile; type 'sluice doctor --fix' again", path)
 	}
 	old, err := replace(path, after, mode)
 	if err != nil {
@@ -84,20 +108,20 @@ func changeFile(out io.Writer, p patient, path string, settings []etc.Setting, d
 	return nil
 }
 
-// asIs returns the text and the mode of the file; of one that does not exist those of a new one.
-func asIs(path string) (string, fs.FileMode, error) {
+// asIs returns the text and the mode of the file; of one that does not exist nil and those of a new one.
+func asIs(path string) ([]byte, fs.FileMode, error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", 0o644, nil
+		return nil, 0o644, nil
 	}
 	if err != nil {
-		return "", 0, err
+		return nil, 0, err
 	}
 	if !info.Mode().IsRegular() || info.Size() > 1<<20 {
-		return "", 0, fmt.Errorf("%s: not a file, or above 1 MiB", path)
+		return nil, 0, fmt.Errorf("%s: not a file, or above 1 MiB", path)
 	}
 	raw, err := os.ReadFile(path)
-	return string(raw), info.Mode().Perm(), err
+	return append([]byte{}, raw...), info.Mode().Perm(), err
 }
 
 // replace writes the file at once and keeps the present one beside it, as FILE.old, FILE.old.2
@@ -179,45 +203,12 @@ func left(out io.Writer, all []finding) error {
 	return err
 }
 
-// difference returns the lines that differ, each change below the line before it, as diff -u
-// does. A change replaces a line or adds some; none removes one.
-func difference(path, before, after string) string {
-	old, now := strings.Split(before, "\n"), strings.Split(after, "\n")
-	if before == "" {
-		old = nil
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "--- %s\n+++ %s\n", path, path)
-	for i, k, shown := 0, 0, -1; k < len(now); k++ {
-		if i < len(old) && old[i] == now[k] {
-			i++
-			continue
-		}
-		if i > 0 && shown != i-1 {
-			fmt.Fprintf(&b, "@@ line %d\n %s\n", i, old[i-1])
-		}
-		if len(old)-i == len(now)-k { // a line was replaced: as many are left
-			fmt.Fprintf(&b, "-%s\n", old[i])
-			i++
-		}
-		fmt.Fprintf(&b, "+%s\n", now[k])
-		shown = i - 1
-	}
-	return b.String()
-}
-
-// terminalLines escapes each line of a text.
-func terminalLines(text string) string {
-	lines := strings.Split(text, "\n")
-	for i := range lines {
-		lines[i] = terminal.Escape(strings.ReplaceAll(lines[i], "\t", "    "))
-	}
-	return strings.Join(lines, "\n")
-}
-
 // fixFlags are the options of doctor that write.
-func fixFlags(c *cobra.Command, write, dry *bool) {
-	c.Flags().BoolVar(write, "fix", false, "write what is recommended into sluice.toml, keep the old file, say what is left")
-	c.Flags().BoolVar(dry, "dry-run", false, "with --fix: only print what would change")
+func fixFlags(c *cobra.Command) (write, yes, dry *bool) {
+	write = c.Flags().Bool("fix", false, "show what is recommended for sluice.toml, ask, write it, say what is left")
+	yes = c.Flags().BoolP("yes", "y", false, "with --fix: write without a question")
+	dry = c.Flags().Bool("dry-run", false, "with --fix: only print what would change")
 	c.MarkFlagsMutuallyExclusive("fix", "json")
+	c.MarkFlagsMutuallyExclusive("yes", "dry-run")
+	return write, yes, dry
 }

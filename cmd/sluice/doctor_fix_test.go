@@ -1,17 +1,22 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 )
 
-// fixing runs fix on a file and returns what it says.
-func fixing(t *testing.T, path string, all []finding, dry bool) string {
+// yes and no are the answers of a user.
+func yes() (bool, error) { return true, nil }
+func no() (bool, error)  { return false, nil }
+
+// fixSays runs fix on a file and returns what it says.
+func fixSays(t *testing.T, path string, all []finding, how fixing) string {
 	t.Helper()
 	var out strings.Builder
-	if err := fix(&out, patient{config: path}, all, dry); err != nil {
+	if err := fix(&out, patient{config: path}, all, how); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()
@@ -36,16 +41,35 @@ func TestFix(t *testing.T) {
 	if err := os.Chmod(path, 0o640); err != nil { // whatever the umask
 		t.Fatal(err)
 	}
-	if out := fixing(t, path, recommended, true); !strings.Contains(out, "not written") {
-		t.Errorf("--dry-run says %q", out)
+	changes := "\n--- " + path + "\n+++ " + path + "\n@@ -1,3 +1,3 @@\n # ours\n [users]\n-private = false # yet\n+private = true # yet\n"
+	by := "left to do by hand:\n  FAIL  jobs: /shared/sluice/jobs does not exist\n        -> install -d -m 3777 /shared/sluice/jobs\n"
+	for said, how := range map[string]fixing{"not written, because of --dry-run: ": {dry: true, agree: yes}, "not written: ": {agree: no}} {
+		if out := fixSays(t, path, recommended, how); out != changes+said+path+"\n"+by {
+			t.Errorf("%ssaid %q", said, out)
+		}
+	}
+	var pipe strings.Builder
+	err := fix(&pipe, patient{config: path}, recommended, fixing{agree: func() (bool, error) { return false, errNotAsked }})
+	if !errors.Is(err, errNotAsked) || !strings.Contains(err.Error(), "type 'sluice doctor --fix --yes'") || pipe.String() != changes+by {
+		t.Errorf("without a terminal: %v, said %q", err, pipe.String())
+	}
+	if all, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "*")); len(all) != 2 {
+		t.Fatalf("wrote without a yes: %q", all)
 	}
 	if raw, _ := os.ReadFile(path); string(raw) != text {
-		t.Fatalf("--dry-run wrote %q", raw)
+		t.Fatalf("wrote %q without a yes", raw)
 	}
-	out := fixing(t, path, recommended, false)
-	want := "\n--- " + path + "\n+++ " + path + "\n@@ line 2\n [users]\n-private = false # yet\n+private = true # yet\nwrote " + path +
-		"; as it was before it is in " + path + ".old.2\n-> let sluiced read it: systemctl reload sluiced, or send it SIGHUP\n" +
-		"left to do by hand:\n  FAIL  jobs: /shared/sluice/jobs does not exist\n        -> install -d -m 3777 /shared/sluice/jobs\n"
+	shown := ""
+	out := fixSays(t, path, recommended, fixing{agree: func() (bool, error) {
+		raw, _ := os.ReadFile(path)
+		shown = string(raw)
+		return true, nil
+	}})
+	if shown != text {
+		t.Errorf("before the question there was %q", shown)
+	}
+	want := changes + "wrote " + path +
+		"; as it was before it is in " + path + ".old.2\n-> let sluiced read it: systemctl reload sluiced, or send it SIGHUP\n" + by
 	if out != want {
 		t.Errorf("said %q, want %q", out, want)
 	}
@@ -63,12 +87,12 @@ func TestFix(t *testing.T) {
 // TestFixWithoutFile: a site without a file gets one with what is recommended alone.
 func TestFixWithoutFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "new", "sluice.toml")
-	out := fixing(t, path, recommended[:2], false)
-	if raw, _ := os.ReadFile(path); string(raw) != "[users]\nprivate = true\n" || !strings.Contains(out, "+[users]\n+private = true\n") || strings.Contains(out, ".old") ||
+	out := fixSays(t, path, recommended[:2], fixing{agree: yes})
+	if raw, _ := os.ReadFile(path); string(raw) != "[users]\nprivate = true\n" || !strings.Contains(out, "--- /dev/null\n+++ "+path+"\n@@ -0,0 +1,2 @@\n+[users]\n+private = true\nwrote ") || strings.Contains(out, ".old") ||
 		!strings.HasSuffix(out, "nothing is left to do by hand\n") {
 		t.Errorf("wrote %q, said %q", raw, out)
 	}
-	if out := fixing(t, path, recommended[:1], false); !strings.Contains(out, "nothing to change") {
+	if out := fixSays(t, path, recommended[:1], fixing{agree: yes}); !strings.Contains(out, "nothing to change") {
 		t.Errorf("said %q", out)
 	}
 }
@@ -83,10 +107,31 @@ func TestFixKeepsLinks(t *testing.T) {
 	if err := os.Symlink("real.toml", link); err != nil {
 		t.Fatal(err)
 	}
-	fixing(t, link, recommended, false)
+	fixSays(t, link, recommended, fixing{agree: yes})
 	raw, _ := os.ReadFile(real)
 	if to, err := os.Readlink(link); err != nil || to != "real.toml" || string(raw) != "[log]\nlevel = \"warn\"\n\n[users]\nprivate = true\n" {
 		t.Errorf("%q, %v, %q", to, err, raw)
+	}
+}
+
+// TestFixChangedMeanwhile: what somebody wrote while the user read the difference stays.
+func TestFixChangedMeanwhile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sluice.toml")
+	var out strings.Builder
+	err := fix(&out, patient{config: path}, recommended, fixing{agree: func() (bool, error) {
+		return true, os.WriteFile(path, []byte("[log]\n"), 0o644)
+	}})
+	if raw, _ := os.ReadFile(path); err == nil || !strings.Contains(err.Error(), "changed meanwhile") || string(raw) != "[log]\n" {
+		t.Errorf("%v, now %q", err, raw)
+	}
+}
+
+// TestIsYes: only a yes is one.
+func TestIsYes(t *testing.T) {
+	for answer, want := range map[string]bool{"y\n": true, "YES\n": true, " yes \n": true, "\n": false, "": false, "n\ny\n": false, "yeah\n": false, strings.Repeat(" ", 100) + "y\n": false} {
+		if got := isYes(strings.NewReader(answer)); got != want {
+			t.Errorf("%q: %v", answer, got)
+		}
 	}
 }
 
@@ -98,7 +143,7 @@ func TestFixRefuses(t *testing.T) {
 			t.Fatal(err)
 		}
 		var out strings.Builder
-		err := fix(&out, patient{config: path}, recommended, false)
+		err := fix(&out, patient{config: path}, recommended, fixing{agree: yes})
 		if raw, _ := os.ReadFile(path); err == nil || string(raw) != text || !strings.Contains(err.Error(), path) {
 			t.Errorf("%q: %v, now %q", text, err, raw)
 		}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sluice-hpc/sluice/cmd/reach"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/slurm"
 	"github.com/sluice-hpc/sluice/slurm/command"
@@ -26,7 +27,7 @@ func examineShares(ctx context.Context, p patient, s command.Settings) []finding
 		return append(withoutOwn(p, s), weights...)
 	}
 	all := append(ownShares(p, s, userExists), weights...)
-	client, err := dial(p.site)
+	client, err := reach.Dial(p.site)
 	if err != nil {
 		return all // examineDaemon reports it
 	}

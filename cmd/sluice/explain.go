@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluice-hpc/sluice/cmd/present"
 	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
@@ -47,7 +48,7 @@ func explain(w io.Writer, e wire.Explanation) error {
 	j := e.Job
 	var s sheet
 	s.put("Job", "%d (%s) of %s: %s", j.JobID, j.Name, j.User, stateLine(j))
-	s.put("Array", "%s", arrayLine(j))
+	s.put("Array", "%s", present.ArrayLine(j))
 	s.put("GPUs", "%s", gpuLine(j))
 	s.put("GPUs busy", "%s", busyLine(j))
 	s.put("Why", "%s", j.Reason)
@@ -66,7 +67,7 @@ func explain(w io.Writer, e wire.Explanation) error {
 		s.put("Deadline", "%s", strings.TrimPrefix(deadlineLine(e), "deadline "))
 		s.put("Saves", "%s", savesLine(j))
 		s.put("Move costs", "%s", priceLine(j.Price))
-		s.put("Decided", "%s by policy %s", when(e.At), e.Policy)
+		s.put("Decided", "%s by policy %s", present.When(e.At), e.Policy)
 	}
 	measured := slices.ContainsFunc(e.Sizes, func(size wire.Size) bool { return size.Seconds > 0 || size.Relative > 0 })
 	if !j.Ended && !measured {
@@ -128,9 +129,9 @@ func sizeNote(j wire.Job, e wire.Explanation) string {
 	k := slices.IndexFunc(e.Sizes, func(s wire.Size) bool { return s.Left > 0 && s.Dead > 0 })
 	switch {
 	case k >= 0 && j.GPUs == 0:
-		notes = append(notes, fmt.Sprintf("TO END incl. %s for its start", span(e.Sizes[k].Dead)))
+		notes = append(notes, fmt.Sprintf("TO END incl. %s for its start", present.Span(e.Sizes[k].Dead)))
 	case k >= 0:
-		notes = append(notes, fmt.Sprintf("TO END at other sizes incl. %s for its resize", span(e.Sizes[k].Dead)))
+		notes = append(notes, fmt.Sprintf("TO END at other sizes incl. %s for its resize", present.Span(e.Sizes[k].Dead)))
 	}
 	return strings.Join(notes, "; ")
 }
@@ -140,7 +141,7 @@ func sizeNote(j wire.Job, e wire.Explanation) string {
 func lengthLine(j wire.Job) string {
 	switch {
 	case j.Overruns:
-		return fmt.Sprintf("unknown: it has trained beyond its declared %s %ss", amount(j.Total), j.Unit)
+		return fmt.Sprintf("unknown: it has trained beyond its declared %s %ss", present.Amount(j.Total), j.Unit)
 	case j.Stretch > 0:
 		return fmt.Sprintf("expected to take %.2gx its declared %ss, as its user's last %s did", j.Stretch, j.Unit, terminal.Plural(j.StretchJobs, "job"))
 	}
@@ -153,9 +154,9 @@ func savesLine(j wire.Job) string {
 	case j.SavesEvery <= 0 || j.GPUs == 0:
 		return ""
 	case j.SaveCost <= 0:
-		return fmt.Sprintf("first after %s; then as often as its cost allows", span(j.SavesEvery))
+		return fmt.Sprintf("first after %s; then as often as its cost allows", present.Span(j.SavesEvery))
 	}
-	return fmt.Sprintf("every %s; a save takes %s s, %.2g %% of the time", span(j.SavesEvery), figure(j.SaveCost), 100*j.SaveCost/(j.SavesEvery+j.SaveCost))
+	return fmt.Sprintf("every %s; a save takes %s s, %.2g %% of the time", present.Span(j.SavesEvery), present.Figure(j.SaveCost), 100*j.SaveCost/(j.SavesEvery+j.SaveCost))
 }
 
 // stuckLine is the reason for which the job can never be resized, "" when it can.
@@ -164,7 +165,7 @@ func stuckLine(j wire.Job) string {
 	case j.Ended:
 		return ""
 	case !j.Quiet.IsZero():
-		return "its runner has not reported since  " + when(j.Quiet)
+		return "its runner has not reported since  " + present.When(j.Quiet)
 	case j.Deaf > 0:
 		return fmt.Sprintf("%s in a row were not answered: its program does not save when asked", terminal.Plural(j.Deaf, "checkpoint request"))
 	case !j.Speaks && j.GPUs > 0:
@@ -196,7 +197,7 @@ func sizeTable(j wire.Job, all []wire.Size) *terminal.Table {
 		case s.Relative > 0 && first.Relative > 0:
 			speedup = fmt.Sprintf("%.2f", s.Relative/first.Relative)
 		}
-		t.Add(mark, fmt.Sprint(s.GPUs), nodes, pace(s.Seconds, s.Source, unit(&j)), speedup, span(s.Left), s.Source)
+		t.Add(mark, fmt.Sprint(s.GPUs), nodes, present.Pace(s.Seconds, s.Source, present.Unit(&j)), speedup, present.Span(s.Left), s.Source)
 	}
 	return t
 }
@@ -208,7 +209,7 @@ func againLine(a wire.Again, unit string) string {
 	}
 	took := ""
 	if a.Seconds > 0 {
-		took = fmt.Sprintf(", %s s of training,", figure(a.Seconds))
+		took = fmt.Sprintf(", %s s of training,", present.Figure(a.Seconds))
 	}
-	return fmt.Sprintf("%s%s after %s: what was trained between the checkpoint and the stop", amount(a.Work)+" "+unit+"s", took, terminal.Plural(a.Runs, "stop"))
+	return fmt.Sprintf("%s%s after %s: what was trained between the checkpoint and the stop", present.Amount(a.Work)+" "+unit+"s", took, terminal.Plural(a.Runs, "stop"))
 }

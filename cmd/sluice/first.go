@@ -13,6 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluice-hpc/sluice/cmd/present"
+	"github.com/sluice-hpc/sluice/cmd/reach"
 	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/etc"
@@ -45,7 +47,7 @@ const (
 
 // greet prints what is here, and what to type next.
 func greet(cmd *cobra.Command) error {
-	site, err := siteFor(cmd)
+	site, err := reach.Site(cmd)
 	m := meeting{siteErr: err, lab: companion("sluice-lab") != "", user: userName(), socket: site.Paths.Socket}
 	if err == nil {
 		m.ask(cmd.Context(), site)
@@ -57,7 +59,7 @@ func greet(cmd *cobra.Command) error {
 func (m *meeting) ask(ctx context.Context, site etc.Config) {
 	ctx, stop := context.WithTimeout(ctx, 2*firstPatience)
 	defer stop()
-	client, err := dial(site)
+	client, err := reach.Dial(site)
 	if err == nil {
 		var status wire.Status
 		if status, err = client.Status(ctx); err == nil {
@@ -146,7 +148,7 @@ func (m *meeting) withDaemon() (here []string, next []step) {
 	s := m.status
 	switch {
 	case s.Blind != "":
-		return []string{fmt.Sprintf("sluiced answers, but has had no answer from Slurm for %s:", span(s.BlindFor)), s.Blind},
+		return []string{fmt.Sprintf("sluiced answers, but has had no answer from Slurm for %s:", present.Span(s.BlindFor)), s.Blind},
 			[]step{{"scontrol ping", "says which controller is down"}, {"sluice doctor", "checks the whole set-up"}}
 	case len(s.Troubles) > 0:
 		here = []string{"sluiced answers, but cannot work:"}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/sluice-hpc/sluice/cmd/present"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
@@ -33,7 +34,7 @@ func leftOutLines(nodes []wire.LeftOut) string {
 	for _, n := range nodes {
 		line := fmt.Sprintf("no new job is placed on %s: %s", n.Node, n.Why)
 		if !n.Until.IsZero() {
-			line += ", until " + when(n.Until)
+			line += ", until " + present.When(n.Until)
 		}
 		lines = append(lines, line)
 	}

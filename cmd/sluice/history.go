@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluice-hpc/sluice/cmd/present"
 	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
@@ -63,21 +64,21 @@ func history(w io.Writer, h wire.History, noHeader bool) error {
 			lasted = terminal.Clock(end.Sub(g.Started)) + open
 		}
 		if g.Price.Total > 0 {
-			cost = figure(g.Price.Total) + "s"
+			cost = present.Figure(g.Price.Total) + "s"
 		}
 		again := "-"
 		if g.Again > 0 {
-			again = amount(g.Again)
+			again = present.Amount(g.Again)
 			if g.AgainSeconds > 0 {
-				again += " " + figure(g.AgainSeconds) + "s"
+				again += " " + present.Figure(g.AgainSeconds) + "s"
 			}
 		}
-		t.Add(fmt.Sprint(g.Restarts), fmt.Sprint(g.GPUs), g.Place.String(), when(g.Started), lasted,
-			amount(g.DoneFrom)+"-"+amount(g.DoneTo), pace(g.Seconds, "", unit(&h.Job)), cost, again, g.Cause)
+		t.Add(fmt.Sprint(g.Restarts), fmt.Sprint(g.GPUs), g.Place.String(), present.When(g.Started), lasted,
+			present.Amount(g.DoneFrom)+"-"+present.Amount(g.DoneTo), present.Pace(g.Seconds, "", present.Unit(&h.Job)), cost, again, g.Cause)
 	}
 	if err := t.Write(w); err != nil || noHeader || !h.Job.Ended {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "ended %s: %s\n", when(h.Job.EndedAt), terminal.Escape(h.Job.Reason))
+	_, err := fmt.Fprintf(w, "ended %s: %s\n", present.When(h.Job.EndedAt), terminal.Escape(h.Job.Reason))
 	return err
 }

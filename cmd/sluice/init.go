@@ -1,15 +1,12 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 
-	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
 
 	"github.com/sluice-hpc/sluice/cmd/convert"
@@ -35,8 +32,10 @@ yes on a terminal, or without --write.`,
 			if err != nil || len(changes) == 0 {
 				return err
 			}
-			if !write && !agreed(cmd) {
-				return nil
+			if !write {
+				if yes, err := agreed(cmd); !yes || err != nil {
+					return nil // the difference alone
+				}
 			}
 			for _, c := range changes {
 				if err := c.write(); err != nil {
@@ -69,15 +68,19 @@ func proposals(cmd *cobra.Command, args []string) (all []fileChange, err error) 
 	}
 	p, wants := convert.Script(args[0], string(script), program)
 	notes := p.Notes
-	all = append(all, fileChange{args[0], script, []byte(p.Text)})
-	if program != "" {
+	if program == "" {
+		all = append(all, fileChange{args[0], script, []byte(p.Text)})
+	} else {
 		text, err := source(program)
 		if err != nil {
 			return nil, err
 		}
-		p := convert.Program(program, string(text), wants.GPUs)
-		notes = append(notes, p.Notes...)
-		all = append(all, fileChange{program, text, []byte(p.Text)})
+		of := convert.Program(program, string(text), wants.Ranks)
+		if of.Unknown && p.Text != string(script) { // one without the other: other sizes would train with other batches
+			p.Text, notes = string(script), []string{fmt.Sprintf("%s: not changed either, since %s may train with another batch at other sizes; 'sluice init %s' changes it alone", args[0], program, args[0])}
+		}
+		notes = append(notes, of.Notes...)
+		all = append(all, fileChange{args[0], script, []byte(p.Text)}, fileChange{program, text, []byte(of.Text)})
 	}
 	changed := all[:0]
 	for _, c := range all {
@@ -85,8 +88,7 @@ func proposals(cmd *cobra.Command, args []string) (all []fileChange, err error) 
 			continue
 		}
 		changed = append(changed, c)
-		_, text, _ := strings.Cut(string(diff.Diff(c.path, c.old, c.path, c.new)), "\n") // without the line "diff old new"
-		if _, err := io.WriteString(cmd.OutOrStdout(), harmlessLines(text)); err != nil {
+		if _, err := io.WriteString(cmd.OutOrStdout(), difference(c.path, c.old, c.new)); err != nil {
 			return nil, err
 		}
 	}
@@ -94,14 +96,6 @@ func proposals(cmd *cobra.Command, args []string) (all []fileChange, err error) 
 		fmt.Fprintln(cmd.ErrOrStderr(), "sluice:", terminal.Escape(n))
 	}
 	return changed, nil
-}
-
-// harmlessLines escapes control characters except tabs, which diffs are full of.
-func harmlessLines(text string) string {
-	var b strings.Builder
-	h := &harmless{out: &b}
-	_, _ = h.Write([]byte(text)) // a Builder takes everything
-	return b.String()
 }
 
 // source reads a file of the user's.
@@ -125,17 +119,6 @@ func source(path string) ([]byte, error) {
 		err = fmt.Errorf("%s is not a text file", terminal.Escape(path))
 	}
 	return text, err
-}
-
-// agreed asks on a terminal; elsewhere nothing is written.
-func agreed(cmd *cobra.Command) bool {
-	if !isTerminal(cmd.OutOrStdout()) || !isTerminal(os.Stdin) {
-		return false
-	}
-	fmt.Fprint(cmd.ErrOrStderr(), "sluice: write this? [y/N] ")
-	answer, _ := bufio.NewReader(io.LimitReader(os.Stdin, 80)).ReadString('\n')
-	answer = strings.ToLower(strings.TrimSpace(answer))
-	return answer == "y" || answer == "yes"
 }
 
 // write replaces the file at once, unless it is no longer what the difference was made from.

@@ -15,29 +15,20 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-type (
-	jobWord   = present.JobWord
-	arrayTask = present.ArrayTask
-)
-
-func jobWords(args []string) ([]jobWord, error) { return present.JobWords(args) }
-
-func reported(report wire.Report) []arrayTask { return present.Reported(report) }
-
-func expand(words []jobWord, known []arrayTask) ([]elastic.JobID, error) {
+func expand(words []present.JobWord, known []present.ArrayTask) ([]elastic.JobID, error) {
 	return present.Expand(words, known, uint32(os.Getuid()))
 }
 
-func arrayOwner(known []arrayTask, array elastic.JobID) uint32 {
+func arrayOwner(known []present.ArrayTask, array elastic.JobID) uint32 {
 	return present.ArrayOwner(known, array, uint32(os.Getuid()))
 }
 
 // tagged are those that Slurm lists.
-func tagged(jobs []slurm.Job) (out []arrayTask) {
+func tagged(jobs []slurm.Job) (out []present.ArrayTask) {
 	for _, j := range jobs {
 		if tag, err := elastic.ParseTag(j.Comment); err == nil && tag.Spec.Array.Is() {
 			a := tag.Spec.Array
-			out = append(out, arrayTask{Job: elastic.JobID(j.ID), UID: j.UID, Array: a.Of(elastic.JobID(j.ID)), Index: a.Index, Ended: j.State.Ended()})
+			out = append(out, present.ArrayTask{Job: elastic.JobID(j.ID), UID: j.UID, Array: a.Of(elastic.JobID(j.ID)), Index: a.Index, Ended: j.State.Ended()})
 		}
 	}
 	return out
@@ -46,8 +37,8 @@ func tagged(jobs []slurm.Job) (out []arrayTask) {
 // jobsNamed returns the jobs that the words name; report is called only if there are
 // arrays among them.
 func jobsNamed(ctx context.Context, args []string, report func(context.Context) (wire.Report, error)) ([]elastic.JobID, error) {
-	words, err := jobWords(args)
-	if err != nil || !slices.ContainsFunc(words, jobWord.Many) {
+	words, err := present.JobWords(args)
+	if err != nil || !slices.ContainsFunc(words, present.JobWord.Many) {
 		ids, _ := expand(words, nil)
 		return ids, err
 	}
@@ -55,7 +46,7 @@ func jobsNamed(ctx context.Context, args []string, report func(context.Context) 
 	if err != nil {
 		return nil, err
 	}
-	return expand(words, reported(r))
+	return expand(words, present.Reported(r))
 }
 
 // jobNamed is jobsNamed for a single job.

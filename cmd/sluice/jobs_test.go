@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sluice-hpc/sluice/cmd/present"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/slurm"
 )
@@ -29,7 +30,7 @@ func TestExpand(t *testing.T) {
 		"101_*": {102, 103}, "101_[0-1]": {101, 102}, "101_2": {103}, "105_*": {105, 106}, "101_*:9,7": {102, 103, 9, 7}, "5-7": {5, 6, 7},
 		"109_*": nil, "101_3": nil,
 	} {
-		words, err := jobWords([]string{arg})
+		words, err := present.JobWords([]string{arg})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -38,7 +39,7 @@ func TestExpand(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"", "x", "1_", "1_x", "1_2%1", "0", "-1", "1-", "1-2_3", "3-1", "1-999999", "1,", "1_[1-3"} {
-		if words, err := jobWords([]string{bad}); err == nil {
+		if words, err := present.JobWords([]string{bad}); err == nil {
 			t.Errorf("%q was read as %v", bad, words)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/cmd/reach"
 	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control/client"
@@ -33,7 +34,7 @@ type logSource struct {
 }
 
 func newLogSource(cmd *cobra.Command, job elastic.JobID) (*logSource, error) {
-	c, err := siteFor(cmd)
+	c, err := reach.Site(cmd)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +42,7 @@ func newLogSource(cmd *cobra.Command, job elastic.JobID) (*logSource, error) {
 	if err != nil {
 		return nil, err
 	}
-	daemon, err := dial(c)
+	daemon, err := reach.Dial(c)
 	if err != nil {
 		return nil, err
 	}

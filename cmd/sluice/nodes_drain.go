@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluice-hpc/sluice/cmd/reach"
 	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control/client"
@@ -67,7 +68,7 @@ func (o *drainOptions) change(cmd *cobra.Command, report wire.Report) error {
 		fmt.Fprint(out, plan)
 		return nil
 	}
-	site, err := siteFor(cmd)
+	site, err := reach.Site(cmd)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluice-hpc/sluice/cmd/present"
 	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
@@ -49,7 +50,7 @@ func plan(w io.Writer, p wire.Plan, all, noHeader bool) error {
 		rows = append(rows, p.Stays...)
 	}
 	if len(rows) == 0 {
-		_, err := fmt.Fprintf(w, "no moves at %s, the next cycle; %s (policy %s, as of %s)\n", clockOf(p.At, p.Next), stays(len(p.Stays)), p.Policy, when(p.At))
+		_, err := fmt.Fprintf(w, "no moves at %s, the next cycle; %s (policy %s, as of %s)\n", clockOf(p.At, p.Next), stays(len(p.Stays)), p.Policy, present.When(p.At))
 		return err
 	}
 	t := terminal.Table{NoHeader: noHeader, Room: terminal.Room(w), Columns: []terminal.Column{terminal.Right("JOBID"), terminal.Left("NAME"), terminal.Left("USER"),
@@ -72,7 +73,7 @@ func clockOf(now, t time.Time) string {
 	case t.Sub(now).Abs() < 12*time.Hour:
 		return t.Local().Format("15:04:05")
 	}
-	return when(t)
+	return present.When(t)
 }
 
 func stays(n int) string {

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/cmd/present"
 	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
@@ -101,7 +102,7 @@ func profileTable(w io.Writer, r speed.Profile) error {
 		if pt.Spread > 0 {
 			spread = fmt.Sprintf("%.1f%%", 100*pt.Spread/pt.Seconds)
 		}
-		t.Add(fmt.Sprint(pt.GPUs), fmt.Sprint(max(1, pt.Nodes)), figure(pt.Seconds), spread, figure(1/pt.Seconds),
+		t.Add(fmt.Sprint(pt.GPUs), fmt.Sprint(max(1, pt.Nodes)), present.Figure(pt.Seconds), spread, present.Figure(1/pt.Seconds),
 			fmt.Sprintf("%.2f", pt.Speedup), fmt.Sprintf("%.0f%%", 100*pt.Efficiency), fmt.Sprintf("%.0f %ss", pt.Steps, r.Of))
 	}
 	if slices.ContainsFunc(r.Points, func(pt speed.Point) bool { return pt.Seconds > 0 }) {
@@ -221,7 +222,7 @@ func (c *canvas) render(r speed.Profile) string {
 	for y, row := range c.cells {
 		label := ""
 		if y == 0 || y == plotHeight/2 {
-			label = figure(c.top * float64(plotHeight-1-y) / (plotHeight - 1))
+			label = present.Figure(c.top * float64(plotHeight-1-y) / (plotHeight - 1))
 		}
 		fmt.Fprintf(&b, "%8s %s%s\n", label, c.side, strings.TrimRight(string(row[:]), " "))
 	}

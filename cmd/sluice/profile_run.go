@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluice-hpc/sluice/cmd/reach"
 	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic/control/client"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
@@ -69,7 +70,7 @@ func (p *profiling) prepare(ctx context.Context, line sbatch.CommandLine) (err e
 	if err := p.base.understand(line); err != nil {
 		return err
 	}
-	if p.base.site, err = loadSite(line.Config, line.User); err != nil {
+	if p.base.site, err = reach.Load(line.Config, line.User); err != nil {
 		return err
 	}
 	if err := p.base.managed(); err != nil {
@@ -94,7 +95,7 @@ func (p *profiling) prepare(ctx context.Context, line sbatch.CommandLine) (err e
 	if p.slurm, err = slurmFor(p.base.site); err != nil {
 		return err
 	}
-	if p.daemon, err = dial(p.base.site); err != nil {
+	if p.daemon, err = reach.Dial(p.base.site); err != nil {
 		return err
 	}
 	if _, err := p.daemon.Report(ctx); err != nil {

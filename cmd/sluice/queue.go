@@ -55,6 +55,9 @@ reason. Tasks of a job array that wait for the same reason share a line, as
   sluice queue --json | jq '.jobs[].gpus'`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Words = args
+			if err := o.Check(); err != nil {
+				return err
+			}
 			client, err := daemonFor(cmd)
 			if err != nil {
 				return err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluice-hpc/sluice/cmd/present"
 	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/sbatch"
@@ -96,7 +97,7 @@ func (o reportOptions) times(now time.Time) (since, until time.Time, err error) 
 // warn says what the report leaves out.
 func (o reportOptions) warn(errs io.Writer, u wire.Usage) {
 	if u.Kept.After(u.From) {
-		terminal.Warn(errs, fmt.Sprintf("jobs that ended before %s are no longer stored and are missing", when(u.Kept)))
+		terminal.Warn(errs, fmt.Sprintf("jobs that ended before %s are no longer stored and are missing", present.When(u.Kept)))
 	}
 	if u.Own {
 		terminal.Warn(errs, "this site keeps jobs private: the report has your own jobs only")
@@ -154,7 +155,7 @@ func reportTable(w io.Writer, u wire.Usage, noHeader bool) error {
 	if err := t.Write(w); err != nil || noHeader {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "from %s to %s\n", when(u.From), when(u.To))
+	_, err := fmt.Fprintf(w, "from %s to %s\n", present.When(u.From), present.When(u.To))
 	return err
 }
 

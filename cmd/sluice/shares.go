@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluice-hpc/sluice/cmd/present"
 	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
@@ -56,7 +57,7 @@ are private, users see their own.`,
 			case s.Problem != "" && s.Read.IsZero():
 				terminal.Warn(errs, "the tree of shares cannot be read, so GPUs are not divided by shares: "+terminal.Escape(s.Problem))
 			case s.Problem != "":
-				terminal.Warn(errs, fmt.Sprintf("the tree of shares cannot be read; that of %s stands: %s", when(s.Read), terminal.Escape(s.Problem)))
+				terminal.Warn(errs, fmt.Sprintf("the tree of shares cannot be read; that of %s stands: %s", present.When(s.Read), terminal.Escape(s.Problem)))
 			}
 			if s.NoHours != "" {
 				terminal.Warn(errs, "GPU-hours are not known: "+s.NoHours)

@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/sluice-hpc/sluice/cmd/present"
 	"github.com/sluice-hpc/sluice/cmd/terminal"
 )
 
@@ -23,7 +24,7 @@ func (s *sheet) put(name, format string, args ...any) {
 // moment adds a time unless it is unknown.
 func (s *sheet) moment(name string, t time.Time) {
 	if !t.IsZero() {
-		s.put(name, "%s", when(t))
+		s.put(name, "%s", present.When(t))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluice-hpc/sluice/cmd/present"
 	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
@@ -75,7 +76,7 @@ func printJob(w io.Writer, j wire.Job, at time.Time, asJSON, gap bool) error {
 	s.put("Last move", "%s", j.Last)
 	s.put("Checkpoint", "%s", checkpointLine(j))
 	s.put("Heartbeat", "%s", heartbeatLine(j, at))
-	s.put("Array", "%s", arrayLine(j))
+	s.put("Array", "%s", present.ArrayLine(j))
 	s.put("Model", "%s", j.Model)
 	s.put("Comment", "%s", j.Comment)
 	s.moment("Submitted", j.Submitted)
@@ -118,7 +119,7 @@ func gpuLine(j wire.Job) string {
 	if j.Ended {
 		s = "last " + s
 	}
-	s += ", accepts " + sizes(&j)
+	s += ", accepts " + present.Sizes(&j)
 	if j.Uneven {
 		s += ", unevenly split too"
 	}
@@ -148,9 +149,9 @@ func orderLine(j wire.Job) string {
 }
 
 func workLine(j wire.Job, at time.Time) string {
-	s := fmt.Sprintf("%s %ss", amount(j.Done), j.Unit)
+	s := fmt.Sprintf("%s %ss", present.Amount(j.Done), j.Unit)
 	if j.Total > 0 {
-		s = fmt.Sprintf("%s of %s %ss (%.0f%%)", amount(j.Done), amount(j.Total), j.Unit, 100*j.Done/j.Total)
+		s = fmt.Sprintf("%s of %s %ss (%.0f%%)", present.Amount(j.Done), present.Amount(j.Total), j.Unit, 100*j.Done/j.Total)
 	}
 	if !j.ETA.IsZero() {
 		s += fmt.Sprintf(", to end in %s", terminal.Clock(j.ETA.Sub(at)))
@@ -162,7 +163,7 @@ func speedLine(j wire.Job) string {
 	if j.Seconds <= 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s s per %s (%s)", figure(j.Seconds), j.Unit, j.Source)
+	return fmt.Sprintf("%s s per %s (%s)", present.Figure(j.Seconds), j.Unit, j.Source)
 }
 
 func priceLine(p wire.Price) string {
@@ -174,7 +175,7 @@ func priceLine(p wire.Price) string {
 		source = "measured on " + terminal.Plural(p.Measured, "move")
 	}
 	return fmt.Sprintf("%ss: save %s, drain %s, start %s, load %s (%s)",
-		figure(p.Total), figure(p.Save), figure(p.Drain), figure(p.Start), figure(p.Load), source)
+		present.Figure(p.Total), present.Figure(p.Save), present.Figure(p.Drain), present.Figure(p.Start), present.Figure(p.Load), source)
 }
 
 func checkpointLine(j wire.Job) string {
@@ -192,7 +193,7 @@ func heartbeatLine(j wire.Job, at time.Time) string {
 	if j.Ended || j.GPUs == 0 {
 		return ""
 	}
-	s := ago(j.Heartbeat, at)
+	s := present.Ago(j.Heartbeat, at)
 	switch {
 	case j.Deaf > 0:
 		s += fmt.Sprintf("; %s in a row without an answer", terminal.Plural(j.Deaf, "request"))
@@ -206,9 +207,9 @@ func runLine(j wire.Job, at time.Time) string {
 	if j.Ended || j.Started.IsZero() {
 		return ""
 	}
-	s := fmt.Sprintf("since %s (%s)", when(j.Started), terminal.Clock(at.Sub(j.Started)))
+	s := fmt.Sprintf("since %s (%s)", present.When(j.Started), terminal.Clock(at.Sub(j.Started)))
 	if j.TimeLeft > 0 {
-		s += fmt.Sprintf(", time limit in %s", span(j.TimeLeft))
+		s += fmt.Sprintf(", time limit in %s", present.Span(j.TimeLeft))
 	}
 	return s + fmt.Sprintf(", restart %d, incarnation %d", j.Restarts, j.Incarnation)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluice-hpc/sluice/cmd/present"
 	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
@@ -176,11 +177,11 @@ func shapeTable(s wire.Speeds, shapes []wire.SpeedShape, last string) *terminal.
 		unit = "ep"
 	}
 	for _, sh := range shapes {
-		cells := []string{fmt.Sprint(sh.GPUs), fmt.Sprint(sh.Nodes), splitWords(sh.Split), orDash(sh.Kind), fmt.Sprint(sh.Beside), pace(sh.Seconds, sh.Source, unit)}
+		cells := []string{fmt.Sprint(sh.GPUs), fmt.Sprint(sh.Nodes), splitWords(sh.Split), orDash(sh.Kind), fmt.Sprint(sh.Beside), present.Pace(sh.Seconds, sh.Source, unit)}
 		for i := range s.Forms {
 			said := "-"
 			if i < len(sh.Says) && sh.Says[i] > 0 {
-				said = figure(sh.Says[i])
+				said = present.Figure(sh.Says[i])
 			}
 			cells = append(cells, said)
 		}

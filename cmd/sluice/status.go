@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluice-hpc/sluice/cmd/present"
 	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
@@ -76,18 +77,18 @@ func printDaemon(w io.Writer, where string, s wire.Status, r wire.Report, now ti
 		{"ACCOUNT", fmt.Sprintf("%s, %s", s.User, whose)},
 	}
 	if !s.Started.IsZero() {
-		lines = append(lines, [2]string{"SINCE", fmt.Sprintf("%s (%s)", when(s.Started), terminal.Clock(now.Sub(s.Started)))})
+		lines = append(lines, [2]string{"SINCE", fmt.Sprintf("%s (%s)", present.When(s.Started), terminal.Clock(now.Sub(s.Started)))})
 	}
 	if s.Cycled.IsZero() {
 		lines = append(lines, [2]string{"SLURM", "not queried yet"})
 	} else {
 		lines = append(lines, [2]string{"POLICY", s.Policy},
-			[2]string{"SLURM", "last queried " + ago(s.Cycled, now)},
+			[2]string{"SLURM", "last queried " + present.Ago(s.Cycled, now)},
 			[2]string{"SEES", nodesSeen(r) + fmt.Sprintf("%d GPUs, %d of them free", s.GPUs, s.GPUsFree)},
 			[2]string{"JOBS", fmt.Sprintf("%d elastic jobs that have not ended, %d between two sizes", s.Jobs, s.Moves)})
 	}
 	if s.Blind != "" {
-		lines = append(lines, [2]string{"ERROR", fmt.Sprintf("no answer from Slurm for %s: %s", span(s.BlindFor), s.Blind)})
+		lines = append(lines, [2]string{"ERROR", fmt.Sprintf("no answer from Slurm for %s: %s", present.Span(s.BlindFor), s.Blind)})
 	}
 	for _, said := range hangs(s) {
 		lines = append(lines, [2]string{"ERROR", said})
@@ -114,7 +115,7 @@ func printDaemon(w io.Writer, where string, s wire.Status, r wire.Report, now ti
 
 // noShares says why the tree of shares cannot be read, and which one counts.
 func noShares(s wire.Status) string {
-	which := "the last one stands, of " + when(s.SharesRead)
+	which := "the last one stands, of " + present.When(s.SharesRead)
 	if s.SharesRead.IsZero() {
 		which = "none is known, so GPUs are not divided by shares"
 	}
@@ -124,11 +125,11 @@ func noShares(s wire.Status) string {
 // hangs says which file systems do not answer the daemon.
 func hangs(s wire.Status) (said []string) {
 	if s.Overdue > 0 {
-		said = append(said, fmt.Sprintf("no decisions are made: a cycle is %s late, most likely because the disk of sluiced's database hangs; jobs run on at their size", span(s.Overdue)))
+		said = append(said, fmt.Sprintf("no decisions are made: a cycle is %s late, most likely because the disk of sluiced's database hangs; jobs run on at their size", present.Span(s.Overdue)))
 	}
 	if s.Unread > 0 {
 		said = append(said, fmt.Sprintf("the folders of %s have not answered, the first since %s: perhaps their file system hangs; these jobs keep their size, all others are scheduled",
-			terminal.Plural(s.Unread, "job"), when(s.UnreadSince)))
+			terminal.Plural(s.Unread, "job"), present.When(s.UnreadSince)))
 	}
 	return said
 }

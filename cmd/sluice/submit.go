@@ -19,6 +19,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluice-hpc/sluice/cmd/reach"
 	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
@@ -100,7 +101,7 @@ func (s *submission) submit(ctx context.Context, cmd *cobra.Command, args []stri
 	if err := s.understand(line); err != nil {
 		return err
 	}
-	if s.site, err = loadSite(line.Config, line.User); err != nil {
+	if s.site, err = reach.Load(line.Config, line.User); err != nil {
 		return err
 	}
 	s.request.Own = s.site.Own
@@ -336,7 +337,7 @@ func (s *submission) test(ctx context.Context) error {
 // the job is submitted. It reports whether sluiced was reached.
 func (s *submission) wake(id slurm.JobID) bool {
 	err := error(wire.ErrNoDaemon)
-	if askable(s.site) {
+	if reach.Askable(s.site) {
 		err = s.event(id)
 	}
 	if errors.Is(err, wire.ErrNoDaemon) {
@@ -346,7 +347,7 @@ func (s *submission) wake(id slurm.JobID) bool {
 }
 
 func (s *submission) event(id slurm.JobID) error {
-	daemon, err := dial(s.site)
+	daemon, err := reach.Dial(s.site)
 	if err != nil {
 		return err
 	}

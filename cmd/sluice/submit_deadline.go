@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sluice-hpc/sluice/cmd/present"
+	"github.com/sluice-hpc/sluice/cmd/reach"
 	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
@@ -24,7 +26,7 @@ const (
 func (s *submission) reportAdmission(ctx context.Context, id slurm.JobID) {
 	ctx, stop := context.WithTimeout(ctx, admissionWait)
 	defer stop()
-	daemon, err := dial(s.site)
+	daemon, err := reach.Dial(s.site)
 	for err == nil && ctx.Err() == nil {
 		if e, err := daemon.Explain(ctx, elastic.JobID(id)); err == nil && e.Job.Reason != "" {
 			fmt.Fprintf(s.errs, "sluice: job %d: %s\n", id, admissionLine(e))
@@ -53,7 +55,7 @@ func deadlineLine(e wire.Explanation) string {
 	if j.Deadline.IsZero() {
 		return ""
 	}
-	line := "deadline " + when(j.Deadline)
+	line := "deadline " + present.When(j.Deadline)
 	switch {
 	case j.Ended && !j.EndedAt.IsZero() && !j.EndedAt.After(j.Deadline):
 		return line + fmt.Sprintf(": it ended %s before", terminal.Clock(j.Deadline.Sub(j.EndedAt)))
@@ -64,7 +66,7 @@ func deadlineLine(e wire.Explanation) string {
 	case j.Promised && j.Ends.IsZero(): // it is being resized
 		return line + ", admitted"
 	case j.Promised:
-		return line + fmt.Sprintf(", admitted: it ends by %s, %s before", when(j.Ends), terminal.Clock(j.Deadline.Sub(j.Ends)))
+		return line + fmt.Sprintf(", admitted: it ends by %s, %s before", present.When(j.Ends), terminal.Clock(j.Deadline.Sub(j.Ends)))
 	}
 	switch elastic.Due(j.Due) {
 	case elastic.DueUnknown:
@@ -75,7 +77,7 @@ func deadlineLine(e wire.Explanation) string {
 		if j.Ends.IsZero() {
 			return line + " cannot be met, and its end cannot be predicted"
 		}
-		return line + fmt.Sprintf(" cannot be met; earliest possible end: %s", when(j.Ends))
+		return line + fmt.Sprintf(" cannot be met; earliest possible end: %s", present.When(j.Ends))
 	}
 	return line + ": not admitted; judged again when the job can be started or moved"
 }

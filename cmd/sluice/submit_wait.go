@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/cmd/reach"
 	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/slurm"
@@ -47,7 +48,7 @@ func (s *submission) wait(ctx context.Context, made []handedIn) error {
 	if err != nil {
 		return err
 	}
-	daemon, err := dial(s.site)
+	daemon, err := reach.Dial(s.site)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluice-hpc/sluice/cmd/reach"
 	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/sweep"
@@ -129,7 +130,7 @@ func newSweepListCommand() *cobra.Command {
 // all reads all sweeps of the user.
 func (c *sweepCall) all(cmd *cobra.Command) (all []*sweepView, err error) {
 	c.cmd = cmd
-	if c.site, err = siteFor(cmd); err != nil {
+	if c.site, err = reach.Site(cmd); err != nil {
 		return nil, err
 	}
 	if all, err = sweepsIn(c.site.Paths.Jobs); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/sluice-hpc/sluice/cmd/present"
 	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic/control/controltest"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
@@ -23,19 +24,19 @@ func TestClock(t *testing.T) {
 			t.Errorf("%v: %s, want %s", d, got, want)
 		}
 	}
-	if got := span(1e300); got == "" || strings.HasPrefix(got, "-") {
+	if got := present.Span(1e300); got == "" || strings.HasPrefix(got, "-") {
 		t.Errorf("an endless job: %q", got)
 	}
 }
 
 func TestFigure(t *testing.T) {
 	for f, want := range map[float64]string{1234.5: "1234", 31.57: "31.6", 4: "4.00", 0.0697: "0.0697", 0: "0"} {
-		if got := figure(f); got != want {
+		if got := present.Figure(f); got != want {
 			t.Errorf("%v: %s, want %s", f, got, want)
 		}
 	}
 	for f, want := range map[float64]string{0: "0", 3.5: "3.5", 10: "10", 120500: "120500", 1.0 / 3: "0.33"} {
-		if got := amount(f); got != want {
+		if got := present.Amount(f); got != want {
 			t.Errorf("%v: %s, want %s", f, got, want)
 		}
 	}
@@ -45,7 +46,7 @@ func TestSizes(t *testing.T) {
 	for want, j := range map[string]wire.Job{
 		"1-8": {Min: 1, Max: 8}, "4": {Min: 4, Max: 4}, "2-": {Min: 2}, "2-8/2": {Min: 2, Max: 8, Step: 2}, "1,2,4": {Sizes: []int{1, 2, 4}, Min: 1, Max: 4},
 	} {
-		if got := sizes(&j); got != want {
+		if got := present.Sizes(&j); got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}

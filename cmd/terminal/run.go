@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strconv"
 	"strings"
 
@@ -70,6 +71,20 @@ func Root(c *cobra.Command, version string) {
 	f := c.PersistentFlags()
 	f.String("config", "", "configuration file (default: SLUICE_CONF, then the usual places)")
 	f.Bool("user", false, "use your own sluiced --user rather than the cluster's")
+}
+
+// Tree is the part of sluice's command tree that is in one of its programs: the root, with its options, and
+// some verbs.
+func Tree(version string, verbs ...*cobra.Command) *cobra.Command {
+	c := &cobra.Command{Use: "sluice", Short: "Elastic GPU jobs on Slurm"}
+	Root(c, version)
+	c.AddCommand(verbs...)
+	return c
+}
+
+// Main runs a program that is a verb of sluice, and ends it with the exit code.
+func Main(tree *cobra.Command, verb string) {
+	os.Exit(Run(tree, Typed(os.Args, verb), os.Stdout, os.Stderr))
 }
 
 // Typed is a program's command line as typed after "sluice": sluice removes the verb when

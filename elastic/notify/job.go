@@ -19,6 +19,7 @@ func (w *Watch) job(out []Send, jr *publish.JobReport, at time.Time) []Send {
 		j = w.meet(jr)
 		w.jobs[jr.Record.Token] = j
 	}
+	j.seen = true // an ended job, too: its user may requeue it, and how it ended may be learned late
 	out = w.begin(out, j, jr)
 	if jr.Ended {
 		if w.ended[jr.Record.ID] {
@@ -26,7 +27,6 @@ func (w *Watch) job(out []Send, jr *publish.JobReport, at time.Time) []Send {
 		}
 		return out
 	}
-	j.seen = true
 	out = w.requeue(out, j, jr, at)
 	out = w.due(out, j, jr, at)
 	return w.moves(out, j, jr, at)
@@ -72,7 +72,7 @@ func (w *Watch) end(out []Send, j *job, jr *publish.JobReport) []Send {
 	if !rec.FirstRun.IsZero() {
 		m.Ran = max(0, rec.Ended.Sub(rec.FirstRun)).Seconds()
 	}
-	j.moves, j.resizes = nil, 0
+	j.moves, j.resizes, j.running = nil, 0, false
 	return w.tell(out, jr, m)
 }
 

@@ -47,7 +47,7 @@ type Watch struct {
 	last  time.Time // of the last report
 	made  int       // messages so far
 
-	jobs     map[string]*job // by token, those of the last report that had not ended
+	jobs     map[string]*job // by token, those of the last report but jobs that had ended before New
 	ended    map[elastic.JobID]bool
 	resized  map[elastic.JobID]bool
 	kinds    map[elastic.JobID]elastic.Kind // of open moves
@@ -57,7 +57,7 @@ type Watch struct {
 
 // job is what was told of a job.
 type job struct {
-	seen     bool // in the present report, and not ended
+	seen     bool // in the present report
 	begun    bool
 	running  bool
 	restarts int // Slurm's count of the run that was seen running

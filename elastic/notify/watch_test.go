@@ -217,6 +217,35 @@ func TestMailType(t *testing.T) {
 	c.wants(c.after(time.Minute))
 }
 
+// TestSecondLife: a job that its user requeues after its end, or whose end is corrected by accounting, has
+// begun before.
+func TestSecondLife(t *testing.T) {
+	c := newCluster(t, elastic.Notices{Begin: true, Requeue: true, Mail: true})
+	c.now = noon.Add(time.Minute)
+	c.run(1)
+	c.wants(c.after(0), "slurm_began to mail ann: Slurm Job_id=7 Name=train Began, Queued time 00:01:00",
+		"start to mail ann: job 7 (train) runs on 1 GPU after waiting 1m0s")
+	end := func(how journal.How) {
+		c.jr.Ended, c.jr.Job, c.jr.Ending = true, new(elastic.Job), journal.Ending{How: how, Ran: true}
+		c.jr.Record.Ended = c.now
+		c.Event(event.Event{Job: 7, Kind: "ended"})
+	}
+	end(journal.Cancelled)
+	c.wants(c.after(time.Minute), "end to mail ann: job 7 (train) cancelled")
+	c.wants(c.after(time.Minute))
+	c.jr.Ended, c.jr.Ending, c.jr.Record.Ended = false, journal.Ending{}, time.Time{}
+	c.jr.Job = &elastic.Job{ID: 7, Phase: elastic.Waiting}
+	c.wants(c.after(time.Minute))
+	c.run(2)
+	c.wants(c.after(time.Minute))
+	end(journal.Forgotten)
+	c.wants(c.after(time.Minute), "end to mail ann: job 7 (train) ended; Slurm no longer knows how")
+	c.wants(c.after(time.Hour))
+	end(journal.Completed)
+	c.wants(c.after(time.Minute), "end to mail ann: job 7 (train) completed: exit code 0")
+	c.wants(c.after(time.Minute))
+}
+
 // TestDeadline: an admitted deadline is told of once it was in doubt for some time, and once if it is broken.
 func TestDeadline(t *testing.T) {
 	c := newCluster(t, elastic.Notices{}, "deadline")

@@ -55,7 +55,13 @@ func (m Model) help() []line {
 		}
 		out = out[:half]
 	}
-	return out[min(m.helpTop, max(len(out)-1, 0)):]
+	return out
+}
+
+// helpRoom is how many lines of the help are shown.
+func (m Model) helpRoom() int {
+	p := m.parts()
+	return p.heads + p.body
 }
 
 func pad(s string, width int) string {
@@ -67,11 +73,20 @@ func pad(s string, width int) string {
 
 // helpKey scrolls the help or closes it.
 func (m Model) helpKey(k string) Model {
+	page := max(m.helpRoom()-1, 1)
 	switch k {
-	case "down", "j", "pgdown", "space":
-		m.helpTop = min(m.helpTop+1, len(keyHelp)-1)
-	case "up", "k", "pgup":
-		m.helpTop = max(m.helpTop-1, 0)
+	case "down", "j":
+		m.helpTop++
+	case "up", "k":
+		m.helpTop--
+	case "pgdown", "ctrl+f", "space":
+		m.helpTop += page
+	case "pgup", "ctrl+b":
+		m.helpTop -= page
+	case "home":
+		m.helpTop = 0
+	case "end", "G":
+		m.helpTop += len(keyHelp)
 	default:
 		m.helping = false
 	}

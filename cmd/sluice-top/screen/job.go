@@ -119,8 +119,24 @@ func (j jobScreen) explained(msg RanMsg) *jobScreen {
 	return &j
 }
 
-// logged takes more of the log. It is at the end unless it was scrolled up.
-func (j jobScreen) logged(msg LogMsg, room, width int) *jobScreen {
+// settled puts an open text where it has lines: a log is at its end unless it was scrolled up, also after a
+// change of the terminal's size.
+func (m Model) settled() Model {
+	last := max(len(m.job.wrapped(m.width))-m.textRoom(), 0)
+	top := max(min(m.job.top, last), 0)
+	if m.job.tab == logsText && !m.job.held {
+		top = last
+	}
+	if top != m.job.top {
+		next := *m.job
+		next.top = top
+		m.job = &next
+	}
+	return m
+}
+
+// logged takes more of the log.
+func (j jobScreen) logged(msg LogMsg) *jobScreen {
 	if msg.Seq != j.seq || j.tab != logsText {
 		return &j
 	}
@@ -130,9 +146,6 @@ func (j jobScreen) logged(msg LogMsg, room, width int) *jobScreen {
 	}
 	j.lines = lines[max(len(lines)-mostLines, 0):]
 	j.over = j.over || msg.Over
-	if !j.held {
-		j.top = max(len(j.wrapped(width))-room, 0)
-	}
 	return &j
 }
 

@@ -117,7 +117,6 @@ func (m Model) listKey(k string) (Model, []Effect) {
 // turn shows another list.
 func (m Model) turn(t tab) (Model, []Effect) {
 	m.tab = t
-	m = m.clamp()
 	if t == timeTab && m.now.Sub(m.lanesAsked) >= time.Second {
 		m.lanesAsked = m.now
 		return m, []Effect{FetchPast{From: m.now.Add(-m.span / 2)}, FetchForecast{}}

@@ -135,8 +135,10 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// axis is the line of times above lanes: at its ends, and now.
+// axis is the line of times above lanes: at its ends, and now, each in this machine's zone as it is at that
+// time; a report has its daemon's.
 func axis(from time.Time, column time.Duration, width int, now time.Time) string {
+	from, now = from.Local(), now.Local()
 	cells := []rune(strings.Repeat(" ", max(width, 0)))
 	layout := "15:04"
 	if time.Duration(width)*column > 24*time.Hour {

@@ -169,7 +169,7 @@ func (m Model) lanes(room int) (heads, body []line) {
 	now := m.reportTime()
 	from := now.Add(-time.Duration(width/2) * column)
 	hint := fmt.Sprintf("%-*s ", label, terminal.Cut("+/- "+spanName(m.span), label))
-	heads = []line{text(head, hint+axis(from, column, width, now.Local()))}
+	heads = []line{text(head, hint+axis(from, column, width, now))}
 	past := map[int64]*wire.PastJob{}
 	for i := range m.past.Jobs {
 		past[m.past.Jobs[i].JobID] = &m.past.Jobs[i]

@@ -176,7 +176,7 @@ func (m Model) rebuild() Model {
 			m.cursors[t].at = k
 		}
 	}
-	return m.clamp()
+	return m
 }
 
 // withoutLimit drops the limit of an array's name, 101_[4-15%4]: orders name tasks only.
@@ -196,10 +196,15 @@ func (m Model) length(t tab) int {
 	return len(m.rows)
 }
 
-// clamp puts the cursors into their lists and on the screen.
+// clamp puts the cursors into their lists and on the screen, and an open text and the help to where they
+// have lines. Everything that changes their heights is a message, so Update does it last.
 func (m Model) clamp() Model {
 	for t := range m.cursors { // first: the room depends on what is shown of the chosen job
 		m.cursors[t].at = max(min(m.cursors[t].at, m.length(tab(t))-1), 0)
+	}
+	m.helpTop = max(min(m.helpTop, len(m.help())-m.helpRoom()), 0)
+	if m.job != nil {
+		m = m.settled()
 	}
 	for t := range m.cursors {
 		c, n, room := &m.cursors[t], m.length(tab(t)), max(m.listRoom(tab(t)), 1)
@@ -214,13 +219,11 @@ func (m Model) clamp() Model {
 // move moves the cursor of the present list.
 func (m Model) move(by int) Model {
 	m.cursors[m.tab].at = max(min(m.cursors[m.tab].at+by, m.length(m.tab)-1), 0)
-	m = m.clamp()
 	if r, ok := m.current(); ok && m.tab != nodesTab {
 		m.keep = r.job.JobID
 		for _, t := range []tab{jobsTab, timeTab} {
 			m.cursors[t].at = m.cursors[m.tab].at
 		}
-		m = m.clamp()
 	}
 	return m
 }

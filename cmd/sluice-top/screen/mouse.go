@@ -115,7 +115,7 @@ func (m Model) wheel(msg tea.MouseWheelMsg) (Model, []Effect) {
 	switch {
 	case m.prompt != nil || m.confirm != nil:
 	case m.helping:
-		m.helpTop = max(m.helpTop+by, 0)
+		m.helpTop += by
 	case m.job != nil:
 		return m.scroll(by), nil
 	default:

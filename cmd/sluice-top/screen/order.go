@@ -10,10 +10,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/cmd/present"
 	"github.com/sluice-hpc/sluice/cmd/terminal"
-	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
-
-type wireJob = wire.Job
 
 // longest bounds what is typed, in characters.
 const longest = 400

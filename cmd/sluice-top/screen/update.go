@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/sluice-hpc/sluice/cmd/terminal"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 const (
@@ -22,8 +23,15 @@ const (
 	unanswered = 90 * time.Second
 )
 
-// Update returns the next state and what is to be done.
+// Update returns the next state and what is to be done. Whatever the message changed of the screen's parts,
+// the cursors are in them.
 func (m Model) Update(msg any) (Model, []Effect) {
+	m, effects := m.after(msg)
+	return m.clamp(), effects
+}
+
+// after is the state after a message, before clamp.
+func (m Model) after(msg any) (Model, []Effect) {
 	switch msg := msg.(type) {
 	case TickMsg:
 		m.now = time.Time(msg)
@@ -44,11 +52,10 @@ func (m Model) Update(msg any) (Model, []Effect) {
 		return m.ran(msg)
 	case LogMsg:
 		if m.job != nil {
-			m.job = m.job.logged(msg, m.textRoom(), m.width)
+			m.job = m.job.logged(msg)
 		}
 	case tea.WindowSizeMsg:
 		m.width, m.height = max(msg.Width, 1), max(msg.Height, 1)
-		return m.clamp(), nil
 	case tea.KeyPressMsg:
 		return m.key(msg)
 	case tea.PasteMsg:
@@ -113,7 +120,7 @@ func (m Model) reported(msg ReportMsg) (Model, []Effect) {
 	m.away, m.report, m.received = "", msg.Report, msg.At
 	if m.job != nil {
 		next := *m.job
-		if k := slices.IndexFunc(m.report.Jobs, func(j wireJob) bool { return j.JobID == next.row.job.JobID }); k >= 0 {
+		if k := slices.IndexFunc(m.report.Jobs, func(j wire.Job) bool { return j.JobID == next.row.job.JobID }); k >= 0 {
 			next.row.job, next.gone = m.report.Jobs[k], false
 		} else {
 			next.gone = true

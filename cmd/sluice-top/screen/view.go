@@ -96,7 +96,7 @@ func (m Model) lines() []line {
 	}
 	switch {
 	case m.helping:
-		out = append(out, fill(m.help(), p.heads+p.body)...)
+		out = append(out, fill(m.help()[m.helpTop:], p.heads+p.body)...)
 	case m.job != nil:
 		out = append(out, fill(m.jobHead(), p.heads)...)
 		out = append(out, fill(m.jobBody(p.body), p.body)...)
