@@ -6,8 +6,11 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/elastic/engine"
 	"github.com/sluice-hpc/sluice/elastic/offcycle"
+	"github.com/sluice-hpc/sluice/elastic/sweep/book"
 	"github.com/sluice-hpc/sluice/etc"
 )
 
@@ -51,6 +54,52 @@ func (d *daemon) standings() map[string]elastic.Sweep {
 		}
 	}
 	return out
+}
+
+// Sweeps returns the sweeps as users may see them.
+func (d *daemon) Sweeps() map[string]control.SweepReport {
+	if d.sweeps == nil {
+		return nil
+	}
+	out := map[string]control.SweepReport{}
+	for token, s := range d.sweeps.Shown() {
+		v := wire.Sweep{
+			Number: s.Number, Token: token, Name: s.Name, UID: s.UID, State: sweepState(s), End: string(s.End), Algorithm: s.Algorithm, Metric: s.Metric, Max: s.Max, Goal: s.Goal,
+			Trials: s.Asked, Begun: s.Begun, Running: s.Counts[book.Running], Waiting: s.Counts[book.Waiting], Paused: s.Counts[book.Paused],
+			Stopped: s.Counts[book.Stopped], Failed: s.Counts[book.Failed], Done: s.Counts[book.Done], Parallel: s.Parallel, Wants: s.Wants,
+			Level: s.Level, Gap: s.Gap, Counted: s.Standing.Trials, Bid: s.Bid, Bests: []wire.SweepBest{}, Levels: []wire.SweepLevel{},
+			Created: s.Created, Began: s.Began, Problem: s.Problem,
+		}
+		if s.Best != nil {
+			best := sweepBest(*s.Best)
+			v.Best = &best
+		}
+		for _, b := range s.Bests {
+			v.Bests = append(v.Bests, sweepBest(b))
+		}
+		for _, r := range s.Ratings {
+			v.Levels = append(v.Levels, wire.SweepLevel{At: r.At, Level: r.Level, Gap: r.Gap, Counted: r.Done})
+		}
+		out[token] = control.SweepReport{Sweep: v, Running: s.Running}
+	}
+	return out
+}
+
+func sweepBest(b book.Best) wire.SweepBest {
+	return wire.SweepBest{At: b.At, Value: b.Value, Trial: b.Trial, Epoch: b.Epoch}
+}
+
+// sweepState is the state of a sweep in one word.
+func sweepState(s offcycle.Shown) string {
+	switch {
+	case s.Over:
+		return "over"
+	case s.Paused:
+		return "paused"
+	case s.Counts[book.Running] > 0:
+		return "running"
+	}
+	return "waiting"
 }
 
 // tellSweep logs what is wrong with a sweep, and that it works again.

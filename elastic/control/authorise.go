@@ -22,6 +22,7 @@ const (
 	verbPast    verb = "past"
 	verbExpect  verb = "forecast"
 	verbWhatIf  verb = "whatif"
+	verbSweeps  verb = "sweeps"
 )
 
 // role is the caller's relation to a job. For requests without a job, no caller is an owner.
@@ -47,7 +48,7 @@ const (
 
 // rights is the single table of permissions. Report and plan show a job's row to the callers
 // that may explain the job, shares a user to those that may explain that user's jobs; usage adds up
-// the jobs that the caller may explain, past lists and forecast expects them, and events has what is about them. A role's rights MUST include those of every later role, since
+// the jobs that the caller may explain, sweeps lists those whose lanes the caller may explain, past lists and forecast expects them, and events has what is about them. A role's rights MUST include those of every later role, since
 // a caller has only its first one: an operator's own jobs are judged by the operator's rights.
 var rights = map[verb][4]answer{
 	//           root    operator owner   other
@@ -64,6 +65,7 @@ var rights = map[verb][4]answer{
 	verbEvents:  {always, always, always, always},
 	verbPast:    {always, always, always, always},
 	verbExpect:  {always, always, always, always},
+	verbSweeps:  {always, always, always, always},
 	verbWhatIf:  {always, always, always, public}, // the owner is the user of the job that is changed
 	verbSpeed:   {always, always, always, public}, // the owner is the user that the samples are of
 }

@@ -68,7 +68,8 @@ func (o *one) Deadline(context.Context, Caller, elastic.JobID, wire.Change) (*el
 	o.orders++
 	return nil, nil
 }
-func (o *one) Events() *feed.Feed { return feed.New("x") }
+func (o *one) Sweeps() map[string]SweepReport { return nil }
+func (o *one) Events() *feed.Feed             { return feed.New("x") }
 
 // Any request gets a JSON answer, never makes the server fail, and never orders anything about
 // a job of another user.
@@ -83,6 +84,7 @@ func FuzzRequest(f *testing.F) {
 	f.Add("GET", "/v1/history?from=2026-01-01T00:00:00Z&of=jobs&job=41&user=ann&limit=5&cursor=e30", "")
 	f.Add("GET", "/v1/events?after=x-0", "")
 	f.Add("GET", "/v1/forecast", "")
+	f.Add("GET", "/v1/sweeps", "")
 	f.Add("POST", "/v1/forecast", `{"job_id":41,"gpus":2}`)
 	f.Add("POST", "/v1/jobs/41/direct", `{"order":"deadline","deadline":"2026-01-02T00:00:00Z"}`)
 	service := &one{}

@@ -133,6 +133,10 @@ var general = []ask{
 		s, err := c.Shares(ctx)
 		return fmt.Sprintf(" %d lines", len(s.Lines)), err
 	}},
+	{"sweeps", func(c *client.Client) (string, error) {
+		s, err := c.Sweeps(ctx)
+		return fmt.Sprintf(" %d sweeps", len(s.Sweeps)), err
+	}},
 	{"plan", func(c *client.Client) (string, error) {
 		p, err := c.Plan(ctx)
 		return fmt.Sprintf(" %d jobs", len(p.Moves)+len(p.Later)+len(p.Stays)), err

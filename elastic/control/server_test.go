@@ -117,6 +117,7 @@ func TestWire(t *testing.T) {
 		"explain":  func() (any, error) { return client.Explain(ctx, controltest.Growing) },
 		"history":  func() (any, error) { return client.History(ctx, controltest.Growing) },
 		"shares":   func() (any, error) { return client.Shares(ctx) },
+		"sweeps":   func() (any, error) { return client.Sweeps(ctx) },
 		"plan":     func() (any, error) { return client.Plan(ctx) },
 		"past":     func() (any, error) { return client.Past(ctx, pastDay) },
 		"forecast": func() (any, error) { return client.Forecast(ctx) },

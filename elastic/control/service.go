@@ -56,6 +56,10 @@ type Service interface {
 	// Deadline changes a job's deadline, as Direct gives other orders. It returns the job's entry of the
 	// report with the new deadline as judged at once, nil if nothing judged it.
 	Deadline(ctx context.Context, caller Caller, job elastic.JobID, change wire.Change) (*elastic.JobReason, error)
+	// Sweeps returns the sweeps that are looked after, by token, without their users and accounts. The
+	// lanes have their tokens' jobs in the Report; Sweeps says the trial of each. Neither side may change
+	// what it returns.
+	Sweeps() map[string]SweepReport
 	// Events returns the feed of events, always the same.
 	Events() *feed.Feed
 	// Refresh adds to the report what running jobs have written since, if that can be done at

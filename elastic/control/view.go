@@ -130,7 +130,7 @@ func stateOf(jr publish.JobReport) string {
 func viewJob(r *publish.Report, jr publish.JobReport) wire.Job {
 	rec, spec := jr.Record, jr.Record.Tag.Spec
 	out := wire.Job{
-		JobID: int64(rec.ID), Token: rec.Token, Name: rec.Name, User: rec.User, UID: rec.UID, Partition: rec.Partition,
+		JobID: int64(rec.ID), Token: rec.Token, Sweep: spec.Sweep, Name: rec.Name, User: rec.User, UID: rec.UID, Partition: rec.Partition,
 		Account: cmp.Or(jr.Job.Account, rec.Account.Name), QOS: jr.Job.QOS,
 		State: stateOf(jr), Ended: jr.Ended,
 		Min: spec.Min, Max: spec.Max, Step: spec.Step, Sizes: spec.Sizes, Uneven: spec.AllowUneven, Types: spec.Types,

@@ -80,6 +80,7 @@ type kept struct {
 	files *files
 
 	standing Standing
+	shown    Shown // of the same step
 }
 
 // Standing is what the policies know of a sweep. The zero value is that of a sweep of which no step
@@ -193,7 +194,12 @@ func (s *Sweeps) step(k *kept, lanes []LaneJob, idle bool) {
 	if k.files == nil {
 		k.files = newFiles(s.paths, k.token, k.uid)
 	}
-	standing, err := k.files.step(lanes, idle, s.now())
+	now := s.now()
+	standing, err := k.files.step(lanes, idle, now)
+	shown := Shown{}
+	if err == nil {
+		shown = k.files.show(standing, now)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	k.busy = false
@@ -208,7 +214,7 @@ func (s *Sweeps) step(k *kept, lanes []LaneJob, idle bool) {
 		if old := k.standing; s.Changed != nil && (old.Paused != standing.Paused || old.Over != standing.Over) {
 			s.Changed()
 		}
-		k.standing = standing
+		k.standing, k.shown = standing, shown
 	}
 	if said != k.said && s.tell != nil {
 		s.tell(k.token, err)

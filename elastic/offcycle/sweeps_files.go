@@ -52,6 +52,9 @@ type files struct {
 	counted int       // trials that the level took in
 	raised  time.Time // when the level last rose because GPUs idled
 	problem error     // that waiting does not mend
+	view    Shown     // as last summed up, of what, and when
+	summed  string
+	sums    time.Time
 }
 
 // close releases the record.
@@ -97,7 +100,9 @@ func (f *files) step(live []LaneJob, idle bool, now time.Time) (Standing, error)
 			return Standing{}, err
 		}
 	}
-	f.rate(idle, now)
+	if err := f.rate(idle, now); err != nil {
+		return Standing{}, err
+	}
 	for _, l := range seen.Lanes {
 		if l.Asks && !l.Gone {
 			if err := f.tell(l); err != nil {
@@ -310,25 +315,6 @@ func (f *files) lines(dir *checkpoint.Dir, lane string) (done bool, err error) {
 	return n < mostLines, nil
 }
 
-// idlePerLevel is how long GPUs have to idle for each level by which the priority rises.
-const idlePerLevel = time.Minute
-
-// rate finds the sweep's level: its rule, trial by trial in the order in which they were done.
-func (f *files) rate(idle bool, now time.Time) {
-	rule := level.DefaultRule()
-	m := f.plan.Sweep.Metric
-	done := f.book.Results(m)
-	for ; f.counted < len(done); f.counted++ {
-		f.level = rule.Done(f.level, done[:f.counted+1], m.Max)
-	}
-	switch {
-	case !idle || f.level.Level == 0:
-		f.raised = now
-	case now.Sub(f.raised) >= idlePerLevel:
-		f.level, f.raised = rule.Idle(f.level), now
-	}
-}
-
 // tell writes what a lane is to be told, if that has changed.
 func (f *files) tell(l keeper.Lane) error {
 	tell, has := f.book.Told(f.plan.Sweep, l.Token, l.Ask.ID)
@@ -363,37 +349,4 @@ func same(a, b sweep.Tell) bool {
 	x, _ := json.Marshal(a) // texts and numbers: cannot fail
 	y, _ := json.Marshal(b)
 	return bytes.Equal(x, y)
-}
-
-// standing is what policies know of the sweep.
-func (f *files) standing() Standing {
-	s := f.plan.Sweep
-	progress := level.Progress{Trials: f.book.Count(book.Done) + f.book.Count(book.Paused), Seconds: f.book.Seconds(), Assumed: 1}
-	return Standing{
-		Number: s.Number, Metric: s.Metric.Name, Level: f.level.Level, Gap: f.level.Gap, Paused: s.State == sweep.Paused,
-		Over: f.book.Over != book.NotOver, Trials: f.counted, Wants: f.book.Wants(s), Bid: level.Bid(progress),
-	}
-}
-
-// publish writes the standing for the user, if it changed. It has counts, and no parameters.
-func (f *files) publish(s Standing) error {
-	text, err := json.Marshal(map[string]any{"level": s.Level, "gap": s.Gap, "counted": s.Trials, "wants": s.Wants})
-	if err != nil || bytes.Equal(text, f.shown) {
-		return err
-	}
-	base, err := checkpoint.OpenDir(f.paths.Outbox)
-	if err != nil {
-		return fmt.Errorf("outbox: %w", err)
-	}
-	defer base.Close()
-	dir, err := base.Make(f.token, 0o755)
-	if err != nil {
-		return fmt.Errorf("outbox: %w", err)
-	}
-	defer dir.Close()
-	if err := dir.Write(sweep.File, append(text, '\n'), 0o644); err != nil {
-		return fmt.Errorf("outbox: %w", err)
-	}
-	f.shown = text
-	return nil
 }

@@ -84,6 +84,13 @@ func (c *Client) Shares(ctx context.Context) (wire.Shares, error) {
 	return out, err
 }
 
+// Sweeps returns the sweeps that the daemon looks after and that the caller may see.
+func (c *Client) Sweeps(ctx context.Context) (wire.Sweeps, error) {
+	var out wire.Sweeps
+	err := c.call(ctx, slow, get, "/v1/sweeps", nil, &out)
+	return out, err
+}
+
 // Explain returns one job and the sizes that it could have.
 func (c *Client) Explain(ctx context.Context, job elastic.JobID) (wire.Explanation, error) {
 	var out wire.Explanation

@@ -129,6 +129,7 @@ func growing() publish.JobReport {
 	place := nodes.Placement{{Node: "gpu1", GPUs: 2}}
 	jr := job(Growing, "resnet", "ann", AnnUID, elastic.Running, place)
 	progress(&jr, 3.5, 206*time.Second)
+	jr.Record.Tag.Spec.Sweep, jr.Job.Spec.Sweep = Sweep, Sweep
 	jr.Target = nodes.Placement{{Node: "gpu1", GPUs: 4}}
 	jr.Why = reason.Resizes{From: 2, To: 4, Because: reason.RestTakes{After: 134, Before: 206}}
 	jr.Intent = &elastic.Intent{ID: 7, Job: Growing, Kind: elastic.Resize, Step: elastic.Asked, To: 3, From: place, Target: jr.Target,
@@ -153,6 +154,7 @@ func steady() publish.JobReport {
 func waiting() publish.JobReport {
 	jr := job(Waiting, "bert\x1b[31m", "ann", AnnUID, elastic.Waiting, nil)
 	jr.Record.Tag.Spec.Min, jr.Job.Spec.Min = 2, 2
+	jr.Record.Tag.Spec.Sweep, jr.Job.Spec.Sweep = Sweep, Sweep
 	jr.Job.Reason = "JobHeldUser"
 	jr.Why = reason.WaitsForRoom{GPUs: 2, All: 8, Free: []int{1}, Minimum: 1}
 	return jr

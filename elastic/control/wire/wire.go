@@ -144,6 +144,7 @@ type Demand struct {
 type Job struct {
 	JobID     int64  `json:"job_id"`
 	Token     string `json:"token"`
+	Sweep     string `json:"sweep,omitempty"` // token of the sweep whose lane it is
 	Name      string `json:"name"`
 	User      string `json:"user"`
 	UID       uint32 `json:"uid"`

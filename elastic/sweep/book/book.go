@@ -26,7 +26,8 @@ const (
 type Mark struct {
 	Epoch, Value float64
 	Others       map[string]float64
-	Start        int // the start that reported it
+	Start        int   // the start that reported it
+	At           int64 // Unix time in ms, by the lane's clock; 0 = not known
 }
 
 // Trial is one trial of a sweep. Lane, Ask and Start name its last run, which is going on if State
@@ -104,6 +105,7 @@ type Book struct {
 	Began  time.Time // of the first trial; zero = none has begun
 
 	Answers map[string]Answer // by lane: the answer to its last ask
+	Ratings []Rating          // its level over time, ascending
 }
 
 // Answer is what a lane was told.
@@ -144,6 +146,7 @@ type Entry struct {
 	Leave *Which    `json:"leave,omitempty"` // a lane is not needed any more
 	Over  End       `json:"over,omitempty"`
 	Again bool      `json:"again,omitempty"` // it is not over after all: it was extended
+	Rated *Rating   `json:"rated,omitempty"` // its level changed; for people: decisions find it anew
 }
 
 // Telling tells a lane to run a trial.
@@ -197,6 +200,8 @@ func (b *Book) Apply(e Entry) {
 		}
 	case e.Leave != nil:
 		b.Answers[e.Leave.Lane] = Answer{Ask: e.Leave.Ask}
+	case e.Rated != nil:
+		b.rate(*e.Rated)
 	case e.Over != NotOver:
 		b.Over = e.Over
 		for _, t := range b.Trials {
@@ -246,7 +251,11 @@ func (b *Book) Take(lane string, e sweep.Event) {
 		b.tell(Telling{Lane: lane, Ask: e.Ask, Trial: e.Trial, Start: e.Start, Point: e.Point, Repeat: e.Repeat, Extra: e.Extra}, e.At)
 	case t == nil:
 	case e.Kind == sweep.Reported && e.Start <= t.Start:
-		t.mark(Mark{e.Epoch, e.Value, e.Others, e.Start})
+		at := int64(0)
+		if !e.At.IsZero() {
+			at = e.At.UnixMilli()
+		}
+		t.mark(Mark{e.Epoch, e.Value, e.Others, e.Start, at})
 	case e.Kind == sweep.Dropped:
 		t.Dropped, t.Checkpoint, t.Bytes = true, "", 0
 	case e.Kind == sweep.EndedAs && e.Start == t.Start && t.Lane == lane && !t.Rests():

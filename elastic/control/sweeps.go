@@ -1,0 +1,83 @@
+package control
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
+	"github.com/sluice-hpc/sluice/elastic/engine/publish"
+)
+
+// SweepReport is a sweep as the daemon knows it from its lanes' files. Sweep lacks what the report
+// of jobs has: User, Account, Lanes and GPUs, and Number where no lane has told it.
+type SweepReport struct {
+	wire.Sweep
+	Running map[string]int // the trial that each lane runs, by the lane's token
+}
+
+// sweeps answers with the sweeps whose lanes the caller may see.
+func (s *Server) sweeps(q request) (any, error) {
+	s.service.Refresh(q.Context())
+	r, err := s.published()
+	if err != nil {
+		return nil, err
+	}
+	out := wire.Sweeps{Version: wire.Version, At: r.At, Sweeps: viewSweeps(r, s.service.Sweeps(), q.seesJobsOf)}
+	out.Own = !may(verbExplain, q.options.standing(q.caller), q.options.Private)
+	return out, nil
+}
+
+// viewSweeps puts the sweeps and the report of their lanes together, by number. A sweep of which only
+// lanes are known is listed too: its files were not read yet.
+func viewSweeps(r *publish.Report, known map[string]SweepReport, sees func(uid uint32) bool) []wire.Sweep {
+	type key struct { // a token that another user's job gives itself makes it no lane of that sweep
+		token string
+		uid   uint32
+	}
+	out, at := []wire.Sweep{}, map[key]int{}
+	for i := range r.Jobs {
+		jr := &r.Jobs[i]
+		rec := &jr.Record
+		token := rec.Tag.Spec.Sweep
+		if token == "" || !sees(rec.UID) {
+			continue
+		}
+		of := known[token]
+		if of.UID != rec.UID {
+			of = SweepReport{}
+		}
+		n, met := at[key{token, rec.UID}]
+		if !met {
+			n = len(out)
+			at[key{token, rec.UID}] = n
+			out = append(out, newSweep(token, of.Sweep, jr))
+		}
+		v := &out[n]
+		if of.Number == 0 && (v.Number == 0 || int64(rec.ID) < v.Number) {
+			v.Number = int64(rec.ID)
+		}
+		if jr.Ended {
+			continue
+		}
+		lane := wire.SweepLane{JobID: int64(rec.ID), GPUs: jr.Job.GPUs(), Trial: of.Running[rec.Token]}
+		v.Lanes = append(v.Lanes, lane)
+		v.GPUs += lane.GPUs
+	}
+	for i := range out {
+		slices.SortFunc(out[i].Lanes, func(a, b wire.SweepLane) int { return cmp.Compare(a.JobID, b.JobID) })
+	}
+	slices.SortFunc(out, func(a, b wire.Sweep) int {
+		return cmp.Or(cmp.Compare(a.Number, b.Number), cmp.Compare(a.Token, b.Token))
+	})
+	return out
+}
+
+// newSweep is a sweep without its lanes.
+func newSweep(token string, known wire.Sweep, jr *publish.JobReport) wire.Sweep {
+	rec := &jr.Record
+	if known.State == "" {
+		known = wire.Sweep{Name: rec.Name, State: "waiting", Bests: []wire.SweepBest{}, Levels: []wire.SweepLevel{}}
+	}
+	known.Token, known.User, known.UID, known.Account, known.Lanes = token, rec.User, rec.UID, cmp.Or(jr.Job.Account, rec.Account.Name), []wire.SweepLane{}
+	return known
+}

@@ -1,0 +1,54 @@
+package book
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic/sweep"
+)
+
+// The best so far is thinned: however many results there are, the last one is the best of the book.
+func TestBests(t *testing.T) {
+	for _, m := range []sweep.Metric{{Name: "acc", Max: true}, {Name: "loss"}} {
+		b, began := New(), time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
+		for n := 1; n <= 50; n++ {
+			b.Apply(Entry{At: began, Tell: &Telling{Lane: "a", Ask: "x", Trial: n, Start: 1, Point: "x=1"}})
+			for e := range 20 {
+				value := float64(n*20 + e)
+				if !m.Max {
+					value = -value
+				}
+				b.Take("a", sweep.Event{Kind: sweep.Reported, At: began.Add(time.Duration(n*20+e) * time.Second), Trial: n, Start: 1, Epoch: float64(e), Value: value})
+			}
+		}
+		for _, most := range []int{1, 2, 7, 5000} {
+			got := b.Bests(m, most)
+			trial, mark := b.Best(m)
+			if last := got[len(got)-1]; len(got) > most || last.Trial != trial.Number || last.Value != mark.Value || most == 5000 && len(got) != 1000 {
+				t.Errorf("%s, at most %d: %d, the last %+v", m, most, len(got), last)
+			}
+			for i := 1; i < len(got); i++ {
+				if !m.Better(got[i].Value, got[i-1].Value) || !got[i].At.After(got[i-1].At) {
+					t.Fatalf("%s: %v after %v", m, got[i], got[i-1])
+				}
+			}
+		}
+		if New().Bests(m, 5) != nil || b.Bests(m, 0) != nil {
+			t.Error("bests of nothing")
+		}
+	}
+}
+
+// The levels over time are bounded, and one that does not change is there once.
+func TestRatings(t *testing.T) {
+	b := New()
+	for i := range 3 * mostRatings {
+		e := Entry{Rated: &Rating{Level: i / 2 % 5, Done: i}}
+		b.Apply(e)
+		b.Apply(e)
+	}
+	if n := len(b.Ratings); n > mostRatings || b.Level() != b.Ratings[n-1].Level || b.Ratings[n-1].Done < 3*mostRatings-2 {
+		t.Error(n, fmt.Sprint(b.Ratings[n-1]))
+	}
+}
