@@ -93,7 +93,7 @@ var may = map[string][]string{
 	"elastic/store/contract":      {"checkpoint", "elastic", "elastic/engine/journal", "elastic/reason", "elastic/learn/speed", "nodes"},
 	"elastic/feed":                {},
 	"elastic/past":                {"elastic", "elastic/reason", "nodes"},
-	"elastic/forecast":            {"elastic", "elastic/learn/speed", "nodes"},
+	"elastic/forecast":            {"elastic", "elastic/learn/speed", "elastic/sweep/level", "nodes"},
 	"elastic/usage":               {"elastic/engine/journal", "elastic/reason", "slurm"},
 	"elastic/offcycle":            {"checkpoint", "elastic", "elastic/past", "elastic/reason", "elastic/engine/journal", "elastic/engine/observe", "elastic/learn/speed", "slurm", "elastic/sweep", "elastic/sweep/book", "elastic/sweep/keeper", "elastic/sweep/level"},
 	"elastic/metrics":             {"elastic", "elastic/engine/event", "elastic/engine/journal", "elastic/engine/publish", "elastic/usage", "nodes", "slurm"},

@@ -55,7 +55,10 @@ func (p *projector) results(stop Stop) []Job {
 			if c.busy.After(train) {
 				train = c.busy
 			}
-			if _, sure, ok := p.pace(j); ok {
+			if p.fleets[j.Spec.Sweep] != nil {
+				seconds := max(0, end.Sub(train).Seconds())
+				c.trained, c.trust = confident+seconds, c.trust+seconds*laneTrust
+			} else if _, sure, ok := p.pace(j); ok {
 				seconds := max(0, end.Sub(train).Seconds())
 				c.trained, c.trust = confident+seconds, c.trust+seconds*sure
 			}
@@ -78,6 +81,8 @@ func (p *projector) unknown(j *elastic.Job) Unknown {
 	switch _, counted := j.Remaining(); {
 	case j.Directive.Hold && waiting, j.Phase == elastic.Suspended, waiting && j.Blocked.Code != "":
 		return Held
+	case waiting && p.fleets[j.Spec.Sweep] != nil:
+		return Waits
 	case !counted || j.Overruns():
 		return NoTotal
 	case j.Curve.Samples() == 0 && !j.Curve.Exact():
