@@ -102,6 +102,7 @@ func (l *loop) run(ctx context.Context) error {
 		started := time.Now()
 		l.begun.Add(1)
 		next, err := l.d.engine.Cycle(ctx, started)
+		l.d.metrics.Sweeps(l.d.sweepFigures())
 		l.d.metrics.Cycle(engine.Published(l.d.engine), time.Since(started), err)
 		l.d.send()
 		if ctx.Err() == nil {
