@@ -27,6 +27,8 @@ type sweepCall struct {
 	trials    string
 	params    []string
 	goal      string
+	most      int // of the trials that are listed; 0 = all
+	curves    bool
 }
 
 // sweepVerbs are the verbs of sluice sweep.
@@ -95,6 +97,8 @@ func (c *sweepCall) flags(cmd *cobra.Command, verb string) {
 	switch verb {
 	case "trials":
 		f.BoolVar(&c.csv, "csv", false, "print CSV, for spreadsheets")
+		f.IntVar(&c.most, "best", 0, "only so many trials, the best first")
+		f.BoolVar(&c.curves, "curves", false, "draw a small learning curve for each trial")
 	case "show":
 		f.StringVarP(&c.output, "output", "o", "", "draw the curves, and the metric over each parameter, into this file: .png, .svg")
 	case "extend":

@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"time"
@@ -143,19 +144,29 @@ func (v *sweepView) sorted() []*book.Trial {
 // list lists the trials.
 func (c *sweepCall) list(v *sweepView) error {
 	out := c.cmd.OutOrStdout()
-	rows := []trialRow{}
-	for _, t := range v.book.Trials {
-		rows = append(rows, v.trialRow(t))
-	}
+	trials := v.book.Trials
 	switch {
 	case c.json && c.csv:
 		return fmt.Errorf("one format at a time: --json or --csv")
+	case c.curves && (c.json || c.csv):
+		return fmt.Errorf("--curves is for the table; 'sluice sweep export' prints every point of every curve")
+	case c.most < 0:
+		return fmt.Errorf("--best %d: want a number of trials", c.most)
+	case c.most > 0:
+		trials = v.sorted()
+		trials = trials[:min(len(trials), c.most)]
+	}
+	switch {
 	case c.json:
+		rows := []trialRow{}
+		for _, t := range trials {
+			rows = append(rows, v.trialRow(t))
+		}
 		return terminal.WriteJSON(out, rows)
 	case c.csv:
-		return c.trialsCSV(v)
+		return c.trialsCSV(v, trials)
 	}
-	return c.trialTable(v, v.book.Trials)
+	return c.trialTable(v, trials)
 }
 
 func (c *sweepCall) trialTable(v *sweepView, trials []*book.Trial) error {
@@ -163,6 +174,10 @@ func (c *sweepCall) trialTable(v *sweepView, trials []*book.Trial) error {
 	t := terminal.Table{Room: terminal.Room(out), Columns: []terminal.Column{
 		terminal.Right("TRIAL"), terminal.Left("STATE"), terminal.Right("EPOCH"), terminal.Right("BEST"), terminal.Left("PARAMETERS"), terminal.Left("NOTE"),
 	}}
+	span, unicode := spanOf(trials), speaksUnicode(os.Environ())
+	if c.curves {
+		t.Columns = slices.Insert(t.Columns, 4, terminal.Left("CURVE"))
+	}
 	for _, trial := range trials {
 		epoch, best := "-", "-"
 		if last, ok := trial.Last(); ok {
@@ -175,7 +190,11 @@ func (c *sweepCall) trialTable(v *sweepView, trials []*book.Trial) error {
 		if trial.State == book.Paused && trial.Rung > 0 {
 			note = fmt.Sprintf("place %d of %d at epoch %d", trial.Rank, trial.Of, trial.Rung)
 		}
-		t.Add(strconv.Itoa(trial.Number), string(trial.State), epoch, best, trial.Point, note)
+		row := []string{strconv.Itoa(trial.Number), string(trial.State), epoch, best, trial.Point, note}
+		if c.curves {
+			row = slices.Insert(row, 4, span.draw(trial, unicode))
+		}
+		t.Add(row...)
 	}
 	return t.Write(out)
 }
@@ -192,11 +211,11 @@ func (v *sweepView) names() (out []string) {
 	return out
 }
 
-func (c *sweepCall) trialsCSV(v *sweepView) error {
+func (c *sweepCall) trialsCSV(v *sweepView, trials []*book.Trial) error {
 	w := csv.NewWriter(c.cmd.OutOrStdout())
 	names := v.names()
 	w.Write(append([]string{"trial", "state", "starts", "epoch", v.Metric.Name, "why", "checkpoint"}, names...)) // Flush reports errors
-	for _, t := range v.book.Trials {
+	for _, t := range trials {
 		row := []string{strconv.Itoa(t.Number), string(t.State), strconv.Itoa(t.Start), "", "", t.Words, v.checkpointOf(t)}
 		if last, ok := t.Last(); ok {
 			row[3] = metricText(last.Epoch)
