@@ -33,6 +33,9 @@ func (c *course) sure(ahead time.Duration, kept bool) float64 {
 func (c *course) finishAt(end time.Time, limit bool, ahead time.Duration, kept bool) {
 	c.ended = true
 	c.job.Ends, c.job.Limit, c.job.Sure = end, limit, c.sure(ahead, kept)
+	for n := len(c.job.Segments); n > 1 && c.job.Segments[n-1].From.After(end); n-- {
+		c.job.Segments = c.job.Segments[:n-1] // it ends between two sizes, before it trains at the second
+	}
 	if n := len(c.job.Segments); n > 0 {
 		c.job.Segments[n-1].To = end
 	}
