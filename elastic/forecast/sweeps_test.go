@@ -110,3 +110,29 @@ func TestForecastOfSweepsIsNearTheReplay(t *testing.T) {
 		}
 	}
 }
+
+// A sweep that is tried as if it were submitted now stands behind all that is there; its lanes give way
+// as those of other sweeps do, and the snapshot is not changed.
+func TestSubmission(t *testing.T) {
+	s := elastic.Snapshot{Now: now, Nodes: cluster(1), Jobs: []elastic.Job{lane(1, true), lane(2, true), waiting(7, 2, 40)}, Limits: elastic.Limits{DeafAfter: 3, Payback: 2}}
+	s.Nodes[0].Used = 2
+	s.Sweeps = map[string]elastic.Sweep{token: {Number: 1, Wants: 2, Bid: 1, Ended: 5, Left: 20, Each: 200}}
+	with, numbers := forecast.Submission{Name: "new", User: "bob", UID: 1001, Min: 1, Max: 1, Lanes: 3, Trials: 12, Each: 100}.In(s)
+	if len(s.Jobs) != 3 || len(s.Sweeps) != 1 || len(with.Jobs) != 6 || fmt.Sprint(numbers) != "[8 9 10]" {
+		t.Fatalf("%d and %d jobs, numbers %v", len(s.Jobs), len(with.Jobs), numbers)
+	}
+	before, after := project(s, "lookahead"), project(with, "lookahead")
+	first := after.Jobs[3]
+	if first.Starts.IsZero() || first.Ends.IsZero() || first.Ends.Sub(first.Starts) < 400*time.Second {
+		t.Errorf("12 trials of 100 s in 3 lanes: %+v", first)
+	}
+	for i := range 2 {
+		if b, a := before.Jobs[i], after.Jobs[i]; a.Ends.Before(b.Ends.Add(-time.Minute)) {
+			t.Errorf("lane %d ends earlier, %v, beside a new sweep than without, %v", a.ID, a.Ends, b.Ends)
+		}
+	}
+	few, numbers := forecast.Submission{Min: 1, Max: 1, Lanes: 9, Trials: 2, Each: 1}.In(elastic.Snapshot{Now: now})
+	if len(few.Jobs) != 2 || len(numbers) != 2 || few.Jobs[0].ID != 1 {
+		t.Errorf("%+v", few.Jobs)
+	}
+}
