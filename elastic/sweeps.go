@@ -13,6 +13,10 @@ type Sweep struct {
 	Trials int
 	Gap    float64
 	Bid    float64 // what a GPU-second more is worth to it, 0 or more; see level.Bid
+	// Ended trials are done or paused, and took Each seconds in a lane on average; 0 = none has ended.
+	// Left are still to end, with those that run.
+	Ended, Left int
+	Each        float64
 }
 
 // unknownSweep is the standing of a sweep of which nothing is known yet, with this many lanes.

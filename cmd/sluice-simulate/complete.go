@@ -18,6 +18,7 @@ func addCompletion(c *cobra.Command) *cobra.Command {
 	for _, g := range workload.Generators() {
 		generators = append(generators, "gen:"+g.Name)
 	}
+	generators = append(generators, workload.SweepsPrefix+"generated")
 	formats, _ := workload.Formats()
 	for name, words := range map[string][]cobra.Completion{
 		"policy": policies, "format": formats,

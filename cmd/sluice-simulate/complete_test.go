@@ -11,7 +11,7 @@ import (
 )
 
 // openValues are the options that take a text of the user's own.
-var openValues = []string{"cluster", "profiles", "sacct", "shares", "gpu-cost", "out", "events", "jobs", "partition", "data"}
+var openValues = []string{"cluster", "profiles", "sacct", "shares", "gpu-cost", "out", "events", "jobs", "partition", "data", "submit"}
 
 // TestClosedSetsAreCompleted: an option that takes a text is completed, or open.
 func TestClosedSetsAreCompleted(t *testing.T) {

@@ -63,6 +63,8 @@ func newSimulateCommand() *cobra.Command {
   sluice simulate --cluster 16x4 --workload workload-1.csv --format pollux \
       --profiles profiles --policy knapsack,fcfs --info learned \
       --output html -o report.html
+  sluice simulate --cluster 3x4 --interval 10s --restart 10s \
+      --workload sweeps:generated:sweeps=10:trials=200:beside=w4@5m
   sluice simulate --cluster 1250x8 --workload gen:powerlaw@1000000 \
       --policy fcfs --output json | jq .mean_jct_s`,
 		Args: cobra.NoArgs,
@@ -80,7 +82,7 @@ func (o *simulateOptions) flags(c *cobra.Command) {
 	f := c.Flags()
 	f.SortFlags = false
 	f.StringVar(&o.cluster, "cluster", "", "nodes and GPUs a node, such as 16x4; several kinds with commas: 4x8,2x4, by type of GPU and how many times as fast as the workload says: 4x4:a100,4x4:t4=0.5")
-	f.StringSliceVar(&o.workloads, "workload", nil, "a file, or gen:NAME[@ARGUMENT][:SEED]; repeat, or separate by commas")
+	f.StringSliceVar(&o.workloads, "workload", nil, "a file, gen:NAME[@ARGUMENT][:SEED] or sweeps:generated|PATH[:KEY=VALUE]...[:SEED]; repeat, or separate by commas")
 	f.StringVar(&o.format, "format", "", "what the files are: "+formatNames())
 	f.StringVar(&o.profiles, "profiles", "", "folder of measured step times (pollux) or throughput tables (elasticflow)")
 	f.StringSliceVar(&o.policies, "policy", []string{policy.All[0].Name}, "policies to compare, separated by commas, or all; the first is what the others are compared with")
@@ -141,11 +143,29 @@ Generators (gen:NAME, gen:NAME@ARGUMENT, and :SEED behind either):
 		}
 		fmt.Fprintf(&b, "  %-16s %s\n", name, g.Doc)
 	}
-	b.WriteString("\nPolicies:\n\n")
+	b.WriteString(sweepsHelp() + "\nPolicies:\n\n")
 	for _, p := range policy.All {
 		fmt.Fprintf(&b, "  %-16s %s\n", p.Name, p.Doc)
 	}
 	return strings.TrimRight(b.String(), "\n")
+}
+
+// sweepsHelp is the part about workloads of sweeps.
+func sweepsHelp() string {
+	var b strings.Builder
+	b.WriteString(`
+Sweeps (` + workload.SweepsSyntax + `): PATH is a folder of files
+task-*.csv.gz, or one of them: parameters, acc_1.. and sec_1.. for each configuration.
+'generated' draws learning curves. Lanes are GPUs of their own and go through the same
+decisions as jobs. The report says for each sweep when its first lane had a GPU, when
+the goal was reached, and its trials and GPU-hours. Keys:
+
+`)
+	keys, says := workload.SweepKeys()
+	for i, key := range keys {
+		fmt.Fprintf(&b, "  %-16s %s\n", key, says[i])
+	}
+	return b.String()
 }
 
 // check refuses what cannot be run before anything is read.

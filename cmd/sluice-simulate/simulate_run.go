@@ -197,7 +197,7 @@ func (s *simulation) one(ctx context.Context, c simulationCase, events *report.E
 			return run, err
 		}
 	}
-	run.Summary, run.Accounts = report.Summarise(res, setting), report.Accounts(res)
+	run.Summary, run.Accounts, run.Sweeps = report.Summarise(res, setting), report.Accounts(res), report.Sweeps(res)
 	if s.options.jobs != "" {
 		run.Jobs = res.Jobs
 	}

@@ -13,6 +13,7 @@ type source struct {
 	generator string             // without gen: and seed; "" = a file
 	seed      *uint64            // given on the command line
 	recorded  *workload.Workload // of a file
+	sweeps    *workload.Sweeps
 	opts      workload.Options
 	load      float64
 	accounts  []string // drawn for jobs without one
@@ -21,7 +22,12 @@ type source struct {
 // workload returns the jobs to run with the seed.
 func (s source) workload(seed uint64) (workload.Workload, error) {
 	var w workload.Workload
-	if s.recorded != nil {
+	if s.sweeps != nil {
+		var err error
+		if w, err = s.sweeps.Workload(seed, s.opts); err != nil {
+			return w, err
+		}
+	} else if s.recorded != nil {
 		w = *s.recorded
 	} else {
 		var err error
@@ -58,6 +64,9 @@ func (o *simulateOptions) sources(opts workload.Options) ([]source, error) {
 			return nil, err
 		}
 		key := s.generator
+		if s.sweeps != nil {
+			key = s.sweeps.Name
+		}
 		if s.recorded != nil {
 			if seen[s.recorded.Name] {
 				s.recorded.Name = text
@@ -77,6 +86,9 @@ func (o *simulateOptions) sources(opts workload.Options) ([]source, error) {
 }
 
 func (o *simulateOptions) source(text string, opts workload.Options) (source, error) {
+	if strings.HasPrefix(text, workload.SweepsPrefix) {
+		return o.sweeps(text, opts)
+	}
 	name, generated := strings.CutPrefix(text, "gen:")
 	if generated {
 		s := source{generator: name, opts: opts}
@@ -90,6 +102,21 @@ func (o *simulateOptions) source(text string, opts workload.Options) (source, er
 	}
 	w, err := o.read(text)
 	return source{recorded: &w}, err
+}
+
+// sweeps reads a workload of sweeps, and draws it once.
+func (o *simulateOptions) sweeps(text string, opts workload.Options) (source, error) {
+	s, err := workload.ReadSweeps(text)
+	if err == nil {
+		_, err = s.Workload(1, opts)
+	}
+	if err != nil {
+		return source{}, fmt.Errorf("--workload %s: %w; the form is %s", text, err, workload.SweepsSyntax)
+	}
+	if o.engine || o.bound {
+		return source{}, fmt.Errorf("--workload %s: sweeps are simulated in rounds: leave out --engine and --bound", text)
+	}
+	return source{sweeps: &s, seed: s.Seed, opts: opts}, nil
 }
 
 // check generates once, so that a wrong name is reported before anything runs.

@@ -72,6 +72,11 @@ func (a *app) command(e screen.Effect) tea.Cmd {
 			f, err := a.daemon.Forecast(a.ctx)
 			return screen.ForecastMsg{Forecast: f, Err: err}
 		}
+	case screen.FetchSweeps:
+		return func() tea.Msg {
+			s, err := a.daemon.Sweeps(a.ctx)
+			return screen.SweepsMsg{Sweeps: s, Err: err}
+		}
 	case screen.Run:
 		return func() tea.Msg {
 			output, failed := runSluice(a.ctx, e.Args)

@@ -31,6 +31,8 @@ type sweepCall struct {
 	params    []string
 	goal      string
 	parallel  int
+	most      int // of the trials that are listed; 0 = all
+	curves    bool
 }
 
 // sweepVerbs are the verbs of sluice sweep.
@@ -99,6 +101,8 @@ func (c *sweepCall) flags(cmd *cobra.Command, verb string) {
 	switch verb {
 	case "trials":
 		f.BoolVar(&c.csv, "csv", false, "print CSV, for spreadsheets")
+		f.IntVar(&c.most, "best", 0, "only so many trials, the best first")
+		f.BoolVar(&c.curves, "curves", false, "draw a small learning curve for each trial")
 	case "show":
 		f.StringVarP(&c.output, "output", "o", "", "draw the curves, and the metric over each parameter, into this file: .png, .svg")
 	case "extend":

@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"time"
@@ -178,24 +179,37 @@ func (v *sweepView) first(p book.Point) *book.Trial {
 // list lists the trials.
 func (c *sweepCall) list(v *sweepView) error {
 	out := c.cmd.OutOrStdout()
-	rows := []trialRow{}
-	for _, t := range v.sorted() {
-		rows = append(rows, v.trialRow(t))
-	}
+	trials := v.sorted()
 	switch {
 	case c.json && c.csv:
 		return fmt.Errorf("one format at a time: --json or --csv")
+	case c.curves && (c.json || c.csv):
+		return fmt.Errorf("--curves is for the table; 'sluice sweep export' prints every point of every curve")
+	case c.most < 0:
+		return fmt.Errorf("--best %d: want a number of trials", c.most)
+	case c.most > 0:
+		trials = trials[:min(len(trials), c.most)]
+	}
+	switch {
 	case c.json:
+		rows := []trialRow{}
+		for _, t := range trials {
+			rows = append(rows, v.trialRow(t))
+		}
 		return terminal.WriteJSON(out, rows)
 	case c.csv:
-		return c.trialsCSV(v)
+		return c.trialsCSV(v, trials)
 	}
-	return c.trialTable(v, v.sorted())
+	return c.trialTable(v, trials)
 }
 
 func (c *sweepCall) trialTable(v *sweepView, trials []*book.Trial) error {
 	out := c.cmd.OutOrStdout()
 	columns := []terminal.Column{terminal.Right("TRIAL"), terminal.Left("STATE"), terminal.Right("EPOCH"), terminal.Right("BEST")}
+	span, unicode := spanOf(trials), speaksUnicode(os.Environ())
+	if c.curves {
+		columns = append(columns, terminal.Left("CURVE"))
+	}
 	if v.Repeats > 1 {
 		columns = append(columns, terminal.Right("SEED"), terminal.Right("MEAN"))
 	}
@@ -213,6 +227,9 @@ func (c *sweepCall) trialTable(v *sweepView, trials []*book.Trial) error {
 			note = fmt.Sprintf("place %d of %d at epoch %d", trial.Rank, trial.Of, trial.Rung)
 		}
 		cells := []string{strconv.Itoa(trial.Number), string(trial.State), epoch, best}
+		if c.curves {
+			cells = append(cells, span.draw(trial, unicode))
+		}
 		if v.Repeats > 1 {
 			mean := "-"
 			if p := v.point(trial); p.Marks > 0 {
@@ -237,7 +254,7 @@ func (v *sweepView) names() (out []string) {
 	return out
 }
 
-func (c *sweepCall) trialsCSV(v *sweepView) error {
+func (c *sweepCall) trialsCSV(v *sweepView, trials []*book.Trial) error {
 	w := csv.NewWriter(c.cmd.OutOrStdout())
 	names := v.names()
 	head := []string{"trial", "state", "starts", "epoch", v.Metric.Name, "why", "checkpoint"}
@@ -245,7 +262,7 @@ func (c *sweepCall) trialsCSV(v *sweepView) error {
 		head = append(head, "sluice.seed", "sluice.mean")
 	}
 	w.Write(append(head, names...)) // Flush reports errors
-	for _, t := range v.sorted() {
+	for _, t := range trials {
 		row := []string{strconv.Itoa(t.Number), string(t.State), strconv.Itoa(t.Start), "", "", t.Words, v.checkpointOf(t)}
 		if last, ok := t.Last(); ok {
 			row[3] = metricText(last.Epoch)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/control"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/elastic/engine"
 	"github.com/sluice-hpc/sluice/elastic/engine/publish"
@@ -70,7 +71,7 @@ func project(out engine.Outlook) forecast.Projection {
 }
 
 // WhatIf projects the last observation forward without a change and with it.
-func (d *daemon) WhatIf(ctx context.Context, change wire.WhatIf) (before, after forecast.Projection, err error) {
+func (d *daemon) WhatIf(ctx context.Context, c control.Caller, change wire.WhatIf) (before, after forecast.Projection, err error) {
 	if before, err = d.Forecast(ctx); err != nil {
 		return before, after, err
 	}
@@ -80,6 +81,11 @@ func (d *daemon) WhatIf(ctx context.Context, change wire.WhatIf) (before, after 
 	}
 	if before.At != out.Snapshot.Now { // both start from one observation
 		before = project(out)
+	}
+	if s := change.Submit; s != nil {
+		tried := forecast.Submission{Name: s.Name, User: c.Name, UID: c.UID, Partition: s.Partition, Min: s.MinGPUs, Max: s.MaxGPUs, Lanes: s.Lanes, Trials: s.Trials, Each: s.Seconds}
+		out.Snapshot, _ = tried.In(out.Snapshot)
+		return before, project(out), nil
 	}
 	i := slices.IndexFunc(out.Snapshot.Jobs, func(j elastic.Job) bool { return int64(j.ID) == change.JobID })
 	if i < 0 {

@@ -104,6 +104,7 @@ func (l *loop) run(ctx context.Context) error {
 		next, err := l.d.engine.Cycle(ctx, started)
 		took := time.Since(started)
 		engine.Took(l.d.engine, took)
+		l.d.metrics.Sweeps(l.d.sweepFigures())
 		l.d.metrics.Cycle(engine.Published(l.d.engine), took, err)
 		l.d.send()
 		if ctx.Err() == nil {

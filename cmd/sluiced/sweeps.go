@@ -51,6 +51,7 @@ func (d *daemon) standings() map[string]elastic.Sweep {
 	for token, s := range d.sweeps.Standings() {
 		out[token] = elastic.Sweep{
 			Number: elastic.JobID(s.Number), Metric: s.Metric, Paused: s.Paused, Over: s.Over, Wants: s.Wants, Level: s.Level, Trials: s.Trials, Gap: s.Gap, Bid: s.Bid,
+			Ended: s.Ended, Left: s.Left, Each: s.Each,
 		}
 	}
 	return out

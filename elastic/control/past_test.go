@@ -156,6 +156,26 @@ func TestWhatIfIsRefused(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	sub := wire.Submission{Name: "new", MinGPUs: 1, MaxGPUs: 2, Lanes: 3, Trials: 20, Seconds: 60}
+	for name, change := range map[string]func(*wire.WhatIf){
+		"beside a job":    func(w *wire.WhatIf) { w.JobID = 41 },
+		"beside a change": func(w *wire.WhatIf) { w.End = true },
+		"no lane":         func(w *wire.WhatIf) { w.Submit.Lanes = 0 },
+		"no GPU":          func(w *wire.WhatIf) { w.Submit.MinGPUs = 0 },
+		"sizes turned":    func(w *wire.WhatIf) { w.Submit.MinGPUs = 3 },
+		"trials":          func(w *wire.WhatIf) { w.Submit.Trials = 1_000_000 },
+		"no time":         func(w *wire.WhatIf) { w.Submit.Seconds = 0 },
+	} {
+		s := sub
+		w := wire.WhatIf{Submit: &s}
+		change(&w)
+		if _, err := c.WhatIf(t.Context(), w); !errors.Is(err, wire.ErrBadRequest) {
+			t.Errorf("a sweep with %s: %v", name, err)
+		}
+	}
+	if a, err := c.WhatIf(t.Context(), wire.WhatIf{Submit: &sub}); err != nil || len(a.Jobs) != 5 || len(a.Added) != 3 || a.Added[1].Name != "new" || a.Added[1].Starts.IsZero() {
+		t.Errorf("a sweep: %+v, %v", a, err)
+	}
 	if a, err := c.WhatIf(t.Context(), wire.WhatIf{JobID: 41, End: true}); err != nil || len(a.Jobs) != 5 || a.After <= a.Before {
 		t.Errorf("%+v, %v", a, err)
 	}

@@ -52,7 +52,7 @@ type Service interface {
 	Forecast(ctx context.Context) (forecast.Projection, error)
 	// WhatIf is the same without the change and with it. The server has checked that the job is there and
 	// that the change is possible for it.
-	WhatIf(ctx context.Context, change wire.WhatIf) (before, after forecast.Projection, err error)
+	WhatIf(ctx context.Context, c Caller, change wire.WhatIf) (before, after forecast.Projection, err error)
 	// Deadline changes a job's deadline, as Direct gives other orders. It returns the job's entry of the
 	// report with the new deadline as judged at once, nil if nothing judged it.
 	Deadline(ctx context.Context, caller Caller, job elastic.JobID, change wire.Change) (*elastic.JobReason, error)

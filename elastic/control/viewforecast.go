@@ -41,8 +41,8 @@ func lateForecast(ctx context.Context, err error) error {
 	return err
 }
 
-// whatIf answers with the expected ends with and without a change of one job. It orders nothing, so
-// it is allowed to every caller that may see the job.
+// whatIf answers with the expected ends with and without a change of one job, or a new sweep. It orders
+// nothing, so it is allowed to every caller that may see the job, and a sweep to every caller.
 func (s *Server) whatIf(q request) (any, error) {
 	var change wire.WhatIf
 	if err := q.read(&change); err != nil {
@@ -51,13 +51,15 @@ func (s *Server) whatIf(q request) (any, error) {
 	if err := change.Validate(); err != nil {
 		return nil, wire.Fail(wire.BadRequest, "", "%v", err)
 	}
-	q.SetPathValue("job", strconv.FormatInt(change.JobID, 10))
-	r, jr, err := s.about(q, verbWhatIf)
-	if err != nil {
-		return nil, err
-	}
-	if err := fits(r, jr, ordered(change)); err != nil {
-		return nil, err
+	if change.Submit == nil { // a sweep that is tried concerns no job
+		q.SetPathValue("job", strconv.FormatInt(change.JobID, 10))
+		r, jr, err := s.about(q, verbWhatIf)
+		if err != nil {
+			return nil, err
+		}
+		if err := fits(r, jr, ordered(change)); err != nil {
+			return nil, err
+		}
 	}
 	ctx, cancel := context.WithTimeout(q.Context(), forecastWithin)
 	defer cancel()
@@ -65,14 +67,34 @@ func (s *Server) whatIf(q request) (any, error) {
 		return nil, lateForecast(ctx, err)
 	}
 	defer s.guesses.give()
-	before, after, err := s.service.WhatIf(ctx, change)
+	before, after, err := s.service.WhatIf(ctx, q.caller, change)
 	if err != nil {
 		return nil, lateForecast(ctx, err)
 	}
-	if r, err = s.published(); err != nil {
+	r, err := s.published()
+	if err != nil {
 		return nil, err
 	}
-	return viewWhatIf(r, change, viewForecast(r, before, q.sees), viewForecast(r, after, q.sees)), nil
+	out := viewWhatIf(r, change, viewForecast(r, before, q.sees), viewForecast(r, after, q.sees))
+	if change.Submit != nil {
+		out.Added = viewAdded(*change.Submit, q.caller.Name, before, after)
+	}
+	return out, nil
+}
+
+// viewAdded is the jobs that only the second projection has.
+func viewAdded(sub wire.Submission, user string, before, after forecast.Projection) (out []wire.Expected) {
+	had := make(map[elastic.JobID]bool, len(before.Jobs))
+	for i := range before.Jobs {
+		had[before.Jobs[i].ID] = true
+	}
+	for i := range after.Jobs {
+		if j := &after.Jobs[i]; !had[j.ID] {
+			lane := wire.Expected{JobID: int64(j.ID), Name: sub.Name, User: user}
+			out = append(out, expected(lane, j))
+		}
+	}
+	return out
 }
 
 // ordered is the order that a what-if tries, for the checks of an order.
@@ -105,12 +127,18 @@ func viewForecast(r *publish.Report, p forecast.Projection, sees func(publish.Jo
 }
 
 func viewExpected(jr publish.JobReport, j *forecast.Job) wire.Expected {
-	out := wire.Expected{JobID: int64(j.ID), Name: jr.Record.Name, User: jr.Record.User, GPUs: jr.Job.GPUs(), Starts: j.Starts,
-		Ends: j.Ends, Low: j.Low, High: j.High, Sure: finite(j.Sure), Limit: j.Limit, Deadline: jr.Record.Tag.Spec.Deadline, Unknown: string(j.Unknown), Sizes: []wire.Expecting{}}
+	out := expected(wire.Expected{JobID: int64(j.ID), Name: jr.Record.Name, User: jr.Record.User, GPUs: jr.Job.GPUs(), Deadline: jr.Record.Tag.Spec.Deadline}, j)
 	if due := out.Deadline; !due.IsZero() && !j.Ends.IsZero() && !j.Limit {
 		meets := !j.Ends.After(due)
 		out.Meets = &meets
 	}
+	return out
+}
+
+// expected adds what is expected of a job.
+func expected(out wire.Expected, j *forecast.Job) wire.Expected {
+	out.Starts, out.Ends, out.Low, out.High, out.Sure = j.Starts, j.Ends, j.Low, j.High, finite(j.Sure)
+	out.Limit, out.Unknown, out.Sizes = j.Limit, string(j.Unknown), []wire.Expecting{}
 	for _, g := range j.Segments {
 		out.Sizes = append(out.Sizes, wire.Expecting{From: g.From, To: g.To, GPUs: g.GPUs, Nodes: g.Nodes, Moves: g.Moves, Sure: finite(g.Sure)})
 	}

@@ -7,10 +7,15 @@
 // checkpoint keeps its size. Shares, limits and
 // reservations stay as they are now.
 //
+// A lane of a sweep leaves when its sweep's trials run out, each taken to be as long as those that ended
+// were on average: the goal of a sweep, or trials that lose early, may end it sooner. Of a sweep of which
+// no trial has ended nothing is known, and its lanes stay.
+//
 // How sure an expected end is, from 0 to 1, is a product:
 //
 //	the confidence of the job's speed curve in the shapes it will have (speed.Curve.Confidence), the mean
 //	over the time it trains in each, but at least 0.1 where a speed is known at all
+//	  (0.3 for a lane)
 //	x 0.9 for every move of the job until then
 //	x 0.5 for every 12 hours until then
 //	x 0.5 once sizes are only kept, because a bound was reached

@@ -162,6 +162,17 @@ func TestOpenMove(t *testing.T) {
 	}
 }
 
+// A job that its time limit ends while it is between two sizes has no segment that ends before it begins.
+func TestLimitWithinAMove(t *testing.T) {
+	j := waiting(1, 4, 40)
+	j.TimeLimit, j.Price.Start = 10*time.Second, 20*time.Second
+	s := elastic.Snapshot{Now: now, Nodes: cluster(1), Jobs: []elastic.Job{j}, Limits: elastic.Limits{DeafAfter: 3, Payback: 2}}
+	got := project(s, "lookahead").Jobs[0]
+	if !got.Limit || !got.Ends.Equal(now.Add(10*time.Second)) || len(got.Segments) != 1 || !got.Segments[0].Moves || !got.Segments[0].To.Equal(got.Ends) {
+		t.Errorf("%+v", got)
+	}
+}
+
 // The bounds hold; what runs then ends at its size, half as sure.
 func TestBounds(t *testing.T) {
 	s := policytest.Site{Nodes: 8, PerNode: 4, Jobs: 40, Waiting: 20}.Snapshot()

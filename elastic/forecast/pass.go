@@ -70,6 +70,9 @@ func (p *projector) end(i int) (at time.Time, limit, known bool) {
 		}
 		at, known = elastic.Ahead(begin, left*seconds), true
 	}
+	if leaves, lane := p.leaves(i); lane {
+		at, known = leaves, true
+	}
 	if j.TimeLeft > 0 && !j.Spec.Again {
 		if by := p.snap.Now.Add(j.TimeLeft); !known || by.Before(at) {
 			return by, true, true
@@ -83,12 +86,16 @@ func (p *projector) end(i int) (at time.Time, limit, known bool) {
 // moves AFTER all jobs did, since each end is computed from it.
 func (p *projector) pass(until time.Time) {
 	now := p.snap.Now
+	ends := make([]ending, len(p.snap.Jobs))
+	for i := range ends { // BEFORE any lane works or leaves: the others' ends depend on it
+		ends[i].at, ends[i].limit, ends[i].known = p.end(i)
+	}
 	for i := range p.snap.Jobs {
 		j, c := &p.snap.Jobs[i], p.live[i]
 		if c.ended || j.Phase != elastic.Running || len(j.Place) == 0 {
 			continue
 		}
-		end, limit, known := p.end(i)
+		end, limit, known := ends[i].at, ends[i].limit, ends[i].known
 		stop := until
 		if known && !end.After(until) {
 			stop = end
@@ -104,7 +111,15 @@ func (p *projector) pass(until time.Time) {
 	p.free(until)
 	p.snap.Now = until
 	p.unblock()
+	p.tell()
 	p.bury()
+	p.rank()
+}
+
+// ending is what end returns.
+type ending struct {
+	at           time.Time
+	limit, known bool
 }
 
 // train books what a job does from now to then.
@@ -124,6 +139,9 @@ func (p *projector) train(i int, now, then time.Time) {
 		now = c.busy
 	}
 	seconds := then.Sub(now).Seconds()
+	if seconds > 0 {
+		p.search(i, seconds)
+	}
 	pace, sure, known := p.pace(j)
 	if seconds <= 0 || !known {
 		return

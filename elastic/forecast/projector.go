@@ -18,6 +18,7 @@ type projector struct {
 	live   []*course
 	all    []*course
 	living int
+	fleets map[string]*fleet // by token
 }
 
 // course is one job on its way.
@@ -50,6 +51,7 @@ func newProjector(s elastic.Snapshot) *projector {
 	for _, in := range open {
 		p.finish(in)
 	}
+	p.sweepsOf()
 	return p
 }
 
@@ -104,6 +106,7 @@ func (p *projector) decide(decide Decide) (moved bool) {
 			moved = true
 		}
 	}
+	p.rank()
 	return moved
 }
 

@@ -33,6 +33,9 @@ func (c *course) sure(ahead time.Duration, kept bool) float64 {
 func (c *course) finishAt(end time.Time, limit bool, ahead time.Duration, kept bool) {
 	c.ended = true
 	c.job.Ends, c.job.Limit, c.job.Sure = end, limit, c.sure(ahead, kept)
+	for n := len(c.job.Segments); n > 1 && c.job.Segments[n-1].From.After(end); n-- {
+		c.job.Segments = c.job.Segments[:n-1] // it ends between two sizes, before it trains at the second
+	}
 	if n := len(c.job.Segments); n > 0 {
 		c.job.Segments[n-1].To = end
 	}
@@ -55,7 +58,10 @@ func (p *projector) results(stop Stop) []Job {
 			if c.busy.After(train) {
 				train = c.busy
 			}
-			if _, sure, ok := p.pace(j); ok {
+			if p.fleets[j.Spec.Sweep] != nil {
+				seconds := max(0, end.Sub(train).Seconds())
+				c.trained, c.trust = confident+seconds, c.trust+seconds*laneTrust
+			} else if _, sure, ok := p.pace(j); ok {
 				seconds := max(0, end.Sub(train).Seconds())
 				c.trained, c.trust = confident+seconds, c.trust+seconds*sure
 			}
@@ -78,6 +84,8 @@ func (p *projector) unknown(j *elastic.Job) Unknown {
 	switch _, counted := j.Remaining(); {
 	case j.Directive.Hold && waiting, j.Phase == elastic.Suspended, waiting && j.Blocked.Code != "":
 		return Held
+	case waiting && p.fleets[j.Spec.Sweep] != nil:
+		return Waits
 	case !counted || j.Overruns():
 		return NoTotal
 	case j.Curve.Samples() == 0 && !j.Curve.Exact():

@@ -15,25 +15,27 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/engine/publish"
 )
 
-// Metrics are the metrics of one sluiced. All methods but Cycle and Event are safe for concurrent use;
-// those two belong to the cycle's goroutine. A nil *Metrics counts nothing.
+// Metrics are the metrics of one sluiced. All methods but Cycle, Sweeps and Event are safe for concurrent use;
+// those belong to the cycle's goroutine. A nil *Metrics counts nothing.
 type Metrics struct {
 	options  atomic.Pointer[Options]
 	registry *prometheus.Registry
 	gauges   atomic.Pointer[[]Sample]
 	waiting  atomic.Int64 // messages
 	book     book
+	sweeps   sweepBook
+	known    map[string]Sweep
 
 	cycle, decision, request, journal prometheus.Histogram
 	undecided, storeErrors, blind     prometheus.Counter
 	deadGPU, gained                   prometheus.Counter
 	ended, moves, dead, deadlines     *prometheus.CounterVec
-	requests, messages                *prometheus.CounterVec
+	requests, messages, trials        *prometheus.CounterVec
 }
 
 // New returns metrics that have counted nothing.
 func New(version string, o Options) (*Metrics, error) {
-	m := &Metrics{registry: prometheus.NewRegistry(), book: newBook()}
+	m := &Metrics{registry: prometheus.NewRegistry(), book: newBook(), sweeps: sweepBook{map[string]time.Time{}, map[string]map[string]int{}}}
 	m.Configure(o)
 	make := maker{to: m.registry}
 	m.cycle, m.decision = make.histogram("sluice_cycle_seconds"), make.histogram("sluice_decision_seconds")
@@ -44,8 +46,12 @@ func New(version string, o Options) (*Metrics, error) {
 	m.ended, m.moves = make.counter("sluice_jobs_ended_total"), make.counter("sluice_moves_total")
 	m.dead, m.deadlines = make.counter("sluice_dead_seconds_total"), make.counter("sluice_deadlines_total")
 	m.requests, m.messages = make.counter("sluice_slurm_requests_total"), make.counter("sluice_messages_total")
+	m.trials = make.counter("sluice_sweep_trials_ended_total")
 	for _, part := range parts {
 		m.dead.WithLabelValues(part)
+	}
+	for _, how := range trialEnds {
+		m.trials.WithLabelValues(how)
 	}
 	for _, outcome := range []string{kept, broken} {
 		m.deadlines.WithLabelValues(outcome)
@@ -84,7 +90,11 @@ func (m *Metrics) Cycle(r *publish.Report, took time.Duration, err error) {
 	if r == nil {
 		return
 	}
-	samples := Gauges(r, *m.options.Load())
+	o := *m.options.Load()
+	fleets := fleetsOf(r)
+	all := gauges{Gauges(r, o)}
+	all.sweeps(fleets, m.known, m.sweeps.cycle(fleets, m.known, r.At), o.Jobs)
+	samples := all.list
 	m.gauges.Store(&samples)
 	m.count(m.book.cycle(r))
 }

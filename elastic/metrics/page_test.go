@@ -38,6 +38,8 @@ func full(t *testing.T) *Metrics {
 	ended.Ended, ended.Ending = true, journal.Ending{How: journal.Failed}
 	next := reportOf(noon.Add(time.Minute), jobOf(2, 1), ended)
 	next.Shares = r.Shares
+	best := 0.9
+	m.Sweeps(map[string]Sweep{"s": {Number: 7, Metric: "acc", State: "running", Trials: map[string]int{"done": 3}, Level: 1, Best: &best}})
 	m.Cycle(next, time.Second, nil)
 	m.Event(event.Event{Job: 1, Kind: "open", Fields: event.Fields{Move: elastic.Resize}})
 	m.Event(event.Event{Job: 1, Kind: "close", Fields: event.Fields{Outcome: elastic.Done}})
@@ -89,7 +91,7 @@ func TestMetricsPage(t *testing.T) {
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", d.Name, d.Kind, labels, d.Help)
 	}
-	fmt.Fprintf(&b, pageBounds, mostAccounts, mostUsers, mostJobs, mostTypes)
+	fmt.Fprintf(&b, pageBounds, mostAccounts, mostUsers, mostJobs, mostTypes, mostSweeps)
 	if *update {
 		if err := os.WriteFile("METRICS.md", []byte(b.String()), 0o644); err != nil {
 			t.Fatal(err)
@@ -114,7 +116,8 @@ not know. Counters begin at 0 when sluiced starts. Beside these are the usual ` 
 
 const pageBounds = `
 The number of series is bounded. At most %d accounts, %d users, %d jobs and %d types of GPUs have series of their own, those with
-the most GPUs or jobs; the others are one series named ` + "`other`" + `. GPUs without a type in Slurm are of the type ` + "`gpu`" + `.
+the most GPUs or jobs; the others are one series named ` + "`other`" + `. GPUs without a type in Slurm are of the type ` + "`gpu`" + `. At
+most %d sweeps, the newest, have series of their own; the counts are of all.
 
 Alert rules for Prometheus are in ` + "`etc/prometheus-alerts.yml`" + `, a dashboard for Grafana is in ` + "`etc/grafana-dashboard.json`" + `.
 `

@@ -37,6 +37,12 @@ var Definitions = []Definition{
 
 	{"sluice_share_gpus", gauge, []string{"account", "amount"}, "GPUs of an account with all below it: deserved, in_use, wanted, borrowed or lent"},
 
+	{"sluice_sweeps", gauge, []string{"state"}, "hyper-parameter sweeps with lanes: running, waiting (no trial runs), paused or over"},
+	{"sluice_sweep_trials", gauge, []string{"state"}, "trials of these sweeps: running, waiting, paused, stopped, failed or done"},
+	{"sluice_sweep_trials_ended_total", counter, []string{"how"}, "trials that ended: done or failed; a trial that is paused has not ended"},
+	{"sluice_sweep_lanes", gauge, []string{"state"}, "lanes of sweeps: first (one for each sweep that has GPUs), further (those beyond it) or waiting"},
+	{"sluice_sweep_longest_without_lane_seconds", gauge, nil, "for how long a sweep that is neither paused nor over has had no lane with a GPU: the longest such time"},
+
 	{"sluice_slurm_requests_total", counter, []string{"request", "outcome"}, "calls of Slurm's programs by request; outcome is ok or failed"},
 	{"sluice_slurm_request_seconds", histogram, nil, "wall time of one call of a Slurm program"},
 	{"sluice_journal_seconds", histogram, nil, "wall time of one write to the journal"},
@@ -48,6 +54,8 @@ var Definitions = []Definition{
 	{"sluice_user_jobs", gauge, []string{"user", "phase"}, "as sluice_jobs, by user; only with users = true"},
 	{"sluice_user_gpus", gauge, []string{"user"}, "GPUs of elastic jobs by user; only with users = true"},
 	{"sluice_job_gpus", gauge, []string{"job", "user", "account"}, "GPUs of each job that has some; only with jobs = true"},
+	{"sluice_sweep_level", gauge, []string{"sweep"}, "how far a sweep has converged, 0 or more; only with jobs = true, of the newest sweeps that are not over"},
+	{"sluice_sweep_best", gauge, []string{"sweep", "metric"}, "the best result of a sweep so far, in the unit of its metric; as sluice_sweep_level"},
 }
 
 const (

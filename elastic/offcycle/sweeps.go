@@ -101,6 +101,9 @@ type Standing struct {
 	Gap    float64 // mean gap among its best results, by which the level was found
 	Trials int     // that are done
 	Bid    float64 // what a GPU-second more is worth to it
+	// Ended trials are done or paused, and took Each seconds on average; Left are still to end.
+	Ended, Left int
+	Each        float64
 }
 
 // NewSweeps returns the keeper of all sweeps. live reports the lanes, and is called in one

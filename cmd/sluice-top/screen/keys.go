@@ -30,11 +30,17 @@ func (m Model) key(msg tea.KeyPressMsg) (Model, []Effect) {
 		m.helping, m.helpTop = true, 0
 		return m, nil
 	}
+	if next, known := m.sweepOrder(k); known {
+		return next, nil
+	}
 	if next, effects, known := m.orderKey(k); known {
 		return next, effects
 	}
-	if m.job != nil {
+	switch {
+	case m.job != nil:
 		return m.jobKey(k)
+	case m.sweep != nil:
+		return m.sweepKey(k)
 	}
 	return m.listKey(k)
 }
@@ -66,12 +72,12 @@ func (m Model) orderKey(k string) (Model, []Effect, bool) {
 func (m Model) listKey(k string) (Model, []Effect) {
 	page := max(m.listRoom(m.tab)-1, 1)
 	switch k {
-	case "1", "2", "3":
+	case "1", "2", "3", "4":
 		return m.turn(tab(k[0] - '1'))
 	case "tab", "right":
-		return m.turn((m.tab + 1) % 3)
+		return m.turn((m.tab + 1) % tabCount)
 	case "shift+tab", "left":
-		return m.turn((m.tab + 2) % 3)
+		return m.turn((m.tab + tabCount - 1) % tabCount)
 	case "up", "k":
 		return m.move(-1), nil
 	case "down", "j":
@@ -121,6 +127,10 @@ func (m Model) turn(t tab) (Model, []Effect) {
 		m.lanesAsked = m.now
 		return m, []Effect{FetchPast{From: m.now.Add(-m.span / 2)}, FetchForecast{}}
 	}
+	if t == sweepsTab && m.now.Sub(m.sweepsAsked) >= time.Second {
+		m.sweepsAsked = m.now
+		return m, []Effect{FetchSweeps{}}
+	}
 	return m, nil
 }
 
@@ -143,6 +153,9 @@ func (m Model) zoom(out bool) (Model, []Effect) {
 
 // open opens the job of the cursor, or the jobs of its node.
 func (m Model) open(t textTab) (Model, []Effect) {
+	if m.tab == sweepsTab {
+		return m.openSweep()
+	}
 	if m.tab == nodesTab {
 		if len(m.nodes) == 0 {
 			return m, nil

@@ -19,6 +19,8 @@ func (m Model) list(room int) (heads, body []line) {
 		return m.nodeList(room)
 	case timeTab:
 		return m.lanes(room)
+	case sweepsTab:
+		return m.sweepList(room)
 	}
 	return m.jobList(room)
 }

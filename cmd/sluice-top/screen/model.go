@@ -31,9 +31,11 @@ const (
 	jobsTab tab = iota
 	nodesTab
 	timeTab
+	sweepsTab
+	tabCount
 )
 
-var tabNames = []string{"1 jobs", "2 nodes", "3 time"}
+var tabNames = []string{"1 jobs", "2 nodes", "3 time", "4 sweeps"}
 
 // row is a line of the jobs.
 type row struct {
@@ -60,7 +62,7 @@ type Model struct {
 	filter  present.Filter
 	rows    []row
 	nodes   []wire.Node
-	cursors [3]cursor
+	cursors [tabCount]cursor
 	keep    int64 // the job of the cursor, which follows it
 	job     *jobScreen
 
@@ -80,6 +82,14 @@ type Model struct {
 	pastErr    string
 	expectErr  string
 	lanesAsked time.Time
+
+	sweeps      wire.Sweeps
+	found       []wire.Sweep // that the filter leaves
+	sweepsErr   string
+	sweepsKnown bool
+	sweepsAsked time.Time
+	keepSweep   wire.Sweep // of the cursor, which follows it
+	sweep       *sweepScreen
 
 	prompt  *prompt
 	confirm []string // an order, as arguments of sluice
@@ -176,7 +186,7 @@ func (m Model) rebuild() Model {
 			m.cursors[t].at = k
 		}
 	}
-	return m
+	return m.relist()
 }
 
 // withoutLimit drops the limit of an array's name, 101_[4-15%4]: orders name tasks only.
@@ -190,8 +200,11 @@ func withoutLimit(word string) string {
 
 // length is the number of lines of a list.
 func (m Model) length(t tab) int {
-	if t == nodesTab {
+	switch t {
+	case nodesTab:
 		return len(m.nodes)
+	case sweepsTab:
+		return len(m.found)
 	}
 	return len(m.rows)
 }
@@ -206,6 +219,9 @@ func (m Model) clamp() Model {
 	if m.job != nil {
 		m = m.settled()
 	}
+	if m.sweep != nil {
+		m.sweep = m.sweep.clamp(m)
+	}
 	for t := range m.cursors {
 		c, n, room := &m.cursors[t], m.length(tab(t)), max(m.listRoom(tab(t)), 1)
 		c.top = max(min(c.top, c.at, n-room), 0)
@@ -219,7 +235,11 @@ func (m Model) clamp() Model {
 // move moves the cursor of the present list.
 func (m Model) move(by int) Model {
 	m.cursors[m.tab].at = max(min(m.cursors[m.tab].at+by, m.length(m.tab)-1), 0)
-	if r, ok := m.current(); ok && m.tab != nodesTab {
+	m = m.clamp()
+	if s, ok := m.chosenSweep(); ok {
+		m.keepSweep = s
+	}
+	if r, ok := m.current(); ok {
 		m.keep = r.job.JobID
 		for _, t := range []tab{jobsTab, timeTab} {
 			m.cursors[t].at = m.cursors[m.tab].at
@@ -233,7 +253,7 @@ func (m Model) current() (row, bool) {
 	if m.job != nil {
 		return m.job.row, true
 	}
-	if m.tab == nodesTab || len(m.rows) == 0 {
+	if m.tab != jobsTab && m.tab != timeTab || len(m.rows) == 0 {
 		return row{}, false
 	}
 	return m.rows[m.cursors[m.tab].at], true

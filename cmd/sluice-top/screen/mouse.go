@@ -27,7 +27,7 @@ func (m Model) click(msg tea.MouseClickMsg) (Model, []Effect) {
 		return m, nil
 	case y < p.tabs:
 		return m.clickTab(msg.X)
-	case m.job != nil:
+	case m.job != nil || m.sweep != nil:
 		return m, nil
 	case y < p.tabs+p.heads:
 		return m.clickHead(msg.X), nil
@@ -57,6 +57,15 @@ func (m Model) clickTab(x int) (Model, []Effect) {
 			}
 			if k := (i - 1) / 2; k < len(textNames) {
 				return m.turnText(textTab(k))
+			}
+			break
+		}
+		if m.sweep != nil {
+			if i == 0 {
+				return m.sweepKey("esc")
+			}
+			if k := (i - 1) / 2; k < len(sweepTabNames) {
+				return m.turnSweep(sweepTab(k))
 			}
 			break
 		}
@@ -118,6 +127,8 @@ func (m Model) wheel(msg tea.MouseWheelMsg) (Model, []Effect) {
 		m.helpTop += by
 	case m.job != nil:
 		return m.scroll(by), nil
+	case m.sweep != nil:
+		return m.scrollSweep(by), nil
 	default:
 		return m.move(by), nil
 	}

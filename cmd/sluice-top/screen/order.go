@@ -129,6 +129,14 @@ func shown(args []string) string {
 
 // ran takes the output of a command.
 func (m Model) ran(msg RanMsg) (Model, []Effect) {
+	if msg.Run.For == "sweep" {
+		if m.sweep != nil && msg.Run.Seq == m.sweep.seq {
+			next := *m.sweep
+			next.lines = outputLines(msg.Output)
+			m.sweep = next.clamp(m)
+		}
+		return m, nil
+	}
 	if msg.Run.For != "order" {
 		if m.job != nil && msg.Run.Seq == m.job.seq {
 			m.job = m.job.explained(msg)

@@ -46,6 +46,8 @@ func (m Model) after(msg any) (Model, []Effect) {
 		if m.expectErr = errText(msg.Err); msg.Err == nil {
 			m.forecast = msg.Forecast
 		}
+	case SweepsMsg:
+		return m.searched(msg), nil
 	case EventMsg:
 		return m.happened(msg)
 	case RanMsg:
@@ -89,6 +91,15 @@ func (m Model) due() (Model, []Effect) {
 	if m.tab == timeTab && m.job == nil && m.now.Sub(m.lanesAsked) >= lanesEvery {
 		m.lanesAsked = m.now
 		effects = append(effects, FetchPast{From: m.now.Add(-m.span / 2)}, FetchForecast{})
+	}
+	if m.job == nil && (m.tab == sweepsTab || m.sweep != nil) && m.now.Sub(m.sweepsAsked) >= sweepsEvery {
+		m.sweepsAsked = m.now
+		effects = append(effects, FetchSweeps{})
+	}
+	if m.job == nil && m.sweep != nil && m.sweep.tab != summaryText && m.now.Sub(m.sweep.asked) >= sweepTextEvery {
+		var more []Effect
+		m, more = m.askSweepText()
+		effects = append(effects, more...)
 	}
 	if m.job != nil && m.job.tab != logsText && m.now.Sub(m.job.asked) >= textEvery && m.away == "" {
 		var more []Effect

@@ -31,7 +31,7 @@ func (m Model) parts() parts {
 	if m.height < 2 {
 		p.foot = 0
 	}
-	if m.job != nil {
+	if m.job != nil || m.sweep != nil {
 		p.heads = max(min(m.height-6, 4), 0)
 	}
 	p.foot = max(min(len(m.foot()), m.height-p.title-p.heads-1), p.foot)
@@ -41,7 +41,7 @@ func (m Model) parts() parts {
 
 // listRoom is how many lines of a list are shown.
 func (m Model) listRoom(tab) int {
-	m.job = nil
+	m.job, m.sweep = nil, nil
 	return m.parts().body
 }
 
@@ -100,6 +100,9 @@ func (m Model) lines() []line {
 	case m.job != nil:
 		out = append(out, fill(m.jobHead(), p.heads)...)
 		out = append(out, fill(m.jobBody(p.body), p.body)...)
+	case m.sweep != nil:
+		out = append(out, fill(m.sweepHead(), p.heads)...)
+		out = append(out, fill(m.sweepBody(p.body), p.body)...)
 	default:
 		heads, body := m.list(p.body)
 		out = append(out, fill(heads, p.heads)...)
@@ -155,8 +158,14 @@ func (m Model) title() line {
 func (m Model) tabs() line {
 	names, at := tabNames, int(m.tab)
 	var l line
+	if m.sweep != nil {
+		names, at = sweepTabNames, int(m.sweep.tab)
+	}
 	if m.job != nil {
 		names, at = textNames, int(m.job.tab)
+	}
+	open := m.job != nil || m.sweep != nil
+	if open {
 		l = line{{"‹ esc ", faint}}
 		if !m.o.Unicode {
 			l = line{{"< esc ", faint}}
@@ -169,10 +178,10 @@ func (m Model) tabs() line {
 		}
 		l = append(l, piece{" " + name + " ", look}, piece{" ", plain})
 	}
-	if m.job == nil && m.o.Filter != "" {
+	if !open && m.o.Filter != "" {
 		l = append(l, piece{" filter: " + terminal.Escape(m.o.Filter), warn})
 	}
-	if m.job == nil && m.o.Sort != "" {
+	if !open && m.o.Sort != "" {
 		l = append(l, piece{" sort: " + terminal.Escape(m.o.Sort), faint})
 	}
 	return l
@@ -205,7 +214,7 @@ func (m Model) foot() []line {
 
 // detail is the whole reason of the chosen job, where the list has room for a part only.
 func (m Model) detail() []line {
-	if m.job != nil || m.tab != jobsTab || m.width >= 2*present.Wide || m.height < 12 || m.helping {
+	if m.job != nil || m.sweep != nil || m.tab != jobsTab || m.width >= 2*present.Wide || m.height < 12 || m.helping {
 		return nil
 	}
 	out := []line{nil}
@@ -227,6 +236,13 @@ func (m Model) keyLine() line {
 	keys := []string{"? help", "q quit", "/ filter", "enter job", "g size", "h hold", "u release", "c cancel", "d deadline", "s sort"}
 	if m.job != nil {
 		keys = []string{"? help", "esc back", "q quit", "g size", "h hold", "u release", "c cancel", "d deadline"}
+	}
+	switch {
+	case m.job != nil:
+	case m.sweep != nil:
+		keys = []string{"? help", "esc back", "q quit", "enter lane", "p pause", "u resume", "x stop"}
+	case m.tab == sweepsTab:
+		keys = []string{"? help", "q quit", "/ filter", "enter sweep", "p pause", "u resume", "x stop"}
 	}
 	shown := keys[0]
 	for _, k := range keys[1:] {

@@ -78,9 +78,7 @@ func (c *Client) Shares(ctx context.Context) (wire.Shares, error) {
 
 // Sweeps returns the sweeps that the daemon looks after and that the caller may see.
 func (c *Client) Sweeps(ctx context.Context) (wire.Sweeps, error) {
-	var out wire.Sweeps
-	err := c.call(ctx, slow, get, "/v1/sweeps", nil, &out)
-	return out, err
+	return ask[wire.Sweeps](ctx, c, slow, get, "/v1/sweeps", nil)
 }
 
 // Explain returns one job and the sizes that it could have.

@@ -203,13 +203,19 @@ func (s *Service) Forecast(context.Context) (forecast.Projection, error) {
 }
 
 // WhatIf returns the forecast twice, the second time a minute later for every other job.
-func (s *Service) WhatIf(ctx context.Context, change wire.WhatIf) (before, after forecast.Projection, err error) {
+func (s *Service) WhatIf(ctx context.Context, _ control.Caller, change wire.WhatIf) (before, after forecast.Projection, err error) {
 	before, err = s.Forecast(ctx)
 	after = before
 	after.Jobs = slices.Clone(before.Jobs)
 	for i := range after.Jobs {
 		if j := &after.Jobs[i]; int64(j.ID) != change.JobID && !j.Ends.IsZero() {
 			j.Ends = j.Ends.Add(time.Minute)
+		}
+	}
+	if change.Submit != nil {
+		for k := range change.Submit.Lanes {
+			starts, ends := Now.Add(time.Duration(k)*time.Minute), Now.Add(time.Hour)
+			after.Jobs = append(after.Jobs, forecast.Job{ID: elastic.JobID(9000 + k), Starts: starts, Ends: ends, Low: Now.Add(50 * time.Minute), High: Now.Add(2 * time.Hour), Sure: 0.25})
 		}
 	}
 	return before, after, err

@@ -53,16 +53,55 @@ type Expecting struct {
 	Sure  float64   `json:"sure"`            // that the segment is so
 }
 
-// WhatIf is a change of one job that is tried and not made. Exactly one of the changes is set.
+// WhatIf is a change of one job, or a sweep, that is tried and not made. Exactly one of the changes is
+// set.
 type WhatIf struct {
-	JobID int64 `json:"job_id"`
-	GPUs  int   `json:"gpus,omitempty"` // pinned to so many
+	JobID int64 `json:"job_id,omitempty"` // absent with Submit
+	GPUs  int   `json:"gpus,omitempty"`   // pinned to so many
 	// Deadline is a new deadline, and Soft its mode; NoDeadline takes it away.
 	Deadline   time.Time `json:"deadline,omitzero"`
 	Soft       bool      `json:"deadline_soft,omitempty"`
 	NoDeadline bool      `json:"no_deadline,omitempty"`
 	Hold       bool      `json:"hold,omitempty"` // as the order hold: it is not started (again)
 	End        bool      `json:"end,omitempty"`  // it ends now
+	// Submit is a sweep of the caller's.
+	Submit *Submission `json:"submit,omitempty"`
+}
+
+// Submission is a sweep that is tried as if the caller submitted it now.
+type Submission struct {
+	Name      string  `json:"name"`
+	Partition string  `json:"partition,omitempty"` // absent = any
+	MinGPUs   int     `json:"min_gpus"`            // of a lane
+	MaxGPUs   int     `json:"max_gpus"`
+	Lanes     int     `json:"lanes"`
+	Trials    int     `json:"trials"`
+	Seconds   float64 `json:"trial_seconds"` // of one trial in a lane, on average
+}
+
+// Bounds of a Submission.
+const (
+	maxLanes   = 1000
+	maxTrials  = 10_000
+	maxSeconds = 30 * 24 * 3600
+	maxName    = 200
+)
+
+// Validate reports what is out of range.
+func (s Submission) Validate() error {
+	switch {
+	case s.MinGPUs < 1 || s.MaxGPUs < s.MinGPUs || s.MaxGPUs > maxGPUs:
+		return fmt.Errorf("min_gpus %d, max_gpus %d: want 1 to %d, the least first", s.MinGPUs, s.MaxGPUs, maxGPUs)
+	case s.Lanes < 1 || s.Lanes > maxLanes:
+		return fmt.Errorf("lanes %d: want 1 to %d", s.Lanes, maxLanes)
+	case s.Trials < 1 || s.Trials > maxTrials:
+		return fmt.Errorf("trials %d: want 1 to %d", s.Trials, maxTrials)
+	case !(s.Seconds > 0 && s.Seconds <= maxSeconds):
+		return fmt.Errorf("trial_seconds %v: want above 0 and at most %d", s.Seconds, maxSeconds)
+	case len(s.Name) > maxName || len(s.Partition) > maxName:
+		return fmt.Errorf("name or partition longer than %d bytes", maxName)
+	}
+	return nil
 }
 
 // Validate reports what is wrong with it alone, without regard to the job.
@@ -73,11 +112,17 @@ func (w WhatIf) Validate() error {
 			n++
 		}
 	}
+	if w.Submit != nil {
+		if n > 0 || w.JobID != 0 || w.Soft {
+			return fmt.Errorf("submit: want no job and no other change with it")
+		}
+		return w.Submit.Validate()
+	}
 	switch {
 	case w.JobID < 1:
 		return fmt.Errorf("job_id %d: want a job number", w.JobID)
 	case n != 1:
-		return fmt.Errorf("%d changes: want exactly one of gpus, deadline, no_deadline, hold and end", n)
+		return fmt.Errorf("%d changes: want exactly one of gpus, deadline, no_deadline, hold and end, or submit", n)
 	case w.GPUs < 0 || w.GPUs > maxGPUs:
 		return fmt.Errorf("gpus %d: want 1 to %d", w.GPUs, maxGPUs)
 	case w.Soft && w.Deadline.IsZero():
@@ -94,6 +139,8 @@ type WhatIfAnswer struct {
 	Policy  string       `json:"policy"`
 	Change  WhatIf       `json:"change"`
 	Jobs    []Difference `json:"jobs"`
+	// Added are the lanes of Submit, in their order; their numbers are no job's.
+	Added []Expected `json:"added,omitempty"`
 	// Before and After are the sums over all jobs whose end is known in both, in seconds from At.
 	Before float64 `json:"before_seconds"`
 	After  float64 `json:"after_seconds"`

@@ -79,6 +79,7 @@ type Config struct {
 type Event struct {
 	At       time.Duration // after the start
 	Job      int           // index in the workload
+	Lane     int           // of a sweep, from 1; 0 = it is a job
 	Name     string
 	Kind     string // submit, start, resize, move, stop, end
 	From, To nodes.Placement

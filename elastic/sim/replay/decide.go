@@ -24,6 +24,7 @@ type move struct {
 func (r *round) decide() error {
 	r.snap.Now = begin.Add(r.now)
 	r.told.refresh(r)
+	r.tellSweeps()
 	r.out.Rounds++
 	started := r.clock()
 	if r.part != nil {
@@ -131,7 +132,7 @@ func (r *round) moves(a elastic.Allocation, where map[elastic.JobID]nodes.Placem
 		d := a[j.ID]
 		to := where[j.ID]
 		if d.GPUs == 0 {
-			if !r.cfg.Limits.Preempt {
+			if !r.cfg.Limits.Preempt && !d.Leaves {
 				continue // a started job keeps its minimum
 			}
 			to = nil
@@ -200,10 +201,13 @@ func (r *round) change(m move) {
 		if r.cfg.RestartOn != nil {
 			l.pause = r.cfg.RestartOn(m.to.GPUs())
 		}
-		if r.cfg.Policy.OnEvents {
+		if r.cfg.Policy.OnEvents && l.lane == nil {
 			r.ends.push(ending{r.now + l.pause + seconds((l.Spec.Total-j.Done)*l.pace), int32(l.index)})
 		}
 		j.Started = r.snap.Now
+	}
+	if l.lane != nil {
+		r.changeLane(m, kind)
 	}
 	r.event(l.index, kind, m.from, m.to, m.why)
 }

@@ -15,17 +15,19 @@ import (
 
 // round is the cluster between two decisions.
 type round struct {
-	cfg  Config
-	now  time.Duration
-	snap elastic.Snapshot // what the policy sees; Jobs runs parallel to live
-	live []live
-	pos  []int32        // index in live of each job of the workload
-	dead int            // entries of live whose jobs have ended
-	ends endings        // when jobs end, where nothing but that is asked of them
-	at   map[string]int // node by name
-	told *told          // what the policy knows of speeds
-	part *parting       // the shares of accounts; nil without
-	few  []int          // workspace of changing
+	cfg     Config
+	now     time.Duration
+	snap    elastic.Snapshot // what the policy sees; Jobs runs parallel to live
+	live    []live
+	pos     []int32        // index in live of each job of the workload
+	dead    int            // entries of live whose jobs have ended
+	ends    endings        // when jobs end, where nothing but that is asked of them
+	at      map[string]int // node by name
+	told    *told          // what the policy knows of speeds
+	part    *parting       // the shares of accounts; nil without
+	sweeps  []*sweepRun    // that have come, in their order
+	arrived int            // jobs and sweeps
+	few     []int          // workspace of changing
 
 	cluster   int  // GPUs
 	busy      int  // GPUs in use
@@ -41,7 +43,8 @@ type round struct {
 // live is one job that has come and not ended.
 type live struct {
 	workload.Job
-	index int           // in the workload
+	index int           // in out.Jobs
+	lane  *laneRun      // nil = an ordinary job
 	model *model        // where its samples go; nil for an oracle
 	split []int         // of its place; nil while it has none
 	pace  float64       // seconds a unit on the split
@@ -70,38 +73,53 @@ func newRound(cfg Config) *round {
 
 // take adds a job that has just come.
 func (r *round) take(j workload.Job) error {
-	if j.Spec.Total <= 0 {
+	if j.Sweep == nil && j.Spec.Total <= 0 {
 		return fmt.Errorf("job %s has no work: total %v", j.Name, j.Spec.Total)
 	}
 	if r.part != nil && !r.cfg.Shares.Has(j.Account) {
 		return fmt.Errorf("job %s: %w", j.Name, share.UnknownAccount{Account: j.Account})
 	}
-	index := len(r.out.Jobs)
-	if index == 0 {
+	if len(r.out.Jobs) == 0 {
 		r.firstCome = j.Submit
 	}
-	r.out.Jobs = append(r.out.Jobs, JobResult{Name: j.Name, Account: j.Account, Submit: j.Submit, Start: -1, Deadline: j.Deadline, Worth: r.worth(j)})
-	price := r.cfg.Restart
-	if r.cfg.RestartOf != nil {
-		price = r.cfg.RestartOf(j)
+	at := r.arrived
+	r.arrived++
+	if j.Sweep != nil {
+		r.takeSweep(j, at)
+		return nil
 	}
-	if r.cfg.RestartOn != nil {
-		price = r.cfg.RestartOn(min(j.Spec.Max, r.cluster))
-	}
+	index := len(r.out.Jobs)
+	r.out.Jobs = append(r.out.Jobs, JobResult{at: at, Name: j.Name, Account: j.Account, Submit: j.Submit, Start: -1, Deadline: j.Deadline, Worth: r.worth(j)})
 	if j.Deadline > 0 {
 		j.Spec.Deadline, j.Spec.Soft = begin.Add(j.Deadline), true
 	}
-	r.pos = append(r.pos, int32(len(r.live)))
 	m := r.told.model(j)
-	r.live = append(r.live, live{Job: j, index: index, model: m, price: price})
+	r.wait(live{Job: j, index: index, model: m, price: r.price(j)}, 0)
+	r.snap.Jobs[len(r.snap.Jobs)-1].Curve = r.told.curve(j, m)
+	return nil
+}
+
+// price is what a start and every resize of the job cost, as far as policies know.
+func (r *round) price(j workload.Job) time.Duration {
+	if r.cfg.RestartOn != nil {
+		return r.cfg.RestartOn(min(j.Spec.Max, r.cluster))
+	}
+	if r.cfg.RestartOf != nil {
+		return r.cfg.RestartOf(j)
+	}
+	return r.cfg.Restart
+}
+
+// wait lets a job, or a lane, wait for GPUs.
+func (r *round) wait(l live, uid uint32) {
+	r.pos = append(r.pos, int32(len(r.live)))
+	r.live = append(r.live, l)
 	r.snap.Jobs = append(r.snap.Jobs, elastic.Job{
-		ID: elastic.JobID(index + 1), Name: j.Name, User: j.User, Account: j.Account, Spec: j.Spec, Asked: j.Asked,
-		Phase: elastic.Waiting, Submitted: begin.Add(j.Submit), Speaks: true,
-		Price: elastic.Price{Start: price, Measured: 1}, Curve: r.told.curve(j, m),
+		ID: elastic.JobID(l.index + 1), Name: l.Name, User: l.User, UID: uid, Account: l.Account, Spec: l.Spec, Asked: l.Asked,
+		Phase: elastic.Waiting, Submitted: begin.Add(l.Submit), Speaks: true, Price: elastic.Price{Start: l.price, Measured: 1},
 	})
 	r.changed = true
-	r.eventAt(j.Submit, index, "submit", nil, nil, nil)
-	return nil
+	r.eventAt(l.Submit, l.index, "submit", nil, nil, nil)
 }
 
 // pass lets the time to the next decision pass: restarts run out, jobs train and
@@ -117,11 +135,12 @@ func (r *round) pass() {
 		}
 	} else {
 		for i := range r.live {
-			if len(r.live[i].split) > 0 {
+			if len(r.live[i].split) > 0 && r.live[i].lane == nil {
 				r.train(i, until)
 			}
 		}
 	}
+	r.passSweeps(until)
 	r.now = until
 	r.bury()
 }
@@ -186,7 +205,9 @@ func seconds(s float64) time.Duration { return time.Duration(math.Ceil(s * float
 func (r *round) end(i int) {
 	j, index := &r.snap.Jobs[i], r.live[i].index
 	r.changed = true
-	r.ended++
+	if r.live[i].lane == nil {
+		r.ended++
+	}
 	r.lastEnd = max(r.lastEnd, r.out.Jobs[index].End)
 	r.release(j.Place)
 	r.eventAt(r.out.Jobs[index].End, index, "end", j.Place, nil, nil)
@@ -239,7 +260,8 @@ func (r *round) event(job int, kind string, from, to nodes.Placement, why reason
 
 func (r *round) eventAt(at time.Duration, job int, kind string, from, to nodes.Placement, why reason.Reason) {
 	if r.cfg.Events != nil {
-		r.cfg.Events(Event{At: at, Job: job, Name: r.out.Jobs[job].Name, Kind: kind, From: from, To: to, Why: why, Moment: begin.Add(at)})
+		of := &r.out.Jobs[job]
+		r.cfg.Events(Event{At: at, Job: of.at, Lane: of.lane, Name: of.Name, Kind: kind, From: from, To: to, Why: why, Moment: begin.Add(at)})
 	}
 }
 
@@ -249,10 +271,13 @@ func (r *round) result(w workload.Workload) Result {
 	out.Policy, out.Workload, out.Seed, out.Info, out.Note = r.cfg.Policy.Name, w.Name, w.Seed, r.cfg.Info, w.Note
 	out.Makespan = r.lastEnd - r.firstCome
 	for _, j := range out.Jobs {
-		out.Restarts += j.Restarts
+		if j.lane == 0 {
+			out.Restarts += j.Restarts
+		}
 		out.Useful += j.Useful
 		out.Restarting += j.Restarting
 	}
+	r.sweepResults(&out)
 	out.Idle = max(0, float64(r.cluster)*out.Makespan.Seconds()-out.Useful-out.Restarting)
 	if r.part != nil {
 		out.Accounts = r.part.result(out.Jobs)

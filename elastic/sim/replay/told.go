@@ -121,6 +121,9 @@ func (t *told) sample(m *model, split []int, kind string, pace, units float64, a
 func (t *told) refresh(r *round) {
 	for i := range r.live {
 		m := r.live[i].model
+		if r.live[i].lane != nil {
+			continue // its speed is not learned
+		}
 		if m == nil {
 			return // an oracle has no models
 		}

@@ -103,25 +103,10 @@ func writeAccounts(b *strings.Builder, rows []row) {
 	if len(lines) == 0 {
 		return
 	}
-	widths := make([]int, len(accountColumns))
-	for k, c := range accountColumns {
-		for _, line := range lines {
-			widths[k] = max(widths[k], widest(c.head, line[k:k+1]))
-		}
+	var head []string
+	for _, c := range accountColumns {
+		head = append(head, c.head)
 	}
 	b.WriteString("accounts, with their sub-accounts:\n")
-	for i := -1; i < len(lines); i++ {
-		text := ""
-		for k, c := range accountColumns {
-			cell := c.head
-			if i >= 0 {
-				cell = lines[i][k]
-			}
-			text += pad(cell, widths[k], k > 1)
-			if k == 0 {
-				text += "  "
-			}
-		}
-		b.WriteString(strings.TrimRight(text, " ") + "\n")
-	}
+	writeLines(b, append([][]string{head}, lines...))
 }

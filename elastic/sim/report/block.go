@@ -18,6 +18,8 @@ type Run struct {
 	Jobs []replay.JobResult
 	// Accounts is what came of each account; nil without shares.
 	Accounts []Account
+	// Sweeps is what came of each sweep; nil without.
+	Sweeps []Sweep
 }
 
 // block is all there is of one workload.

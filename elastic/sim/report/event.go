@@ -29,6 +29,7 @@ type eventLine struct {
 	Seed     uint64          `json:"seed"`
 	At       json.Number     `json:"at_s"`
 	Job      int             `json:"job"`
+	Lane     int             `json:"lane,omitempty"` // of a sweep, from 1
 	Name     string          `json:"name"`
 	Kind     string          `json:"kind"`
 	From     nodes.Placement `json:"from,omitempty"`
@@ -49,7 +50,7 @@ func NewEventWriter(w io.Writer) *EventWriter {
 func (e *EventWriter) Of(policy, workload string, seed uint64) func(replay.Event) {
 	return func(ev replay.Event) {
 		if e.err == nil {
-			e.err = e.enc.Encode(eventLine{policy, workload, seed, exact(ev.At), ev.Job, ev.Name, ev.Kind, ev.From, ev.To, say.Reason(ev.Why, ev.Moment), reason.Value{Reason: ev.Why}})
+			e.err = e.enc.Encode(eventLine{policy, workload, seed, exact(ev.At), ev.Job, ev.Lane, ev.Name, ev.Kind, ev.From, ev.To, say.Reason(ev.Why, ev.Moment), reason.Value{Reason: ev.Why}})
 		}
 	}
 }

@@ -42,7 +42,7 @@ var tableColumns = []tableColumn{
 // WriteTable writes one block a workload: what was run, then one row a policy with
 // the mean over its seeds. Times are seconds, decisions milliseconds, and VS_FIRST
 // the figure before it over the first policy's. With shares one row for each policy and account
-// follows.
+// follows, with sweeps one for each policy and sweep.
 func WriteTable(w io.Writer, runs []Run) error {
 	var b strings.Builder
 	for i, bl := range blocks(runs) {
@@ -57,6 +57,7 @@ func WriteTable(w io.Writer, runs []Run) error {
 		b.WriteString(bl.warning())
 		writeRows(&b, bl.rows)
 		writeAccounts(&b, bl.rows)
+		writeSweeps(&b, bl.rows)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

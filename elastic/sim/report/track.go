@@ -1,6 +1,7 @@
 package report
 
 import (
+	"strings"
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic/sim/replay"
@@ -26,7 +27,7 @@ type Track struct {
 	waiting    *series
 	lanes      []lane
 	jobs       int
-	active     map[int]state
+	active     map[[2]int]state // by job and lane of a sweep
 	end        time.Duration
 }
 
@@ -37,6 +38,7 @@ type lane struct {
 	spans  []span
 	moves  int     // starts, resizes, moves and stops
 	group  *series // GPUs, when jobs share the lane
+	sum    state   // of the lanes of a sweep
 }
 
 // span is a time at one size; 0 GPUs is waiting.
@@ -56,7 +58,7 @@ type state struct {
 // start and resize of a job takes.
 func NewTrack(jobs int, restart func(job int) time.Duration) *Track {
 	t := &Track{
-		restart: restart, jobs: jobs, active: map[int]state{},
+		restart: restart, jobs: jobs, active: map[[2]int]state{},
 		useful: newSeries(trackSlots), restarting: newSeries(trackSlots), waiting: newSeries(trackSlots),
 	}
 	if jobs <= maxLanes {
@@ -77,25 +79,49 @@ func (t *Track) Event(e replay.Event) {
 	}
 	t.end = max(t.end, e.At)
 	l := t.lane(e.Job)
-	if was, known := t.active[e.Job]; known {
+	of := [2]int{e.Job, e.Lane}
+	was, known := t.active[of]
+	if e.Lane > 0 {
+		l = l.together(e, was)
+	}
+	if known && (e.Lane == 0 || was.gpus > 0) { // a sweep waits for its first lane only
 		t.pass(l, e.Job, was, e.At)
 	}
 	switch e.Kind {
 	case "end":
-		delete(t.active, e.Job)
+		delete(t.active, of)
 	case "submit":
 		if l.group == nil {
 			l.name, l.submit = e.Name, e.At
 		}
-		t.active[e.Job] = state{since: e.At}
+		t.active[of] = state{since: e.At}
 	default:
 		l.moves++
-		t.active[e.Job] = state{since: e.At, gpus: e.To.GPUs()}
+		t.active[of] = state{since: e.At, gpus: e.To.GPUs()}
 	}
 }
 
 func (t *Track) lane(job int) *lane {
 	return &t.lanes[job*len(t.lanes)/t.jobs]
+}
+
+// together draws the lanes of a sweep as one job with the GPUs of all. It returns where the
+// event's own lane is drawn beside that: nowhere, or with the group.
+func (l *lane) together(e replay.Event, was state) *lane {
+	if l.group != nil {
+		return l
+	}
+	if l.name == "" {
+		l.name, _, _ = strings.Cut(e.Name, ".")
+		l.submit, l.sum.since = e.At, e.At
+	}
+	if more := e.To.GPUs() - was.gpus; more != 0 {
+		if e.At > l.sum.since {
+			l.keep(span{from: l.sum.since, to: e.At, gpus: l.sum.gpus})
+		}
+		l.sum = state{since: max(e.At, l.sum.since), gpus: l.sum.gpus + more}
+	}
+	return &lane{group: newSeries(1)}
 }
 
 // pass books the time a job spent as it was.

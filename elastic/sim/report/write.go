@@ -11,7 +11,8 @@ import (
 )
 
 // WriteJSON writes one JSON object a line, one for each run, in their order: a
-// stream that jq and line-wise readers take as it is. With shares it has the accounts.
+// stream that jq and line-wise readers take as it is. With shares it has the accounts, with sweeps
+// these.
 func WriteJSON(w io.Writer, runs []Run) error {
 	b := bufio.NewWriter(w)
 	enc := json.NewEncoder(b)
@@ -20,7 +21,8 @@ func WriteJSON(w io.Writer, runs []Run) error {
 		line := struct {
 			Summary
 			Accounts []Account `json:"accounts,omitempty"`
-		}{r.Summary, r.Accounts}
+			Sweeps   []Sweep   `json:"sweeps,omitempty"`
+		}{r.Summary, r.Accounts, r.Sweeps}
 		if err := enc.Encode(line); err != nil {
 			return err
 		}

@@ -42,7 +42,8 @@ type trial struct {
 	config int
 	epoch  int // epochs done
 	spent  float64
-	extra  bool // was paused, goes on while GPUs idle
+	extra  bool    // was paused, goes on while GPUs idle
+	rest   float64 // s that are left of its epoch, where a lane was taken in it; 0 = all of it
 }
 
 // Kept is how many of the best metrics a sweep lists.

@@ -140,6 +140,7 @@ const (
 	sizesStream uint64 = iota + 1
 	arrivalsStream
 	accountsStream
+	sweepsStream
 )
 
 func stream(seed, which uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, which)) }

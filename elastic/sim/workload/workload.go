@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/sim/sweeps"
 )
 
 // Workload is a series of jobs. It can be walked any number of times and is the
@@ -35,6 +36,8 @@ type Job struct {
 	// Deadline is after the start of the workload; 0 = none.
 	Deadline time.Duration
 	Speeds   Speeds
+	// Sweep, when set, makes it a sweep: Spec is that of each of its lanes, without a total.
+	Sweep *sweeps.Arrival
 }
 
 // Speeds is the true speed of a job. An implementation is comparable: two jobs

@@ -67,7 +67,16 @@ func (b *Book) drop(s sweep.Sweep) (out []int) {
 // runs, waits or has not been asked for. A sweep that its user paused wants none. A paused trial is
 // not counted; an extra one that runs is.
 func (b *Book) Wants(s sweep.Sweep) int {
-	if b.Over != NotOver || s.State != sweep.Active {
+	if s.State != sweep.Active {
+		return 0
+	}
+	return min(b.Left(s), s.Parallel)
+}
+
+// Left returns how many trials the sweep has still to end: those that run, wait or have not been asked
+// for. An extra one that runs is counted; none is once the sweep is over.
+func (b *Book) Left(s sweep.Sweep) int {
+	if b.Over != NotOver {
 		return 0
 	}
 	n := max(0, s.Trials-len(b.Trials))
@@ -79,7 +88,7 @@ func (b *Book) Wants(s sweep.Sweep) int {
 			n++
 		}
 	}
-	return min(n, s.Parallel)
+	return n
 }
 
 // Unreplaced returns the trials of a population that lost, or failed, and whose places no other
