@@ -159,8 +159,8 @@ func (w *world) step(name string) {
 		w.add(name, sweep.Event{Kind: sweep.Began, Trial: tell.Trial, Start: tell.Start, Ask: ask.ID, Point: tell.Point, Repeat: tell.Repeat, Extra: tell.Extra, Origin: tell.Origin})
 		w.runs[name] = &running{tell: tell, epoch: float64(tell.Start - 1)}
 		if tell.From > 0 {
-			w.runs[name].epoch += float64(tell.At)
-			w.add(name, sweep.Event{Kind: sweep.Copied, Trial: tell.Trial, Start: tell.Start, Origin: sweep.Origin{From: tell.From}, Epoch: float64(tell.At)})
+			w.runs[name].epoch += float64(tell.FromEpoch)
+			w.add(name, sweep.Event{Kind: sweep.Copied, Trial: tell.Trial, Start: tell.Start, Origin: sweep.Origin{From: tell.From}, Epoch: float64(tell.FromEpoch)})
 		}
 	case w.tells[ask.ID].Stop:
 		w.over(name, sweep.Event{How: sweep.Yielded, Lost: w.tells[ask.ID].Lost})
@@ -470,7 +470,9 @@ func TestRepeatsLoseTogether(t *testing.T) {
 	}
 	report := func(n int, value float64) {
 		b.Take(token(n-1), sweep.Event{Kind: sweep.Reported, Trial: n, Start: 1, Epoch: 1, Value: value})
-		Step(b, p, seen, noon)
+		if Step(b, p, seen, noon); b.Over != book.NotOver {
+			t.Fatalf("over because of trial %d alone: %q", n, b.Over)
+		}
 	}
 	report(1, .9) // the best of all, and above the goal
 	report(3, .5)
@@ -550,10 +552,10 @@ func TestNoPlaceLeft(t *testing.T) {
 		b.Take(token(0), sweep.Event{Kind: sweep.EndedAs, Trial: 1, Start: 1, How: sweep.Yielded, Lost: b.Trial(1).Lost})
 		seen.Lanes[0].Ask.ID = "again"
 		Step(b, p, seen, noon)
-		if next := b.Trial(5); next == nil || next.Replaces != 1 || next.From != 4 || next.At != 2 || b.Trial(1).State != book.Paused {
+		if next := b.Trial(5); next == nil || next.Replaces != 1 || next.From != 4 || next.FromEpoch != 2 || b.Trial(1).State != book.Paused {
 			t.Errorf("%+v", next)
 		}
-		if tell, _ := b.Told(p.Sweep, token(0), "again"); tell.From != 4 || tell.At != 2 {
+		if tell, _ := b.Told(p.Sweep, token(0), "again"); tell.From != 4 || tell.FromEpoch != 2 {
 			t.Errorf("told %+v", tell)
 		}
 	}
