@@ -208,3 +208,14 @@ func TestResumes(t *testing.T) {
 		}
 	}
 }
+
+// TestFoundIsBounded: a user who writes lines for ever fills no record.
+func TestFoundIsBounded(t *testing.T) {
+	b := book.New()
+	for start := 1; start <= 30_000; start++ {
+		b.Take("a", sweep.Event{Kind: sweep.Began, Trial: 1, Start: start, Ask: "a1", Point: "x=1"})
+	}
+	if n := len(b.Found()); n != 2*sweep.MaxTrials {
+		t.Errorf("%d entries", n)
+	}
+}
