@@ -58,7 +58,7 @@ func TestRoundTrips(t *testing.T) {
 	same("runner", runner, err, exampleRunner())
 	manifest, err := ParseManifest(encode(t, exampleManifest()))
 	same("manifest", manifest, err, exampleManifest())
-	p := Progress{Time: 1e9, Restarts: 1, Event: "progress", Done: 3.5, Epoch: 3.5, Step: 35, Seconds: 2, GPUs: 5, Nodes: 2,
+	p := Progress{Time: 1e9, Restarts: 1, Event: "progress", Done: 3.5, Epoch: 3.5, HasEpoch: true, Step: 35, HasStep: true, Seconds: 2, GPUs: 5, Nodes: 2,
 		Metric: map[string]float64{"val/loss": -0.5}}
 	progress, err := ParseProgress(encode(t, p))
 	same("progress", progress, err, p)

@@ -120,3 +120,23 @@ func TestUsesOfAnyScript(t *testing.T) {
 		}
 	})
 }
+
+// TestVariablesOfATrial: a job that is submitted within a trial is none of the sweep; outside of jobs the
+// same variables are options.
+func TestVariablesOfATrial(t *testing.T) {
+	script, err := ParseScript("s.sh", []byte("#!/bin/sh\n#SLUICE --max-gpus=2\ntrue\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	line, err := ParseCommandLine([]string{"s.sh"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	inside := []string{"SLUICE_SWEEP=101", "SLUICE_SEED=3", "SLUICE_JOB_ID=101"}
+	if r, err := Merge(line, inside, script); err != nil || r.Sweep != nil {
+		t.Errorf("within a trial: %v", err)
+	}
+	if _, err := Merge(line, inside[:2], script); err == nil || !strings.Contains(err.Error(), "SLUICE_SWEEP") {
+		t.Errorf("outside: %v", err)
+	}
+}

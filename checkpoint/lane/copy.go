@@ -68,7 +68,7 @@ func (t *trial) fork(ctx context.Context, series *checkpoint.Series, from int) (
 	for _, n := range names { // the newest first
 		found, failed := theirs.Manifest(n)
 		if failed == nil && (t.sweep.Epochs == 0 || found.Epoch < t.sweep.Epochs) {
-			list = append(list, candidate{n, math.Abs(found.Epoch - float64(t.tell.At))})
+			list = append(list, candidate{n, math.Abs(found.Epoch - float64(t.tell.FromEpoch))})
 		}
 	}
 	slices.SortStableFunc(list, func(x, y candidate) int { return cmp.Compare(x.far, y.far) })

@@ -49,7 +49,7 @@ var sweepVerbs = []struct {
 	{"pause", "Save all trials and give the GPUs back, until 'sluice sweep resume'", false, (*sweepCall).pause},
 	{"resume", "Let a paused sweep go on", false, (*sweepCall).resume},
 	{"stop", "End a sweep: its trials save and end", false, (*sweepCall).stop},
-	{"extend", "Give a sweep more trials, another goal, other ranges", false, (*sweepCall).extend},
+	{"extend", "Give a sweep more trials or lanes, another goal, other ranges", false, (*sweepCall).extend},
 }
 
 func newSweepCommand() *cobra.Command {

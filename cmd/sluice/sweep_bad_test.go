@@ -8,9 +8,13 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic/sweep"
 	"github.com/sluice-hpc/sluice/elastic/sweep/book"
+	"github.com/sluice-hpc/sluice/elastic/sweep/keeper"
+	"github.com/sluice-hpc/sluice/sbatch"
 )
 
 // TestBadSweeps: what people get wrong is refused by 'sluice submit' with the file, line and column, and
@@ -86,4 +90,33 @@ sluice.report(epoch=9, loss=1.0)
 			t.Errorf("%s: %s %q %v, want %+v", trial.Point, trial.State, trial.Words, epochs, want)
 		}
 	}
+}
+
+// TestAcceptedSweepsAreKept: sluiced's keeper takes every sweep that is accepted at submission, and what
+// it refuses is refused there.
+func TestAcceptedSweepsAreKept(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		pick := func(what string, of ...string) string { return rapid.SampledFrom(of).Draw(t, what) }
+		s := sweep.Sweep{Version: 1, Token: strings.Repeat("a", 32), Metric: sweep.Metric{Name: "m"}, MaxFailures: 1,
+			Algorithm: pick("search", append(sweep.Searches(), "asha+tpe", "asha+grid", "asha+pbt", "tpe+asha", "best")...),
+			Trials:    rapid.SampledFrom([]int{1, 5, 1000, 1001}).Draw(t, "trials"), Parallel: rapid.IntRange(1, 6).Draw(t, "parallel"),
+			Epochs: float64(rapid.SampledFrom([]int{0, 1, 2, 52}).Draw(t, "epochs")), Repeats: rapid.IntRange(0, 2).Draw(t, "repeats"),
+			Reduction: rapid.SampledFrom([]int{0, 0, 1, 3}).Draw(t, "reduction"), Members: rapid.SampledFrom([]int{0, 3, 4}).Draw(t, "members"),
+			Rungs:  rapid.SampledFrom([][]int{nil, nil, {3}, {3, 9}, {9, 3}}).Draw(t, "rungs"),
+			Params: []string{pick("x", "x=int:1:3", "x=fixed:2", "x=log:0:1", "x=float:0:1:0.00001", "x=choice:a,b"), pick("y", "y=fixed:1", "y=int:1:9 if x=2", "y=float:0:1:0.001", "x=int:1:2")},
+		}
+		if where := pick("where", "", "", "y<1", "z<1", "x>9"); where != "" {
+			s.Wheres = []string{where}
+		}
+		if try := pick("try", "", "", "x=2", "x=7", "x=2,y=1"); try != "" {
+			s.Tries = []string{try}
+		}
+		_, refused := sbatch.CheckSweep(s)
+		if s.Validate() != nil {
+			return // sweep.Parse refuses it for both
+		}
+		if _, err := keeper.NewPlan(s); (err == nil) != (refused == nil) {
+			t.Fatalf("%+v\nsubmit %v\nkeeper %v", s, refused, err)
+		}
+	})
 }

@@ -100,7 +100,7 @@ func originWords(t *book.Trial) string {
 	case t.From == 0:
 		return place + "from the beginning"
 	case t.Copied == nil:
-		return place + fmt.Sprintf("to go on from trial %d's checkpoint of about epoch %d", t.From, t.At)
+		return place + fmt.Sprintf("to go on from trial %d's checkpoint of about epoch %d", t.From, t.FromEpoch)
 	case t.Copied.From == 0:
 		return place + fmt.Sprintf("from the beginning: trial %d had no checkpoint", t.From)
 	}

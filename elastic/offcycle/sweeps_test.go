@@ -239,7 +239,10 @@ func TestSweepsUnknown(t *testing.T) {
 func TestSweepsRecordLostAtOnce(t *testing.T) {
 	x := newSweepSite(t)
 	x.look()
-	first, _ := x.told()
+	first, ok := x.told()
+	if !ok {
+		t.Fatal("a new sweep waits")
+	}
 	x.must(os.Remove(x.record()))
 	x.restart()
 	x.look()

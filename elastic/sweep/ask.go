@@ -75,9 +75,9 @@ type Lost struct {
 
 // Origin is from where a trial of pbt goes on; the zero value is a trial from its start.
 type Origin struct {
-	From     int `json:"from,omitempty"`     // the trial whose checkpoint it starts from; 0 = none
-	At       int `json:"at,omitempty"`       // the epoch of the checkpoint that is meant; the nearest is taken
-	Replaces int `json:"replaces,omitempty"` // the trial whose place in the population it has; 0 = none
+	From      int `json:"from,omitempty"`       // the trial whose checkpoint it starts from; 0 = none
+	FromEpoch int `json:"from_epoch,omitempty"` // of the checkpoint that is meant; the nearest is taken
+	Replaces  int `json:"replaces,omitempty"`   // the trial whose place in the population it has; 0 = none
 }
 
 // Tell is sluiced's answer to an Ask. It is written again when it changes, for the same Ask: first
@@ -104,7 +104,7 @@ type Tell struct {
 }
 
 func (o Origin) valid() bool {
-	return o.From >= 0 && o.From <= MaxTrials && o.Replaces >= 0 && o.Replaces <= MaxTrials && o.At >= 0 && o.At <= MaxRung
+	return o.From >= 0 && o.From <= MaxTrials && o.Replaces >= 0 && o.Replaces <= MaxTrials && o.FromEpoch >= 0 && o.FromEpoch <= MaxRung
 }
 
 // sealed is the file of a Tell.

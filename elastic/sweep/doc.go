@@ -6,6 +6,7 @@
 //
 //	<jobs>/<sweep>/sweep.json      the user: what the sweep is (Sweep); `sluice sweep` rewrites it
 //	<jobs>/<sweep>/script          the user's script, with {name} for parameters
+//	<jobs>/<sweep>/submit.json     the user: what was typed, for lanes that are submitted later
 //	<jobs>/<sweep>/lanes/<lane>/   a lane: it is one of the sweep's; empty
 //	<jobs>/<sweep>/trials/<trial>/ a lane: the folder of a trial, as of a job: script, checkpoints
 //	<jobs>/<lane>/lane.json        a lane: it is ready for a trial (Ask)
@@ -19,7 +20,7 @@
 //	lane.json: an Ask                     ->  reads the Ask, THEN the lane's lines
 //	                                          appends what it decides to its record, flushes it
 //	                                      <-  THEN writes trial.json: a Tell
-//	trials.jsonl: Began, THEN the trial starts
+//	trials.jsonl: Began, THEN the trial starts (in pbt from another's checkpoint: Copied)
 //	trials.jsonl: Reported, many times    ->
 //	                                      <-  trial.json: the same trial, now with Stop
 //	the trial saves and ends

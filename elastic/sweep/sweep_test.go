@@ -3,6 +3,7 @@ package sweep
 import (
 	"encoding/json"
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -135,4 +136,21 @@ func FuzzTell(f *testing.F) {
 			t.Errorf("%q is an answer", data)
 		}
 	})
+}
+
+// TestLinesAsWritten: a line of a lane is read as it was written, with all that it has.
+func TestLinesAsWritten(t *testing.T) {
+	for _, want := range []Event{
+		{Kind: Began, At: noon, Trial: 9, Start: 1, Ask: "a1", Point: "x=1", Repeat: 2, Origin: Origin{3, 8, 5}},
+		{Kind: Copied, At: noon, Trial: 9, Start: 1, Origin: Origin{From: 3}, Epoch: 7.5, Checkpoint: "/c/1"},
+		{Kind: EndedAs, At: noon, Trial: 9, Start: 1, How: Yielded, Lost: Lost{8, 4, 4}},
+	} {
+		line, err := json.Marshal(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := ParseEvent(line); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %+v, %v", line, got, err)
+		}
+	}
 }

@@ -117,7 +117,8 @@ type Book struct {
 	Answers map[string]Answer // by lane: the answer to its last ask
 	Ratings []Rating          // its level over time, ascending
 
-	found []Entry // what lanes began and the record does not know
+	found    []Entry // what lanes began and the record does not know
+	foundAll int     // how many there were
 }
 
 // Answer is what a lane was told.
@@ -282,13 +283,19 @@ func (b *Book) Take(lane string, e sweep.Event) {
 	}
 }
 
+// maxFound bounds what a book gives back as found: a user can write any number of such lines, and
+// what is recorded fills sluiced's disk.
+const maxFound = 2 * sweep.MaxTrials
+
 // find takes in a start that the record does not know: it was lost, or is an older one that was put
 // back. The lane's answer in the record is newer than what the lane began before it.
 func (b *Book) find(lane string, e sweep.Event) {
 	newer, known := b.Answers[lane]
 	t := Telling{Lane: lane, Ask: e.Ask, Trial: e.Trial, Start: e.Start, Point: e.Point, Repeat: e.Repeat, Extra: e.Extra, Origin: e.Origin}
 	b.tell(t, e.At)
-	b.found = append(b.found, Entry{At: e.At, Tell: &t})
+	if b.foundAll++; b.foundAll <= maxFound {
+		b.found = append(b.found, Entry{At: e.At, Tell: &t})
+	}
 	if known && !newer.taken {
 		b.Answers[lane] = newer
 		return

@@ -116,3 +116,106 @@ func TestRepeats(t *testing.T) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
+
+// TestStartsOnce: an entry that is applied again, or is older than what is known, undoes nothing.
+func TestStartsOnce(t *testing.T) {
+	b := began(1)
+	b.Take("a", sweep.Event{Kind: sweep.EndedAs, Trial: 1, Start: 1, How: sweep.Done})
+	b.Apply(book.Entry{At: noon, Tell: &book.Telling{Lane: "b", Ask: "b1", Trial: 1, Start: 1, Point: "x=1"}})
+	if trial := b.Trial(1); trial.State != book.Done || trial.Lane != "a" {
+		t.Errorf("%+v", trial)
+	}
+}
+
+// TestLateLane: a lane that was given up neither ends the trial that another lane runs now, nor runs on.
+func TestLateLane(t *testing.T) {
+	b := began(1)
+	s := sweep.Sweep{Metric: acc, Trials: 1, Parallel: 2, KeepGB: 1}
+	b.Apply(book.Entry{Back: &book.Which{Lane: "a", Trial: 1, Start: 1}})
+	b.Apply(book.Entry{At: noon, Tell: &book.Telling{Lane: "b", Ask: "b1", Trial: 1, Start: 2, Point: "x=1"}})
+	b.Take("a", sweep.Event{Kind: sweep.EndedAs, Trial: 1, Start: 2, How: sweep.Done})
+	if trial := b.Trial(1); trial.State != book.Running {
+		t.Errorf("ended by another lane: %+v", trial)
+	}
+	if tell, ok := b.Told(s, "a", "a1"); !ok || !tell.Stop {
+		t.Errorf("the lane that was given up: %+v, %v", tell, ok)
+	}
+	if tell, ok := b.Told(s, "b", "b1"); !ok || tell.Stop {
+		t.Errorf("the lane that runs it: %+v, %v", tell, ok)
+	}
+	b.Take("b", sweep.Event{Kind: sweep.EndedAs, Trial: 1, Start: 2, How: sweep.Saved})
+	if trial := b.Trial(1); trial.State != book.Waiting {
+		t.Errorf("saved: %+v", trial)
+	}
+}
+
+// TestNodeFaults: a trial is started once more after a node was at fault, and not again.
+func TestNodeFaults(t *testing.T) {
+	b := began(1)
+	fault := sweep.Event{Kind: sweep.EndedAs, Trial: 1, Start: 1, How: sweep.Failed, Words: "lost", Node: true}
+	b.Take("a", fault)
+	if trial := b.Trial(1); trial.State != book.Waiting {
+		t.Fatalf("%+v", trial)
+	}
+	b.Apply(book.Entry{At: noon, Tell: &book.Telling{Lane: "b", Ask: "b1", Trial: 1, Start: 2, Point: "x=1"}})
+	fault.Start = 2
+	b.Take("b", fault)
+	if trial := b.Trial(1); trial.State != book.Failed || trial.Words != "lost" {
+		t.Errorf("%+v", trial)
+	}
+}
+
+// TestDropKeepsTheBest: what does not fit into --keep-gb goes, the worst first; the best stays even if it
+// does not fit, and so do those of trials that run.
+func TestDropKeepsTheBest(t *testing.T) {
+	b := began(4)
+	for n, value := range []float64{.5, .9, .7, .6} {
+		b.Take("a", sweep.Event{Kind: sweep.Reported, Trial: n + 1, Start: 1, Epoch: 1, Value: value})
+		if n < 3 {
+			b.Take("a", sweep.Event{Kind: sweep.EndedAs, Trial: n + 1, Start: 1, How: sweep.Done, Checkpoint: "/c", Bytes: 6e8})
+		}
+	}
+	drop := func(gb float64) []int {
+		tell, _ := b.Told(sweep.Sweep{Metric: acc, KeepGB: gb, Trials: 4, Parallel: 1}, "a", "a4")
+		return tell.Drop
+	}
+	for gb, want := range map[float64][]int{2: nil, 1.3: {1}, 1: {3, 1}, .1: {3, 1}} {
+		if got := drop(gb); !slices.Equal(got, want) {
+			t.Errorf("%g GB: drops %v, want %v", gb, got, want)
+		}
+	}
+}
+
+// TestResumes: what a user changes makes a sweep that is over go on, if the reason does not hold any more.
+func TestResumes(t *testing.T) {
+	goal := .5
+	b := began(2)
+	b.Take("a", sweep.Event{Kind: sweep.Reported, Trial: 1, Start: 1, Epoch: 1, Value: .6})
+	b.Take("a", sweep.Event{Kind: sweep.EndedAs, Trial: 2, Start: 1, How: sweep.Failed})
+	for _, c := range []struct {
+		over  book.End
+		sweep sweep.Sweep
+		want  bool
+	}{
+		{book.AllTried, sweep.Sweep{Trials: 2}, false}, {book.AllTried, sweep.Sweep{Trials: 3}, true}, {book.AllTried, sweep.Sweep{Trials: 3, State: sweep.Stopped}, false},
+		{book.TooMany, sweep.Sweep{MaxFailures: 1}, false}, {book.TooMany, sweep.Sweep{MaxFailures: 2}, true},
+		{book.AtGoal, sweep.Sweep{Goal: &goal}, false}, {book.AtGoal, sweep.Sweep{}, true}, {book.ByUser, sweep.Sweep{}, true},
+		{book.TooLong, sweep.Sweep{Within: time.Hour}, false}, {book.TooLong, sweep.Sweep{Within: 3 * time.Hour}, true}, {book.Exhausted, sweep.Sweep{Trials: 9}, false},
+	} {
+		b.Over, c.sweep.Metric = c.over, acc
+		if got := b.Resumes(c.sweep, noon.Add(2*time.Hour)); got != c.want {
+			t.Errorf("%s, %+v: %v, want %v", c.over, c.sweep, got, c.want)
+		}
+	}
+}
+
+// TestFoundIsBounded: a user who writes lines for ever fills no record.
+func TestFoundIsBounded(t *testing.T) {
+	b := book.New()
+	for start := 1; start <= 30_000; start++ {
+		b.Take("a", sweep.Event{Kind: sweep.Began, Trial: 1, Start: start, Ask: "a1", Point: "x=1"})
+	}
+	if n := len(b.Found()); n != 2*sweep.MaxTrials {
+		t.Errorf("%d entries", n)
+	}
+}

@@ -13,6 +13,7 @@
 //	b.Apply(e)    for every entry of the record, in its order
 //	b.Take(l, e)  for every line of every lane: each once, of one lane in its order, lanes in any
 //	              order, until all have been read once
+//	b.Found()     is recorded: what lanes began and the record lacks
 //	              THEN keeper.Step may decide, which applies its entries itself
 //	              the entries are flushed to the record, and only THEN
 //	b.Told(...)   says what is written for each lane

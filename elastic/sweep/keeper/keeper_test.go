@@ -159,8 +159,8 @@ func (w *world) step(name string) {
 		w.add(name, sweep.Event{Kind: sweep.Began, Trial: tell.Trial, Start: tell.Start, Ask: ask.ID, Point: tell.Point, Repeat: tell.Repeat, Extra: tell.Extra, Origin: tell.Origin})
 		w.runs[name] = &running{tell: tell, epoch: float64(tell.Start - 1)}
 		if tell.From > 0 {
-			w.runs[name].epoch += float64(tell.At)
-			w.add(name, sweep.Event{Kind: sweep.Copied, Trial: tell.Trial, Start: tell.Start, Origin: sweep.Origin{From: tell.From}, Epoch: float64(tell.At)})
+			w.runs[name].epoch += float64(tell.FromEpoch)
+			w.add(name, sweep.Event{Kind: sweep.Copied, Trial: tell.Trial, Start: tell.Start, Origin: sweep.Origin{From: tell.From}, Epoch: float64(tell.FromEpoch)})
 		}
 	case w.tells[ask.ID].Stop:
 		w.over(name, sweep.Event{How: sweep.Yielded, Lost: w.tells[ask.ID].Lost})
@@ -470,7 +470,9 @@ func TestRepeatsLoseTogether(t *testing.T) {
 	}
 	report := func(n int, value float64) {
 		b.Take(token(n-1), sweep.Event{Kind: sweep.Reported, Trial: n, Start: 1, Epoch: 1, Value: value})
-		Step(b, p, seen, noon)
+		if Step(b, p, seen, noon); b.Over != book.NotOver {
+			t.Fatalf("over because of trial %d alone: %q", n, b.Over)
+		}
 	}
 	report(1, .9) // the best of all, and above the goal
 	report(3, .5)
@@ -484,6 +486,77 @@ func TestRepeatsLoseTogether(t *testing.T) {
 	for n := 1; n <= 4; n++ {
 		if lost := b.Trial(n).Rung > 0; lost != (n <= 2) {
 			t.Errorf("trial %d lost: %v", n, lost)
+		}
+	}
+}
+
+// TestBack: a trial goes back when its lane's job is over, or when the lane asks for another one without
+// having said how it ended; while the lane runs it stays, and a step that is repeated decides nothing.
+func TestBack(t *testing.T) {
+	p := planOf(t, func(s *sweep.Sweep) { s.Algorithm = "random" })
+	for name, c := range map[string]struct {
+		lane  Lane
+		trial int
+	}{
+		"it runs":    {Lane{Token: token(0), Job: 1, Asks: true, Ask: sweep.Ask{ID: "first"}}, 0},
+		"it is gone": {Lane{Token: token(0), Job: 1, Gone: true, Asks: true, Ask: sweep.Ask{ID: "first"}}, 1},
+		"asks anew":  {Lane{Token: token(0), Job: 1, Asks: true, Ask: sweep.Ask{ID: "second"}}, 1},
+	} {
+		b := book.New()
+		first := Lane{Token: token(0), Job: 1, Asks: true, Ask: sweep.Ask{ID: "first"}}
+		if n := len(Step(b, p, Seen{Lanes: []Lane{first}}, noon)); n != 1 {
+			t.Fatalf("%d entries", n)
+		}
+		if again := Step(b, p, Seen{Lanes: []Lane{first}}, noon); len(again) > 0 {
+			t.Fatalf("repeated: %+v", again)
+		}
+		back := 0
+		for _, e := range Step(b, p, Seen{Lanes: []Lane{c.lane}}, noon) {
+			if e.Back != nil {
+				back = e.Back.Trial
+			}
+		}
+		if back != c.trial {
+			t.Errorf("%s: trial %d goes back, want %d", name, back, c.trial)
+		}
+	}
+}
+
+// TestNoPlaceLeft: a member that falls behind goes on where no trial is left to take its place; where one
+// is, it is paused, and the trial that goes on from a leading one says from where.
+func TestNoPlaceLeft(t *testing.T) {
+	for trials, want := range map[int]int{4: 0, 5: 1} {
+		p := planOf(t, func(s *sweep.Sweep) { s.Algorithm, s.Members, s.Trials, s.Epochs = "pbt", 4, trials, 26 })
+		b := book.New()
+		seen := Seen{Idle: true}
+		for i := range 4 {
+			seen.Lanes = append(seen.Lanes, Lane{Token: token(i), Job: int64(i + 1), Asks: true, Ask: sweep.Ask{ID: fmt.Sprint("ask", i)}})
+		}
+		Step(b, p, seen, noon)
+		for i := range 4 {
+			b.Take(token(i), sweep.Event{Kind: sweep.Reported, Trial: i + 1, Start: 1, Epoch: 2, Value: float64(i)})
+		}
+		Step(b, p, seen, noon)
+		lost := 0
+		for _, trial := range b.Trials {
+			if trial.Rung > 0 {
+				lost++
+			}
+		}
+		if lost != want {
+			t.Fatalf("of %d trials %d lost, want %d", trials, lost, want)
+		}
+		if want == 0 {
+			continue
+		}
+		b.Take(token(0), sweep.Event{Kind: sweep.EndedAs, Trial: 1, Start: 1, How: sweep.Yielded, Lost: b.Trial(1).Lost})
+		seen.Lanes[0].Ask.ID = "again"
+		Step(b, p, seen, noon)
+		if next := b.Trial(5); next == nil || next.Replaces != 1 || next.From != 4 || next.FromEpoch != 2 || b.Trial(1).State != book.Paused {
+			t.Errorf("%+v", next)
+		}
+		if tell, _ := b.Told(p.Sweep, token(0), "again"); tell.From != 4 || tell.FromEpoch != 2 {
+			t.Errorf("told %+v", tell)
 		}
 	}
 }

@@ -31,7 +31,7 @@ func (s *step) replace() {
 // origin is from where a trial goes on as the searchers see it: its curve begins after the checkpoint
 // that its lane found.
 func origin(t *book.Trial) search.Origin {
-	o := search.Origin{From: t.From, Epoch: t.At, Replaces: t.Replaces}
+	o := search.Origin{From: t.From, Epoch: t.FromEpoch, Replaces: t.Replaces}
 	if t.Copied != nil {
 		o.Epoch = int(t.Copied.Epoch)
 	}

@@ -234,7 +234,7 @@ func (s *step) next(idle bool) *book.Telling {
 		switch {
 		case len(list) == 1:
 			o := list[0].Origin
-			return &book.Telling{Trial: number, Start: 1, Point: list[0].Point.String(), Repeat: list[0].Repeat, Origin: sweep.Origin{From: o.From, At: o.Epoch, Replaces: o.Replaces}}
+			return &book.Telling{Trial: number, Start: 1, Point: list[0].Point.String(), Repeat: list[0].Repeat, Origin: sweep.Origin{From: o.From, FromEpoch: o.Epoch, Replaces: o.Replaces}}
 		case !slices.ContainsFunc(s.Trials, regular):
 			why := book.Exhausted
 			switch {
