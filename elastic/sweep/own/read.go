@@ -31,7 +31,15 @@ var ErrTooMuch = fmt.Errorf("its lanes wrote more than %d MiB of lines", mostTex
 
 // Find returns the sweeps that a user has in the folder of jobs, the newest last. Nothing of their trials
 // is read.
-func Find(jobs string, uid uint32) (all []*View, err error) {
+func Find(jobs string, uid uint32) (all []*View, err error) { return find(jobs, uid, map[string]int{}) }
+
+// passedOver is how often a folder is looked into before it counts as one that is no sweep of the user. Once
+// is too few: a sweep's folder is made before its file is.
+const passedOver = 2
+
+// find is Find for who looks again and again: passed counts how often each name was no sweep of the user.
+// A site has the folders of all users' jobs in one place, perhaps 100,000.
+func find(jobs string, uid uint32, passed map[string]int) (all []*View, err error) {
 	dir, err := checkpoint.OpenDir(jobs)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -45,17 +53,21 @@ func Find(jobs string, uid uint32) (all []*View, err error) {
 		return nil, err
 	}
 	for _, name := range names {
-		if !checkpoint.ValidToken(name) {
+		if !checkpoint.ValidToken(name) || passed[name] >= passedOver {
 			continue
 		}
 		own, err := dir.Owned(name, uid)
-		if err != nil {
-			continue // another user's
+		if err != nil { // another user's
+			passed[name]++
+			continue
 		}
 		data, err := own.Read(sweep.File, sweep.MaxFile)
 		own.Close()
+		if errors.Is(err, fs.ErrNotExist) { // a job's
+			passed[name]++
+		}
 		if err != nil {
-			continue // a job's
+			continue
 		}
 		if s, err := sweep.Parse(data); err == nil {
 			all = append(all, New(s, filepath.Join(jobs, name)))
@@ -158,7 +170,7 @@ func (v *View) take(l *Lane, e sweep.Event) {
 		if e.At.After(v.begun) {
 			v.begun = e.At
 		}
-		v.Starts[e.Trial] = append(v.Starts[e.Trial], Start{e.Start, l.Token, e.At})
+		v.Starts[e.Trial] = append(v.Starts[e.Trial], Start{e.Start, l.Token})
 	case sweep.Left:
 		l.Left = true
 		if e.End != "" && e.At.After(v.left) {
