@@ -249,3 +249,26 @@ func TestReaderFinds(t *testing.T) {
 	}
 	all.Wait()
 }
+
+// Lines are read in parts, whatever their length; one that is longer than a part is skipped.
+func TestLongLines(t *testing.T) {
+	x := newSite(t)
+	s := x.sweep("5", func(s *sweep.Sweep) { s.Number = 40 })
+	a := token("a")
+	x.lane(s, a, 40)
+	x.writes(a, began(1))
+	x.text(a, strings.Repeat("x", 5*mostChunk/2)+"\n")
+	var lines strings.Builder
+	for e := range 20_000 {
+		fmt.Fprintf(&lines, `{"event":"reported","at":"2026-11-28T12:00:00Z","trial":1,"start":1,"epoch":%d,"value":0.5}`+"\n", e)
+	}
+	x.text(a, lines.String())
+	all, err := Find(x.jobs, uint32(os.Geteuid()))
+	x.must(err)
+	for range 2 {
+		x.must(all[0].Read(x.jobs, x.outbox, x.now))
+		if n := len(all[0].Book.Trials[0].Curve); n != 20_000 {
+			t.Errorf("%d of 20000 marks", n)
+		}
+	}
+}

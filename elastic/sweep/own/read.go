@@ -22,12 +22,10 @@ import (
 const (
 	mostFolders = 200_000
 	mostLanes   = 4096
-	mostText    = 256 << 20 // of one sweep's lines, in bytes
+	mostText    = 512 << 20 // of one sweep's lines, in bytes; what follows is not read
+	mostChunk   = 1 << 20   // of lines, in bytes, that are read at once
 	beatFor     = 2 * time.Minute
 )
-
-// ErrTooMuch: a sweep's lanes wrote more lines than are read.
-var ErrTooMuch = fmt.Errorf("its lanes wrote more than %d MiB of lines", mostText>>20)
 
 // Find returns the sweeps that a user has in the folder of jobs, the newest last. Nothing of their trials
 // is read.
@@ -136,26 +134,38 @@ func (v *View) lane(folder string, l *Lane, now time.Time) error {
 	}
 	defer f.Close()
 	info, err := f.Stat()
-	if err != nil || info.Size() == v.offsets[l.Token] {
+	if err != nil {
 		return err
 	}
 	if info.Size() < v.offsets[l.Token] {
 		return fmt.Errorf("%s: shorter than before", f.Name())
 	}
-	if v.bytes += info.Size() - v.offsets[l.Token]; v.bytes > mostText {
-		return ErrTooMuch
-	}
-	data, err := io.ReadAll(io.NewSectionReader(f, v.offsets[l.Token], info.Size()-v.offsets[l.Token]))
-	if err != nil {
-		return err
-	}
-	whole := bytes.LastIndexByte(data, '\n') + 1 // a line that is being written is read later
-	v.bytes -= int64(len(data) - whole)
-	v.offsets[l.Token] += int64(whole)
-	for line := range bytes.SplitSeq(data[:whole], []byte("\n")) {
-		if e, err := sweep.ParseEvent(line); err == nil {
-			v.take(l, e)
+	return v.lines(f, info.Size(), l)
+}
+
+// lines takes in the lines of a lane that were added. A line that is being written is taken in later; of a
+// sweep with more than mostText nothing more is read.
+func (v *View) lines(f *os.File, size int64, l *Lane) error {
+	buffer := make([]byte, min(size-v.offsets[l.Token], mostChunk))
+	for v.offsets[l.Token] < size && v.bytes < mostText {
+		n, err := f.ReadAt(buffer[:min(size-v.offsets[l.Token], int64(len(buffer)))], v.offsets[l.Token])
+		if err != nil && !errors.Is(err, io.EOF) {
+			return err
 		}
+		whole := bytes.LastIndexByte(buffer[:n], '\n') + 1
+		if whole == 0 && n < mostChunk {
+			return nil
+		}
+		if whole == 0 { // no line is as long: it is skipped
+			whole = n
+		}
+		for line := range bytes.SplitSeq(buffer[:whole], []byte("\n")) {
+			if e, err := sweep.ParseEvent(line); err == nil {
+				v.take(l, e)
+			}
+		}
+		v.offsets[l.Token] += int64(whole)
+		v.bytes += int64(whole)
 	}
 	return nil
 }
