@@ -10,6 +10,8 @@ import (
 // SweepEnd says in words why a sweep is over, by the code of it; failures is how many trials failed.
 func SweepEnd(code string, failures int) string {
 	switch code {
+	case "":
+		return "not over"
 	case "goal":
 		return "the goal is reached"
 	case "trials":
@@ -27,7 +29,7 @@ func SweepEnd(code string, failures int) string {
 	case "stopped":
 		return "stopped by its user"
 	}
-	return "not over"
+	return code // of a newer sluice
 }
 
 // SweepLevel says what the level of a sweep follows from: counted trials are done, and the best results

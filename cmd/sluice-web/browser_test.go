@@ -142,6 +142,10 @@ func TestBrowserWork(t *testing.T) {
 	do(t, ctx, "cancel", chromedp.Navigate(s.url+"/whatif?job=4001&change=cancel"), until(`document.querySelector("#give button")`),
 		evaluated(`document.querySelector("#give button").click()`), until(`document.querySelector("h1").textContent == "Done"`))
 	s.ordered(t, "cancel 4001")
+	do(t, ctx, "stop a sweep", chromedp.Navigate(s.url+"/sweeps/4001"), until(`document.body.dataset.ready`),
+		evaluated(`Array.from(document.querySelectorAll("#orders button")).find(b => b.textContent.startsWith("Stop")).click()`), until(`document.querySelector("h1").textContent.startsWith("Stop sweep 4001?")`),
+		evaluated(`document.querySelector("form.order button").click()`), until(`document.querySelector("h1").textContent == "Done"`))
+	s.ordered(t, "sweep stop 4001")
 
 	do(t, ctx, "check", chromedp.Navigate(s.url+"/submit"), until(`document.body.dataset.ready`), chromedp.SendKeys(chromedp.CSS("#options"), "--min-gpus=9"),
 		until(`document.querySelector("#checked .wrong")`), evaluated(`document.getElementById("options").value = ""`), chromedp.SendKeys(chromedp.CSS("#options"), "--min-gpus=2"),

@@ -53,14 +53,13 @@ type laneOfSweep struct {
 
 // trialRow is a trial in the table.
 type trialRow struct {
-	Number, Starts  int
-	State, Point    string
-	Epoch           float64
-	Last, Best      *float64
-	Note            string
-	Job             int64 // of the lane of its last start; 0 = not known
-	Top             bool
-	Begun, LastSeen time.Time
+	Number, Starts int
+	State, Point   string
+	Epoch          float64
+	Last, Best     *float64
+	Note           string
+	Job            int64 // of the lane of its last start; 0 = not known
+	Top            bool
 }
 
 // trialsOfPage is how many trials a page lists.
@@ -265,7 +264,7 @@ func (view *sweepView) list(s *own.View, trials []rated, from int) {
 
 // row is the trial in the table.
 func (t rated) row(job int64, top bool) trialRow {
-	r := trialRow{Number: t.Number, Starts: t.Start, State: string(t.late), Point: pointText(t.Point), Job: job, Top: top, Begun: t.Begun, Note: t.Words}
+	r := trialRow{Number: t.Number, Starts: t.Start, State: string(t.late), Point: pointText(t.Point), Job: job, Top: top, Note: t.Words}
 	if last, ok := t.Last(); ok {
 		value := last.Value
 		r.Epoch, r.Last = last.Epoch, &value

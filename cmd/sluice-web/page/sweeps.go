@@ -44,7 +44,7 @@ type sweepRow struct {
 	Level, Counted               int
 	Gap, Bid                     float64
 	Problem                      string
-	Created, Began               time.Time
+	Created                      time.Time
 	Published                    *wire.Sweep // nil = sluiced does not look after it
 	own                          bool        // it is in the viewer's folders
 }
@@ -126,7 +126,7 @@ func publishedRow(s *wire.Sweep, viewer Viewer) sweepRow {
 	r := sweepRow{Number: s.Number, Name: s.Name, User: s.User, Mine: s.UID == viewer.UID, State: s.State, Search: s.Algorithm, Metric: s.Metric, Max: s.Max,
 		Done: s.Done, Running: s.Running, Waiting: s.Waiting, Paused: s.Paused, Stopped: s.Stopped, Failed: s.Failed, Begun: s.Begun, Asked: s.Trials,
 		Parallel: s.Parallel, GPUs: s.GPUs, Wants: s.Wants, Best: s.Best, Goal: s.Goal, Level: s.Level, Counted: s.Counted, Gap: s.Gap, Bid: s.Bid,
-		Problem: s.Problem, Created: s.Created, Began: s.Began, Published: s}
+		Problem: s.Problem, Created: s.Created, Published: s}
 	for _, l := range s.Lanes {
 		if l.GPUs > 0 {
 			r.Lanes++

@@ -108,7 +108,7 @@ func (s *Sweeps) build() *own.View {
 		}
 		at := began.Add(time.Duration(n-1) * step)
 		v.Book.Apply(book.Entry{At: at, Tell: &book.Telling{Lane: lane, Ask: fmt.Sprint(n), Trial: n, Start: 1, Point: point}})
-		v.Starts[n] = []own.Start{{Number: 1, Lane: lane, At: at}}
+		v.Starts[n] = []own.Start{{Number: 1, Lane: lane}}
 		far := math.Abs(math.Log10(lr) + 2)
 		epochs := s.Epochs
 		if far > 1 {

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -204,5 +206,69 @@ func TestReaderRests(t *testing.T) {
 	defer cancel()
 	if _, err := r.List(ctx); !errors.Is(err, ErrBusy) {
 		t.Error(err)
+	}
+}
+
+// Folders of jobs are looked into twice only; a sweep whose file comes after its folder is found. Many may
+// ask at once.
+func TestReaderFinds(t *testing.T) {
+	x := newSite(t)
+	for i := range 20 {
+		x.must(os.MkdirAll(filepath.Join(x.jobs, fmt.Sprintf("%032x", i)), 0o755))
+	}
+	var clock atomic.Int64
+	r := NewReader(x.jobs, x.outbox, uint32(os.Geteuid()), func() time.Time { return x.now.Add(time.Duration(clock.Load())) })
+	list := func() int {
+		clock.Add(int64(time.Minute))
+		all, err := r.List(t.Context())
+		x.must(err)
+		return len(all)
+	}
+	if n := list(); n != 0 || r.pass[fmt.Sprintf("%032x", 0)] != 1 {
+		t.Error(n, r.pass)
+	}
+	s := x.sweep("a", func(s *sweep.Sweep) { s.Token, s.Number = fmt.Sprintf("%032x", 3), 9 })
+	if n := list(); n != 1 || len(r.pass) != 20 {
+		t.Error(n, len(r.pass))
+	}
+	x.lane(s, token("b"), 9)
+	x.writes(token("b"), began(1), reported(1, 1, .5))
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 20 {
+				clock.Add(int64(time.Second))
+				if err := r.Look(t.Context(), 9, func(v *View) { v.Summary() }); err != nil {
+					t.Error(err)
+				}
+				if _, err := r.List(t.Context()); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// Lines are read in parts, whatever their length; one that is longer than a part is skipped.
+func TestLongLines(t *testing.T) {
+	x := newSite(t)
+	s := x.sweep("5", func(s *sweep.Sweep) { s.Number = 40 })
+	a := token("a")
+	x.lane(s, a, 40)
+	x.writes(a, began(1))
+	x.text(a, strings.Repeat("x", 5*mostChunk/2)+"\n")
+	var lines strings.Builder
+	for e := range 20_000 {
+		fmt.Fprintf(&lines, `{"event":"reported","at":"2026-11-28T12:00:00Z","trial":1,"start":1,"epoch":%d,"value":0.5}`+"\n", e)
+	}
+	x.text(a, lines.String())
+	all, err := Find(x.jobs, uint32(os.Geteuid()))
+	x.must(err)
+	for range 2 {
+		x.must(all[0].Read(x.jobs, x.outbox, x.now))
+		if n := len(all[0].Book.Trials[0].Curve); n != 20_000 {
+			t.Errorf("%d of 20000 marks", n)
+		}
 	}
 }

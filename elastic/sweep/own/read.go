@@ -22,16 +22,22 @@ import (
 const (
 	mostFolders = 200_000
 	mostLanes   = 4096
-	mostText    = 256 << 20 // of one sweep's lines, in bytes
+	mostText    = 512 << 20 // of one sweep's lines, in bytes; what follows is not read
+	mostChunk   = 1 << 20   // of lines, in bytes, that are read at once
 	beatFor     = 2 * time.Minute
 )
 
-// ErrTooMuch: a sweep's lanes wrote more lines than are read.
-var ErrTooMuch = fmt.Errorf("its lanes wrote more than %d MiB of lines", mostText>>20)
-
 // Find returns the sweeps that a user has in the folder of jobs, the newest last. Nothing of their trials
 // is read.
-func Find(jobs string, uid uint32) (all []*View, err error) {
+func Find(jobs string, uid uint32) (all []*View, err error) { return find(jobs, uid, map[string]int{}) }
+
+// passedOver is how often a folder is looked into before it counts as one that is no sweep of the user. Once
+// is too few: a sweep's folder is made before its file is.
+const passedOver = 2
+
+// find is Find for who looks again and again: passed counts how often each name was no sweep of the user.
+// A site has the folders of all users' jobs in one place, perhaps 100,000.
+func find(jobs string, uid uint32, passed map[string]int) (all []*View, err error) {
 	dir, err := checkpoint.OpenDir(jobs)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -45,17 +51,21 @@ func Find(jobs string, uid uint32) (all []*View, err error) {
 		return nil, err
 	}
 	for _, name := range names {
-		if !checkpoint.ValidToken(name) {
+		if !checkpoint.ValidToken(name) || passed[name] >= passedOver {
 			continue
 		}
 		own, err := dir.Owned(name, uid)
-		if err != nil {
-			continue // another user's
+		if err != nil { // another user's
+			passed[name]++
+			continue
 		}
 		data, err := own.Read(sweep.File, sweep.MaxFile)
 		own.Close()
+		if errors.Is(err, fs.ErrNotExist) { // a job's
+			passed[name]++
+		}
 		if err != nil {
-			continue // a job's
+			continue
 		}
 		if s, err := sweep.Parse(data); err == nil {
 			all = append(all, New(s, filepath.Join(jobs, name)))
@@ -124,26 +134,38 @@ func (v *View) lane(folder string, l *Lane, now time.Time) error {
 	}
 	defer f.Close()
 	info, err := f.Stat()
-	if err != nil || info.Size() == v.offsets[l.Token] {
+	if err != nil {
 		return err
 	}
 	if info.Size() < v.offsets[l.Token] {
 		return fmt.Errorf("%s: shorter than before", f.Name())
 	}
-	if v.bytes += info.Size() - v.offsets[l.Token]; v.bytes > mostText {
-		return ErrTooMuch
-	}
-	data, err := io.ReadAll(io.NewSectionReader(f, v.offsets[l.Token], info.Size()-v.offsets[l.Token]))
-	if err != nil {
-		return err
-	}
-	whole := bytes.LastIndexByte(data, '\n') + 1 // a line that is being written is read later
-	v.bytes -= int64(len(data) - whole)
-	v.offsets[l.Token] += int64(whole)
-	for line := range bytes.SplitSeq(data[:whole], []byte("\n")) {
-		if e, err := sweep.ParseEvent(line); err == nil {
-			v.take(l, e)
+	return v.lines(f, info.Size(), l)
+}
+
+// lines takes in the lines of a lane that were added. A line that is being written is taken in later; of a
+// sweep with more than mostText nothing more is read.
+func (v *View) lines(f *os.File, size int64, l *Lane) error {
+	buffer := make([]byte, min(size-v.offsets[l.Token], mostChunk))
+	for v.offsets[l.Token] < size && v.bytes < mostText {
+		n, err := f.ReadAt(buffer[:min(size-v.offsets[l.Token], int64(len(buffer)))], v.offsets[l.Token])
+		if err != nil && !errors.Is(err, io.EOF) {
+			return err
 		}
+		whole := bytes.LastIndexByte(buffer[:n], '\n') + 1
+		if whole == 0 && n < mostChunk {
+			return nil
+		}
+		if whole == 0 { // no line is as long: it is skipped
+			whole = n
+		}
+		for line := range bytes.SplitSeq(buffer[:whole], []byte("\n")) {
+			if e, err := sweep.ParseEvent(line); err == nil {
+				v.take(l, e)
+			}
+		}
+		v.offsets[l.Token] += int64(whole)
+		v.bytes += int64(whole)
 	}
 	return nil
 }
@@ -158,7 +180,7 @@ func (v *View) take(l *Lane, e sweep.Event) {
 		if e.At.After(v.begun) {
 			v.begun = e.At
 		}
-		v.Starts[e.Trial] = append(v.Starts[e.Trial], Start{e.Start, l.Token, e.At})
+		v.Starts[e.Trial] = append(v.Starts[e.Trial], Start{e.Start, l.Token})
 	case sweep.Left:
 		l.Left = true
 		if e.End != "" && e.At.After(v.left) {

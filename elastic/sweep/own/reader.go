@@ -33,8 +33,9 @@ type Reader struct {
 
 	turn  chan struct{} // holds one token: who has taken it has what follows
 	found time.Time
-	all   []*entry // the newest last
-	used  []*entry // those whose view is held, the last used last
+	all   []*entry       // the newest last
+	pass  map[string]int // see find
+	used  []*entry       // those whose view is held, the last used last
 }
 
 // entry is one sweep, and what its file says. view is nil while its trials are not held; rests says that
@@ -50,7 +51,7 @@ type entry struct {
 
 // NewReader returns a reader of the sweeps of a user. now is the clock.
 func NewReader(jobs, outbox string, uid uint32, now func() time.Time) *Reader {
-	r := &Reader{jobs: jobs, outbox: outbox, uid: uid, now: now, turn: make(chan struct{}, 1)}
+	r := &Reader{jobs: jobs, outbox: outbox, uid: uid, now: now, turn: make(chan struct{}, 1), pass: map[string]int{}}
 	r.turn <- struct{}{}
 	return r
 }
@@ -122,7 +123,10 @@ func (r *Reader) find() error {
 	if !r.found.IsZero() && now.Sub(r.found) < foundFor && now.After(r.found) {
 		return nil
 	}
-	views, err := Find(r.jobs, r.uid)
+	if len(r.pass) > mostFolders {
+		r.pass = map[string]int{}
+	}
+	views, err := find(r.jobs, r.uid, r.pass)
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package own
 
 import (
-	"path/filepath"
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic/sweep"
@@ -29,7 +28,6 @@ type Lane struct {
 type Start struct {
 	Number int // from 1
 	Lane   string
-	At     time.Time
 }
 
 // View is a sweep as its files show it.
@@ -110,11 +108,6 @@ func (v *View) Word() string {
 		}
 	}
 	return "waiting"
-}
-
-// TrialFolder is the folder of a trial.
-func (v *View) TrialFolder(n int) string {
-	return filepath.Join(v.Folder, sweep.Trials, sweep.TrialToken(v.Token, n))
 }
 
 // Summary is a sweep without its trials.

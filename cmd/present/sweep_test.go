@@ -1,0 +1,18 @@
+package present
+
+import "testing"
+
+// What is said of a sweep; a code that is not known is said as it is.
+func TestSweepWords(t *testing.T) {
+	for code, want := range map[string]string{"": "not over", "goal": "the goal is reached", "failures": "7 trials failed", "stopped": "stopped by its user", "eclipse": "eclipse"} {
+		if got := SweepEnd(code, 7); got != want {
+			t.Errorf("%q: %q", code, got)
+		}
+	}
+	if got := SweepLevel(0, 0); got != "no trials are done yet" {
+		t.Error(got)
+	}
+	if got := SweepLevel(20, .0021); got != "after 20 trials the best results are 0.0021 apart on average" {
+		t.Error(got)
+	}
+}
