@@ -268,7 +268,7 @@ reliability-report: build
 clean:
 	rm -rf bin
 
-# Every command of the tutorial and the how-to guides, typed on a lab, with what it prints. A job that
-# grows between two commands makes a page differ: run it again.
+# Every command of the tutorial and the how-to guides, typed on a lab, with what it prints. make test does
+# that too.
 guides: packages
-	@SLUICE_GUIDES=1 $(GO) test -count=1 -v -timeout 20m ./cmd/sluiced -run 'TestTutorial$$|TestGuides$$'
+	@$(GO) test -count=1 -v -timeout 20m ./cmd/sluiced -run 'TestTutorial$$|TestGuides$$'
