@@ -54,6 +54,14 @@ func (l *lane) trial(ask sweep.Ask, tell sweep.Tell) error {
 		t.report()
 		select {
 		case <-t.child.Done():
+			if t.untouched() {
+				l.cold = true
+				t.rest()
+				t.output.Close()
+				if err := t.start(); err == nil {
+					continue
+				}
+			}
 			return t.ends()
 		default:
 		}
@@ -67,6 +75,7 @@ func (l *lane) trial(ask sweep.Ask, tell sweep.Tell) error {
 			}
 			return t.ends()
 		}
+		t.hosted()
 		if err := t.look(ask); err != nil {
 			return err
 		}
@@ -84,6 +93,14 @@ func (t *trial) start() (err error) {
 		values[s.Name] = s.Text
 	}
 	script := sweep.Render(t.script, func(name string) (string, bool) { text, ok := values[name]; return text, ok })
+	warm := t.warm()
+	if warm {
+		folder, err := t.started()
+		if err != nil {
+			return err
+		}
+		script = standIn(folder)
+	}
 	dir, err := checkpoint.OpenDir(t.folder)
 	if err != nil {
 		return err
@@ -99,10 +116,16 @@ func (t *trial) start() (err error) {
 	}
 	t.curve.begin(t)
 	argv := []string{t.Sluice, "run", "--outbox=" + t.inner, fmt.Sprintf("--trial=%d.%d", t.number, t.tell.Start)}
-	argv = append(append(argv, t.sweep.Run...), "--", filepath.Join(t.folder, checkpoint.Script))
-	t.child, err = t.family.Start(process.Command{
-		Argv: append(argv, t.Args...), Env: t.environment(point), Stdout: t.output, Stderr: t.output,
-	})
+	argv = append(argv, t.sweep.Run...)
+	env := append(t.environment(point), "SLUICE_TRIAL_OUTPUT="+t.output.Name())
+	switch {
+	case warm: // the host keeps the GPUs; a process that has failed does not train on
+		argv, env = append(argv, "--retries=0"), append(env, "SLUICE_GPU_FILES=none")
+	case t.hostable():
+		env = append(env, "SLUICE_TRIALS_WANTED="+filepath.Join(t.Sweep, wanted))
+	}
+	argv = append(argv, "--", filepath.Join(t.folder, checkpoint.Script))
+	t.child, err = t.family.Start(process.Command{Argv: append(argv, t.Args...), Env: env, Stdout: t.output, Stderr: t.output})
 	if err != nil {
 		t.output.Close()
 	}
@@ -221,12 +244,16 @@ func (t *trial) saved() error {
 // end ends the trial's runner and all it started; the child's end is then noticed.
 func (t *trial) end() {
 	t.ending = true
+	if !t.leave() {
+		t.endHost()
+	}
 	t.child.Signal(syscall.SIGTERM)
 	select {
 	case <-t.child.Done():
 	case <-time.After(t.End):
+		t.endHost()
 	}
-	t.family.KillAll(t.End)
+	t.rest()
 }
 
 // word reads the note of the trial's runner in this start.

@@ -44,6 +44,41 @@ func (f *Family) KillAll(patience time.Duration) []Process {
 	return f.kill(patience, func(entry) bool { return true })
 }
 
+// KillBut kills every descendant but a child and what is below it, and returns what else still
+// exists after patience. Nothing is spared if the child has ended.
+func (f *Family) KillBut(spared *Child, patience time.Duration) []Process {
+	over := time.NewTimer(patience)
+	defer over.Stop()
+	for {
+		select {
+		case <-spared.done: // its PID may be another process's by now
+			return f.KillAll(patience)
+		default:
+		}
+		c := look()
+		kept := map[int]bool{spared.PID: true}
+		for _, pid := range c.below(spared.PID) {
+			kept[pid] = true
+		}
+		var left []int
+		for _, pid := range c.below(os.Getpid()) {
+			if !kept[pid] {
+				c.signal(pid, syscall.SIGKILL)
+				left = append(left, pid)
+			}
+		}
+		f.reap()
+		if len(left) == 0 {
+			return nil
+		}
+		select {
+		case <-time.After(killRound):
+		case <-over.C:
+			return c.named(left)
+		}
+	}
+}
+
 // Drain ends every descendant: all get SIGTERM, stopped ones too; after polite those not
 // named spare are killed, after patience the spared as well. It returns as soon as none
 // is left, else the remaining ones. srun should be spared: the daemons of its step would

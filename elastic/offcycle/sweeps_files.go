@@ -52,6 +52,7 @@ type files struct {
 	counted int       // trials that the level took in
 	raised  time.Time // when the level last rose because GPUs idled
 	problem error     // that waiting does not mend
+	pace    pace
 }
 
 // close releases the record.
@@ -62,7 +63,7 @@ func (f *files) close() {
 }
 
 func newFiles(paths SweepPaths, token string, uid uint32) *files {
-	return &files{paths: paths, token: token, uid: uid, offsets: map[string]int64{}, wrote: map[string]sweep.Tell{}}
+	return &files{paths: paths, token: token, uid: uid, offsets: map[string]int64{}, wrote: map[string]sweep.Tell{}, pace: pace{}}
 }
 
 // step reads everything, decides, records and tells. After an error the files MUST be opened anew.
@@ -98,6 +99,7 @@ func (f *files) step(live []LaneJob, idle bool, now time.Time) (Standing, error)
 		}
 	}
 	f.rate(idle, now)
+	f.pace.foresee(f.book, f.plan.Sweep)
 	for _, l := range seen.Lanes {
 		if l.Asks && !l.Gone {
 			if err := f.tell(l); err != nil {
@@ -303,6 +305,7 @@ func (f *files) lines(dir *checkpoint.Dir, lane string) (done bool, err error) {
 	for line := range bytes.SplitSeq(data[:last], []byte("\n")) {
 		if e, err := sweep.ParseEvent(line); err == nil {
 			f.book.Take(lane, e)
+			f.pace.take(lane, e)
 		}
 	}
 	f.offsets[lane] = from + int64(last) + 1
