@@ -245,6 +245,12 @@ func (b *sweepBench) asksToSave(job int) {
 	}
 }
 
+// withdraws takes the request back.
+func (b *sweepBench) withdraws(job int) {
+	b.t.Helper()
+	b.must(os.Remove(filepath.Join(b.outbox, laneToken(job), checkpoint.RequestFile)))
+}
+
 // TestLaneStopped: a lane that is asked to save has its trial save; the trial goes on in the other lane
 // from its checkpoint, after the daemon was killed, and no epoch is trained twice.
 func TestLaneStopped(t *testing.T) {

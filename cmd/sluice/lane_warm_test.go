@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic/sweep"
 	"github.com/sluice-hpc/sluice/elastic/sweep/book"
 )
@@ -259,4 +260,41 @@ func TestWarmGaps(t *testing.T) {
 	}
 	slices.Sort(gaps)
 	t.Logf("%d gaps: median %.3f s, worst %.3f s", len(gaps), gaps[len(gaps)/2], gaps[len(gaps)-1])
+}
+
+// TestWarmRanks: the ranks of a program take up the same trials, are paused together, and go on together.
+func TestWarmRanks(t *testing.T) {
+	b := newWarmBench(t, true, func(s *sweep.Sweep) {
+		s.Parallel, s.Params, s.Trials, s.Epochs, s.Algorithm = 1, []string{"x=choice:2,3,4"}, 3, 6, "asha+grid"
+	})
+	script := "#!/bin/sh\nexec \"$SLUICE\" ranks --per-node 2 -- /usr/bin/python3 " + filepath.Join(b.dir, "trial.py") + "\n"
+	b.must(os.WriteFile(filepath.Join(b.folder(), checkpoint.Script), []byte(script), 0o700))
+	program := strings.ReplaceAll(warmProgram, `note("epoch", trial.number,`, `note("epoch%d" % sluice.rank(), trial.number,`)
+	program = strings.ReplaceAll(program, "with sluice.checkpoint(step=epoch, epoch=epoch) as folder:", "with sluice.checkpoint(step=epoch, epoch=epoch) as folder:\n              if sluice.rank() == 0:")
+	b.must(os.WriteFile(filepath.Join(b.dir, "trial.py"), []byte(program), 0o644))
+	b.slurm([]int{101}, nil)
+	b.starts()
+	cmd := b.lane(101, 0, "EPOCHS=6", "PAUSE=0.3")
+	b.until("a report", func(v *sweepView) bool { return len(v.book.Trials) == 1 && len(v.book.Trials[0].Curve) > 0 })
+	b.asksToSave(101)
+	b.withdraws(101)
+	v := b.until("the sweep to end", func(v *sweepView) bool { return v.book.Over == book.AllTried })
+	b.must(cmd.Wait())
+	if v.book.Trials[0].Start != 2 {
+		t.Errorf("%+v", v.book.Trials[0])
+	}
+	of := map[string][]string{}
+	for _, s := range b.steps() {
+		if strings.HasPrefix(s.what, "epoch") && !slices.Contains(of[s.what], s.process) {
+			of[s.what] = append(of[s.what], s.process)
+		}
+	}
+	if len(of) != 2 || len(of["epoch0"]) != 1 || len(of["epoch1"]) != 1 {
+		t.Errorf("the ranks were %v", of)
+	}
+	for _, trial := range v.book.Trials {
+		if trial.State != book.Done && trial.State != book.Paused {
+			t.Errorf("%+v", trial)
+		}
+	}
 }

@@ -144,6 +144,7 @@ class _Host:
                         "one trains the next; call init_process_group before the loop")
             return self._end(before)
         if self.id:
+            before.asking.arrive()  # or it would be read in place of what follows
             agreement.all_well(True)  # every rank is through with the trial
         first = agreement.rank() == 0
         if first:
