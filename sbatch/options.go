@@ -183,6 +183,7 @@ var options = []option{
 	{"param", 0, valued, own},
 	{"progress-regex", 0, valued, own},
 	{"retries", 0, valued, own},
+	{"searcher", 0, valued, own},
 	{"seed", 0, valued, own},
 	{"steps", 0, valued, own},
 	{"sweep", 0, valued, own},

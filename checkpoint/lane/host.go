@@ -202,13 +202,18 @@ func (t *trial) leave() bool {
 	return false
 }
 
-// rest kills what the trial left running: all but the host, if it can go on.
+// rest kills what the trial left running: all but the host, and the program that is asked for points.
 func (t *trial) rest() {
-	if t.host.alive() {
-		t.family.KillBut(t.host.child, t.End)
-		return
-	}
-	t.family.KillAll(t.End)
+	t.family.KillBut(func() []*process.Child {
+		var spared []*process.Child
+		if t.host != nil {
+			spared = append(spared, t.host.child)
+		}
+		if t.asks != nil {
+			spared = append(spared, t.asks.Child())
+		}
+		return spared
+	}, t.End)
 }
 
 // endHost ends the process of the host.

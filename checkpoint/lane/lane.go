@@ -13,6 +13,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/checkpoint/process"
+	"github.com/sluice-hpc/sluice/checkpoint/searcher"
 	"github.com/sluice-hpc/sluice/checkpoint/supervise"
 	"github.com/sluice-hpc/sluice/elastic/sweep"
 )
@@ -60,9 +61,10 @@ type lane struct {
 	job      int64
 	number   int64 // of the sweep
 	restarts int
-	done     int   // trials that this lane ended, in all its runs
-	cold     bool  // its program did not take up a trial: each gets a process of its own
-	host     *host // trains trials one after the other in one process; nil = none was started
+	done     int                // trials that this lane ended, in all its runs
+	cold     bool               // its program did not take up a trial: each gets a process of its own
+	asks     *searcher.Searcher // runs the program that the sweep asks for points; nil = it asks none
+	host     *host              // trains trials one after the other in one process; nil = none was started
 }
 
 // Run runs trials until there are none left, and returns the exit code of the job: 0 also if it
@@ -80,11 +82,15 @@ func Run(c Config) int {
 		fmt.Fprintln(c.Stderr, "sluice: error: lane:", err)
 		return 1
 	}
+	l.searches()
 	err = l.run()
 	if err != nil {
 		fmt.Fprintln(c.Stderr, "sluice: error: lane:", err)
 	} else if !l.ended {
 		l.dismiss()
+	}
+	if l.asks != nil {
+		l.asks.Stop(l.End)
 	}
 	l.family.KillAll(l.End)
 	l.leaveHost()
@@ -161,6 +167,17 @@ func (l *lane) begin() (err error) {
 	}
 	l.done = l.earlier()
 	return l.progress("hello", "progress")
+}
+
+// searches runs the program that the sweep asks for points, where sluiced names this lane.
+func (l *lane) searches() {
+	if !l.sweep.Asks() {
+		return
+	}
+	l.asks = searcher.Start(searcher.Config{
+		Sweep: l.Sweep, Jobs: filepath.Dir(l.folder), Outbox: l.Outbox, Lane: filepath.Base(l.folder), Restarts: l.restarts, Number: l.number,
+		Env: l.Env, Family: l.family, Now: l.Now, Complain: func(err error) { fmt.Fprintln(l.Stderr, "sluice: the searcher:", err) },
+	})
 }
 
 // run asks for trials and runs them.

@@ -44,21 +44,23 @@ func (f *Family) KillAll(patience time.Duration) []Process {
 	return f.kill(patience, func(entry) bool { return true })
 }
 
-// KillBut kills every descendant but a child and what is below it, and returns what else still
-// exists after patience. Nothing is spared if the child has ended.
-func (f *Family) KillBut(spared *Child, patience time.Duration) []Process {
+// KillBut kills every descendant but some children and what is below them, and returns what else still
+// exists after patience. Those that are spared are asked for in each round; of them nil, and those that
+// have ended, spare nothing.
+func (f *Family) KillBut(spared func() []*Child, patience time.Duration) []Process {
 	over := time.NewTimer(patience)
 	defer over.Stop()
 	for {
-		select {
-		case <-spared.done: // its PID may be another process's by now
-			return f.KillAll(patience)
-		default:
-		}
 		c := look()
-		kept := map[int]bool{spared.PID: true}
-		for _, pid := range c.below(spared.PID) {
-			kept[pid] = true
+		kept := map[int]bool{}
+		for _, child := range spared() {
+			if child == nil || child.ended() { // its PID may be another process's by now
+				continue
+			}
+			kept[child.PID] = true
+			for _, pid := range c.below(child.PID) {
+				kept[pid] = true
+			}
 		}
 		var left []int
 		for _, pid := range c.below(os.Getpid()) {
@@ -76,6 +78,15 @@ func (f *Family) KillBut(spared *Child, patience time.Duration) []Process {
 		case <-over.C:
 			return c.named(left)
 		}
+	}
+}
+
+func (c *Child) ended() bool {
+	select {
+	case <-c.done:
+		return true
+	default:
+		return false
 	}
 }
 

@@ -75,7 +75,7 @@ func TestListedOptionsAreOpenOrCompleted(t *testing.T) {
 	open := map[string]string{"min-gpus": "", "max-gpus": "", "gpu-step": "", "cpus-per-gpu": "", "epochs": "", "steps": "", // numbers
 		"mem-per-gpu": "", "deadline": "", "grace": "", "checkpoint-still": "", // amounts and times
 		"checkpoint-glob": "", "checkpoint-marker": "", "config": "", "progress-regex": "", // files and an expression
-		"metric": "", "metric-regex": "", "param": "", "where": "", "try": "", // expressions of a sweep
+		"metric": "", "metric-regex": "", "param": "", "where": "", "try": "", "searcher": "", // expressions of a sweep
 		"trials": "", "goal": "", "sweep-time": "", "max-failures": "", "keep-gb": "", "seed": "", // its numbers and times
 		"profile": "", "allow-uneven": "", "user": "", "array": ""} // numbers, or no value
 	for _, name := range (listed{help: submitHelp}).names() {

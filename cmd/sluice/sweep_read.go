@@ -27,6 +27,7 @@ type sweepView struct {
 	book     *book.Book
 	lanes    []sweepLane
 	standing standing
+	searcher sweep.Status // of the program that it asks for points
 }
 
 // standing is what sluiced says of the sweep.
@@ -146,6 +147,9 @@ func (v *sweepView) fill(jobs, outbox string, now time.Time) error {
 	v.settle()
 	if data, err := readWhole(filepath.Join(outbox, v.Token), "sweep.json", sweep.MaxSmall); err == nil {
 		_ = json.Unmarshal(data, &v.standing) // shown only
+	}
+	if data, err := readWhole(filepath.Join(v.folder, sweep.SearcherFolder), sweep.SearcherStatus, sweep.MaxSmall); err == nil {
+		v.searcher, _ = sweep.ParseStatus(data)
 	}
 	return nil
 }

@@ -53,6 +53,7 @@ type files struct {
 	raised  time.Time // when the level last rose because GPUs idled
 	problem error     // that waiting does not mend
 	pace    pace
+	asked   asked
 }
 
 // close releases the record.
@@ -87,6 +88,9 @@ func (f *files) step(live []LaneJob, idle bool, now time.Time) (Standing, error)
 	}
 	seen, complete := f.lanes(base, names, live)
 	seen.Idle = idle
+	if err := f.answers(base, &seen); err != nil {
+		return Standing{}, err
+	}
 	if f.problem != nil {
 		return Standing{}, f.problem
 	}
@@ -107,6 +111,7 @@ func (f *files) step(live []LaneJob, idle bool, now time.Time) (Standing, error)
 			}
 		}
 	}
+	f.wants(seen, now)
 	standing := f.standing()
 	return standing, f.publish(standing)
 }
@@ -115,7 +120,7 @@ func (f *files) step(live []LaneJob, idle bool, now time.Time) (Standing, error)
 // new, and a step goes through all trials.
 func (f *files) changed(seen keeper.Seen) bool {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%d %x %v", f.bytes, sha256.Sum256(f.text), seen.Idle)
+	fmt.Fprintf(&b, "%d %x %v %d %v", f.bytes, sha256.Sum256(f.text), seen.Idle, len(seen.Points), seen.None)
 	for _, l := range seen.Lanes {
 		fmt.Fprintf(&b, " %s %v %v %s", l.Token, l.Gone, l.Asks, l.Ask.ID)
 	}
@@ -366,37 +371,4 @@ func same(a, b sweep.Tell) bool {
 	x, _ := json.Marshal(a) // texts and numbers: cannot fail
 	y, _ := json.Marshal(b)
 	return bytes.Equal(x, y)
-}
-
-// standing is what policies know of the sweep.
-func (f *files) standing() Standing {
-	s := f.plan.Sweep
-	progress := level.Progress{Trials: f.book.Count(book.Done) + f.book.Count(book.Paused), Seconds: f.book.Seconds(), Assumed: 1}
-	return Standing{
-		Number: s.Number, Metric: s.Metric.Name, Level: f.level.Level, Gap: f.level.Gap, Paused: s.State == sweep.Paused,
-		Over: f.book.Over != book.NotOver, Trials: f.counted, Wants: f.book.Wants(s), Bid: level.Bid(progress),
-	}
-}
-
-// publish writes the standing for the user, if it changed. It has counts, and no parameters.
-func (f *files) publish(s Standing) error {
-	text, err := json.Marshal(map[string]any{"level": s.Level, "gap": s.Gap, "counted": s.Trials, "wants": s.Wants})
-	if err != nil || bytes.Equal(text, f.shown) {
-		return err
-	}
-	base, err := checkpoint.OpenDir(f.paths.Outbox)
-	if err != nil {
-		return fmt.Errorf("outbox: %w", err)
-	}
-	defer base.Close()
-	dir, err := base.Make(f.token, 0o755)
-	if err != nil {
-		return fmt.Errorf("outbox: %w", err)
-	}
-	defer dir.Close()
-	if err := dir.Write(sweep.File, append(text, '\n'), 0o644); err != nil {
-		return fmt.Errorf("outbox: %w", err)
-	}
-	f.shown = text
-	return nil
 }

@@ -76,7 +76,7 @@ type Sweep struct {
 	Token     string   `json:"token"`            // 32 lower-case hex digits; names the folder
 	Number    int64    `json:"number,omitempty"` // the job id of its first lane; 0 = not known yet
 	Name      string   `json:"name"`
-	Algorithm string   `json:"algorithm"` // asha or asha+METHOD; or a METHOD: random, grid, sobol, tpe, gp
+	Algorithm string   `json:"algorithm"` // asha or asha+METHOD; or a METHOD: random, grid, sobol, tpe, gp, ask
 	Seed      uint64   `json:"seed"`
 	Metric    Metric   `json:"metric"`
 	Goal      *float64 `json:"goal,omitempty"` // it is over once a trial is as good; nil = no goal
@@ -90,14 +90,18 @@ type Sweep struct {
 	KeepGB      float64       `json:"keep_gb"`          // in 10^9 bytes, of checkpoints of trials that do not run
 	Within      time.Duration `json:"within,omitempty"` // of time since its first trial; 0 = no bound
 	// As typed after --param, --where and --try; see package space.
-	Params  []string  `json:"params"`
-	Wheres  []string  `json:"wheres,omitempty"`
-	Tries   []string  `json:"tries,omitempty"`
-	Regex   string    `json:"metric_regex,omitempty"` // finds the metric in a trial's output
-	Run     []string  `json:"run"`                    // options of `sluice run` for each trial
-	State   State     `json:"state,omitempty"`
-	Created time.Time `json:"created"`
+	Params   []string  `json:"params"`
+	Wheres   []string  `json:"wheres,omitempty"`
+	Tries    []string  `json:"tries,omitempty"`
+	Searcher []string  `json:"searcher,omitempty"`     // the program that is asked for points; set if and only if Asks
+	Regex    string    `json:"metric_regex,omitempty"` // finds the metric in a trial's output
+	Run      []string  `json:"run"`                    // options of `sluice run` for each trial
+	State    State     `json:"state,omitempty"`
+	Created  time.Time `json:"created"`
 }
+
+// Asks reports whether a program of the user's chooses the points.
+func (s Sweep) Asks() bool { return s.Algorithm == "ask" || s.Algorithm == "asha+ask" }
 
 // Usual values of a sweep.
 const (
@@ -160,6 +164,9 @@ func (s Sweep) Validate() error {
 		return fmt.Errorf("more than %d parameters, constraints or starting points", MaxTexts)
 	case !slices.Contains([]State{Active, Paused, Stopped}, s.State):
 		return fmt.Errorf("state %q: want paused, stopped or nothing", s.State)
+	}
+	if s.Asks() != (len(s.Searcher) > 0) || len(s.Searcher) > MaxTexts {
+		return fmt.Errorf("--searcher: want the program that --sweep=ask asks for points, of at most %d words", MaxTexts)
 	}
 	if _, err := regexp.Compile(s.Regex); err != nil || len(s.Regex) > 1000 {
 		return fmt.Errorf("--metric-regex %q: not a regular expression of at most 1000 bytes", s.Regex)

@@ -104,6 +104,7 @@ type Book struct {
 	Began  time.Time // of the first trial; zero = none has begun
 
 	Answers map[string]Answer // by lane: the answer to its last ask
+	Leads   Leading           // which lane runs the program that is asked for points
 }
 
 // Answer is what a lane was told.
@@ -144,6 +145,7 @@ type Entry struct {
 	Leave *Which    `json:"leave,omitempty"` // a lane is not needed any more
 	Over  End       `json:"over,omitempty"`
 	Again bool      `json:"again,omitempty"` // it is not over after all: it was extended
+	Leads *Leading  `json:"leads,omitempty"` // the lane that runs the program that is asked for points
 }
 
 // Telling tells a lane to run a trial.
@@ -194,6 +196,10 @@ func (b *Book) Apply(e Entry) {
 	case e.Yield != nil:
 		if t := b.Trial(e.Yield.Trial); t != nil && t.Start == e.Yield.Start {
 			t.Yields = true
+		}
+	case e.Leads != nil:
+		if e.Leads.Turn > b.Leads.Turn {
+			b.Leads = *e.Leads
 		}
 	case e.Leave != nil:
 		b.Answers[e.Leave.Lane] = Answer{Ask: e.Leave.Ask}

@@ -17,6 +17,7 @@ type Plan struct {
 	Sweep   sweep.Sweep
 	Problem search.Problem
 	Halving bool // trials that lose at a rung are paused
+	Asks    bool // points are the answers of a program; Problem is for the user's tries only
 
 	points map[string]space.Point // those that were read, by their text; there are thousands
 }
@@ -44,6 +45,7 @@ func (p Plan) point(text string) (space.Point, bool) {
 // that has no point beyond its tries is not: they are all its trials.
 //
 //	asha       random points, halving     tpe       points by tpe, every trial to its end
+//	ask        points by the user's program
 //	asha+tpe   points by tpe, halving     grid, sobol, gp, random   likewise
 func NewPlan(s sweep.Sweep) (Plan, error) {
 	p := Plan{Sweep: s, points: map[string]space.Point{}}
@@ -59,6 +61,9 @@ func NewPlan(s sweep.Sweep) (Plan, error) {
 		}
 	}
 	p.Halving = halving
+	if p.Asks = method == "ask"; p.Asks {
+		method = "random"
+	}
 	p.Problem = search.Problem{Space: sp, Method: method, Max: s.Metric.Max, Seed: s.Seed}
 	for i, text := range s.Tries {
 		given, err := sp.Given(text)
