@@ -4,10 +4,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
+	"github.com/sluice-hpc/sluice/checkpoint/pythontest"
 	"github.com/sluice-hpc/sluice/elastic/sweep"
 	"github.com/sluice-hpc/sluice/elastic/sweep/book"
 )
@@ -194,3 +199,67 @@ func TestAskExplained(t *testing.T) {
 	}
 }
 
+// TestOptunaSweep: a sampler of Optuna searches, trials that fall behind are told as pruned, and the journal
+// has each trial once, although the process that searches is killed in between.
+func TestOptunaSweep(t *testing.T) {
+	python := pythontest.Optuna(t)
+	b := newAskBench(t, func(s *sweep.Sweep) {
+		s.Algorithm, s.Trials, s.Epochs, s.Params = "asha+ask", 8, 4, []string{"x=float:1:2", "opt=choice:sgd,adamw", "m=float:0:1 if opt=sgd"}
+	})
+	journal := filepath.Join(b.dir, "journal.log")
+	b.sweep.Searcher = []string{python, "-m", "sluice.optuna", "--sampler", "TPESampler", "--option", "n_startup_trials=3", "--storage", journal}
+	b.write()
+	b.slurm([]int{101}, nil)
+	b.starts()
+	cmd := b.lane(101, 0)
+	b.until("three trials", func(v *sweepView) bool { return len(v.book.Trials) >= 3 })
+	killed := 0
+	b.must(eachProcess(func(pid int, argv []string) {
+		if slices.Contains(argv, journal) {
+			killed++
+			b.must(syscall.Kill(pid, syscall.SIGKILL))
+		}
+	}))
+	if killed != 1 {
+		t.Errorf("%d searchers ran", killed)
+	}
+	v := b.until("the sweep to end", func(v *sweepView) bool { return v.book.Over == book.AllTried })
+	b.must(cmd.Wait())
+	if len(v.book.Trials) != 8 {
+		t.Errorf("%+v", v.row())
+	}
+	out, err := exec.Command(python, "-c", `import json, sys, optuna
+from optuna.storages import JournalStorage
+from optuna.storages.journal import JournalFileBackend
+study = optuna.load_study(study_name="sluice-101", storage=JournalStorage(JournalFileBackend(sys.argv[1])))
+print(json.dumps([[t.user_attrs["sluice_trial"], t.state.name, t.params["x"]] for t in study.trials if "sluice_trial" in t.user_attrs]))`, journal).Output()
+	b.must(err)
+	var told [][]any
+	b.must(json.Unmarshal(out, &told))
+	seen := map[float64]bool{}
+	for _, one := range told {
+		number := one[0].(float64)
+		if seen[number] {
+			t.Errorf("trial %v is in the journal twice", number)
+		}
+		seen[number] = true
+		if trial := v.book.Trial(int(number)); trial == nil || !strings.Contains(trial.Point, fmt.Sprintf("x=%v", one[2])) {
+			t.Errorf("%v in the journal is %+v", one, trial)
+		}
+	}
+	if len(seen) != 8 {
+		t.Errorf("the journal has %v", told)
+	}
+}
+
+// eachProcess goes through the processes of this machine.
+func eachProcess(visit func(pid int, argv []string)) error {
+	entries, err := os.ReadDir("/proc")
+	for _, e := range entries {
+		if pid, err := strconv.Atoi(e.Name()); err == nil {
+			line, _ := os.ReadFile(filepath.Join("/proc", e.Name(), "cmdline")) // it may have ended
+			visit(pid, strings.Split(string(line), "\x00"))
+		}
+	}
+	return err
+}
