@@ -27,6 +27,7 @@ type host struct {
 	child  *process.Child
 	output *os.File
 	told   bool // the stand-in knows that the process has ended
+	hello  bool // its program answers requests: it said so in one of its trials
 }
 
 // Files between a lane, its stand-ins and the program of a host, in the host's folder.
@@ -174,6 +175,12 @@ func (t *trial) untouched() bool {
 	var current next
 	var where at
 	return readJSON(t.host.folder, nextFile, &current) && !current.Over && !(readJSON(t.host.folder, atFile, &where) && where.ID == current.ID)
+}
+
+// knows reports whether the trial's program answers requests to save. That of a host is asked in
+// a trial in which it has not said so yet, too.
+func (t *trial) knows() bool {
+	return t.curve.hello || t.adopts() || t.host.alive() && t.host.hello
 }
 
 // leave tells the program that its trial is over, and waits until it is ready for another one. False:

@@ -27,7 +27,7 @@ const (
 
 // StandIn is the script of a trial that a host trains: it hands the trial to the host with this
 // folder, waits until the trial is over, and returns the exit code. Entries of env are "NAME=value".
-func StandIn(folder string, env []string, errs io.Writer) int {
+func StandIn(folder string, env []string, now func() time.Time, errs io.Writer) int {
 	n := next{Version: 1, ID: rand.Text(), Environment: map[string]string{}}
 	for _, name := range given {
 		n.Environment[name] = ""
@@ -42,7 +42,7 @@ func StandIn(folder string, env []string, errs io.Writer) int {
 		fmt.Fprintln(errs, "sluice: error: the trial cannot be handed to the process that waits for it:", err)
 		return 1
 	}
-	began := time.Now()
+	began := now()
 	for {
 		var r ready
 		var d died
@@ -57,6 +57,6 @@ func StandIn(folder string, env []string, errs io.Writer) int {
 		if _, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) {
 			return 1 // of an earlier run of the lane
 		}
-		time.Sleep(min(max(time.Since(began)/100, shortLook), longLook))
+		time.Sleep(min(max(now().Sub(began)/100, shortLook), longLook))
 	}
 }

@@ -183,7 +183,7 @@ func (t *trial) save(r checkpoint.Request) {
 	t.saving = &checkpoint.Request{Version: checkpoint.Version, Job: t.number, ID: r.ID, Restarts: t.tell.Start - 1, Asked: now,
 		Deadline: now.Add(t.Grace), Why: r.Why, Continue: r.Continue}
 	t.since = now
-	if !t.curve.hello && len(t.sweep.Run) > 0 && !t.adopts() {
+	if len(t.sweep.Run) > 0 && !t.knows() {
 		return // its program knows no requests
 	}
 	dir, err := checkpoint.OpenDir(t.inner)
@@ -227,7 +227,6 @@ func (t *trial) saved() error {
 	word, known := t.word()
 	answered := known && word.Answer != nil && word.Answer.Request == t.saving.ID && word.Answer.Checkpoint != ""
 	late := t.Now().Sub(t.since) > t.Grace
-	knows := t.curve.hello || t.adopts()
 	switch {
 	case answered && t.saving.Continue:
 		r := *t.for_
@@ -235,7 +234,7 @@ func (t *trial) saved() error {
 		return errors.Join(t.answer(r, t.tell.Trial), t.unask())
 	case t.saving.Continue:
 		return nil
-	case answered, late, !knows:
+	case answered, late, !t.knows():
 		t.end()
 	}
 	return nil

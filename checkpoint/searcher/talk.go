@@ -118,13 +118,14 @@ type talk struct {
 	out   *os.File
 	lines chan line
 	done  chan struct{}
+	now   func() time.Time
 }
 
 // Bounds of a conversation.
 const (
 	longest = 64 << 10         // bytes of a line of the program
 	hearing = 30 * time.Second // in which the program has to read what it is told
-	leaving = 2 * time.Second  // for its end, once its input has ended
+	leaving = time.Second      // for its end, once its input has ended
 )
 
 // start starts the program. It gets no GPU: the trials have them.
@@ -152,7 +153,7 @@ func (s *Searcher) start() (*talk, error) {
 	if err != nil {
 		return nil, errors.Join(err, in.Close(), out.Close())
 	}
-	t := &talk{child: child, in: in, out: out, lines: make(chan line), done: make(chan struct{})}
+	t := &talk{child: child, in: in, out: out, lines: make(chan line), done: make(chan struct{}), now: s.Now}
 	go t.listen() // ends with the conversation
 	return t, nil
 }
@@ -188,7 +189,7 @@ func (t *talk) say(e event) error {
 	if err != nil {
 		return err
 	}
-	if err := t.in.SetWriteDeadline(time.Now().Add(hearing)); err != nil {
+	if err := t.in.SetWriteDeadline(t.now().Add(hearing)); err != nil {
 		return err
 	}
 	if _, err := t.in.Write(append(data, '\n')); errors.Is(err, os.ErrDeadlineExceeded) {

@@ -29,7 +29,7 @@ A trial's script has, in addition to the variables of sluice run:
   SLUICE_PARAMS         a file with all of them as JSON`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if standIn != "" {
-				return exitAs(lane.StandIn(standIn, os.Environ(), os.Stderr))
+				return exitAs(lane.StandIn(standIn, os.Environ(), time.Now, os.Stderr))
 			}
 			c.Args, c.Env, c.Now = args, os.Environ(), time.Now
 			c.Stdout, c.Stderr = os.Stdout, os.Stderr

@@ -27,8 +27,13 @@ type asked struct {
 // read: the present one's transcript begins with what it took over.
 func (f *files) answers(base *checkpoint.Dir, seen *keeper.Seen) error {
 	a := &f.asked
-	if !f.plan.Asks || f.book.Leads.Turn == 0 {
+	if !f.plan.Asks {
 		return nil
+	}
+	if f.book.Leads.Turn == 0 {
+		turn, err := f.highest(base)
+		seen.Turn = turn
+		return err
 	}
 	if a.read != f.book.Leads.Turn {
 		*a = asked{turn: a.turn, since: a.since, read: f.book.Leads.Turn, points: map[int]string{}}
@@ -38,6 +43,31 @@ func (f *files) answers(base *checkpoint.Dir, seen *keeper.Seen) error {
 	}
 	seen.Points, seen.None = a.points, a.none
 	return nil
+}
+
+// highest is the highest turn of which there is a transcript: of one that was recorded in a record that was
+// lost. 0 = there is none.
+func (f *files) highest(base *checkpoint.Dir) (turn int, err error) {
+	dir, err := base.Owned(f.token, f.uid)
+	if err != nil {
+		return 0, err
+	}
+	defer dir.Close()
+	sub, err := dir.Sub(sweep.SearcherFolder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer sub.Close()
+	names, err := sub.Names(mostLanes)
+	for _, name := range names {
+		if n, is := sweep.TurnOf(name); is {
+			turn = max(turn, n)
+		}
+	}
+	return turn, err
 }
 
 // transcript takes in the new lines of the present turn's transcript.

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"strconv"
+	"strings"
 )
 
 // Files of a program that is asked for points, in the sweep's folder. Each turn, a time in which one
@@ -16,6 +18,13 @@ const (
 
 // Transcript is the name of a turn's file.
 func Transcript(turn int) string { return fmt.Sprintf("%06d.jsonl", turn) }
+
+// TurnOf is the turn of a transcript's file; false if the name is that of another file.
+func TurnOf(name string) (turn int, is bool) {
+	number, is := strings.CutSuffix(name, ".jsonl")
+	turn, err := strconv.Atoi(number)
+	return turn, is && err == nil && turn > 0 && Transcript(turn) == name
+}
 
 // Turn says which lane runs the program that is asked, and how many points are wanted in all. sluiced
 // writes it into the sweep's folder of its outbox, which others may read: it has no parameters.

@@ -20,7 +20,7 @@ func (s *step) lead(lanes []Lane) {
 		return
 	}
 	if i := slices.IndexFunc(lanes, runs); i >= 0 {
-		s.record(book.Entry{Leads: &book.Leading{Lane: lanes[i].Token, Restarts: lanes[i].Ask.Restarts, Turn: s.Leads.Turn + 1}})
+		s.record(book.Entry{Leads: &book.Leading{Lane: lanes[i].Token, Restarts: lanes[i].Ask.Restarts, Turn: max(s.Leads.Turn, s.seen.Turn) + 1}})
 	}
 }
 

@@ -33,6 +33,7 @@ type Seen struct {
 	// more. Of a sweep that asks only.
 	Points map[int]string
 	None   bool
+	Turn   int // the highest turn of which there are answers, also where the record was lost
 }
 
 // Step decides, from the book and what was read at now. The entries are to be recorded, in their
