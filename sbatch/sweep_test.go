@@ -66,6 +66,10 @@ func TestSweepRefuses(t *testing.T) {
 		{"#SLUICE --sweep=asha --metric=a:max --param x=int:1:9 --where x*y<4", "t {x}", "no parameter is called y"},
 		{"#SLUICE --max-gpus=2 --param x=int:1:9", "t", "this is an option of a sweep, and there is no --sweep"},
 		{"#SLUICE --sweep=asha --metric=a:max --param x=int:1:2 --metric-regex 'acc='", "t {x}", "want a group around the number"},
+		{"#SLUICE --sweep=ask --metric=a:max --param x=int:1:2", "t {x}", "the program that is asked for points is missing"},
+		{"#SLUICE --sweep=tpe --metric=a:max --param x=int:1:2 --searcher='python3 s.py'", "t {x}", "only --sweep=ask asks a program"},
+		{"#SLUICE --sweep=ask --metric=a:max --param x=int:1:2 --searcher=' '", "t {x}", "want a program and its arguments"},
+		{"#SLUICE --sweep=ask --metric=a:max --param x=int:1:2 --searcher=\"python3 'a b\"", "t {x}", "quote"},
 		{"#SBATCH --array=0-3\n#SLUICE --sweep=asha --metric=a:max --param x=int:1:2", "t {x}", "a sweep makes its jobs itself"},
 		{"#SLUICE --sweep=asha --metric=a:max --param trial=int:1:2", "t {trial}", "{trial} is the number of the trial"},
 	} {

@@ -133,13 +133,15 @@ func (t *trial) started() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	h.output, err = os.OpenFile(filepath.Join(h.folder, sweep.OutputFile), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	// What the program prints while it has no trial, and all that it prints where it cannot tell its
+	// trials apart, is in the output of its first one.
+	h.output, err = os.OpenFile(filepath.Join(t.folder, sweep.OutputFile), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return "", err
 	}
 	argv := append([]string{t.Sluice, "run", "--outbox=" + t.inner, fmt.Sprintf("--trial=%d.1", t.number)}, t.sweep.Run...)
 	argv = append(argv, "--retries=0", "--checkpoint-every=off", "--", script)
-	env := append(t.environment(nil), "SLUICE_TRIALS="+h.folder, "SLUICE_TRIALS_OUTPUT="+h.output.Name())
+	env := append(t.environment(nil), "SLUICE_TRIALS="+h.folder, "SLUICE_TRIALS_OUTPUT="+h.output.Name(), "SLUICE_BANNERS=no")
 	h.child, err = t.family.Start(process.Command{Argv: append(argv, t.Args...), Env: env, Stdout: h.output, Stderr: h.output})
 	if err != nil {
 		return "", errors.Join(err, h.output.Close())
@@ -207,6 +209,14 @@ func (t *trial) leave() bool {
 		}
 	}
 	return false
+}
+
+// elsewhere says in the trial's output where what it prints is, if not there.
+func (t *trial) elsewhere() {
+	var where at
+	if t.host.alive() && readJSON(t.host.folder, atFile, &where) && !where.Output && t.host.output.Name() != t.output.Name() {
+		fmt.Fprintf(t.output, "== sluice: what this trial prints is in %s\n", t.host.output.Name())
+	}
 }
 
 // rest kills what the trial left running: all but the host, and the program that is asked for points.

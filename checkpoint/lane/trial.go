@@ -114,6 +114,7 @@ func (t *trial) start() (err error) {
 	if err != nil {
 		return err
 	}
+	t.elsewhere()
 	t.curve.begin(t)
 	argv := []string{t.Sluice, "run", "--outbox=" + t.inner, fmt.Sprintf("--trial=%d.%d", t.number, t.tell.Start)}
 	argv = append(argv, t.sweep.Run...)

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -107,31 +106,14 @@ func (s *Searcher) run() {
 				s.heard(l)
 				break
 			}
-			s.failed(s.ending())
+			s.failed(s.talk.ending("it closed its standard output"))
 		case <-ended:
-			s.failed(s.ending())
+			s.failed(s.talk.ending("it closed its standard output"))
 		case <-timer.C:
 			s.look()
 			timer.Reset(s.Poll)
 		}
 	}
-}
-
-// ending says why the program, which does not answer any more, has ended.
-func (s *Searcher) ending() string {
-	select {
-	case <-s.talk.child.Done():
-	case <-time.After(leaving):
-		return "it closed its standard output"
-	}
-	why := fmt.Sprintf("it ended with exit code %d", s.talk.child.Exit().Code)
-	if data, err := read(s.folder, sweep.OutputFile); err == nil {
-		lines := strings.Split(strings.TrimSpace(string(data)), "\n")
-		if last := sweep.Clean(lines[len(lines)-1], 300); last != "" {
-			why += ": " + last
-		}
-	}
-	return why
 }
 
 // look reads what is new, tells it, and asks.

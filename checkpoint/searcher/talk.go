@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -113,12 +114,13 @@ type line struct {
 
 // talk is a conversation with the program.
 type talk struct {
-	child *process.Child
-	in    *os.File
-	out   *os.File
-	lines chan line
-	done  chan struct{}
-	now   func() time.Time
+	child  *process.Child
+	in     *os.File
+	out    *os.File
+	lines  chan line
+	done   chan struct{}
+	now    func() time.Time
+	folder string // with its output
 }
 
 // Bounds of a conversation.
@@ -153,7 +155,7 @@ func (s *Searcher) start() (*talk, error) {
 	if err != nil {
 		return nil, errors.Join(err, in.Close(), out.Close())
 	}
-	t := &talk{child: child, in: in, out: out, lines: make(chan line), done: make(chan struct{}), now: s.Now}
+	t := &talk{child: child, in: in, out: out, lines: make(chan line), done: make(chan struct{}), now: s.Now, folder: s.folder}
 	go t.listen() // ends with the conversation
 	return t, nil
 }
@@ -183,6 +185,23 @@ func (t *talk) listen() {
 	}
 }
 
+// ending says why the program, which does not answer any more, has ended, or what it did instead.
+func (t *talk) ending(instead string) string {
+	select {
+	case <-t.child.Done():
+	case <-time.After(leaving):
+		return instead
+	}
+	why := fmt.Sprintf("it ended with exit code %d", t.child.Exit().Code)
+	if data, err := read(t.folder, sweep.OutputFile); err == nil {
+		lines := strings.Split(strings.TrimSpace(string(data)), "\n")
+		if last := sweep.Clean(lines[len(lines)-1], 300); last != "" {
+			why += ": " + last
+		}
+	}
+	return why
+}
+
 // say sends one line.
 func (t *talk) say(e event) error {
 	data, err := json.Marshal(e)
@@ -195,7 +214,7 @@ func (t *talk) say(e event) error {
 	if _, err := t.in.Write(append(data, '\n')); errors.Is(err, os.ErrDeadlineExceeded) {
 		return fmt.Errorf("it has not read what it was told for %v", hearing)
 	} else if err != nil {
-		return errors.New("it does not read any more what it is told")
+		return errors.New(t.ending("it closed its standard input"))
 	}
 	return nil
 }

@@ -296,5 +296,9 @@ func TestWarmRanks(t *testing.T) {
 		if trial.State != book.Done && trial.State != book.Paused {
 			t.Errorf("%+v", trial)
 		}
+		output, err := os.ReadFile(filepath.Join(v.trialFolder(trial.Number), sweep.OutputFile))
+		if want := fmt.Sprintf("this is trial %d\n", trial.Number); err != nil || strings.Count(string(output), want) != 2*trial.Start {
+			t.Errorf("output of trial %d: %s, %v", trial.Number, output, err)
+		}
 	}
 }

@@ -75,6 +75,15 @@ srun "$SLUICE" ranks -- /usr/bin/python3 %s --log %s
 			}
 		}
 	}
+	// srun passes on what the ranks print, so all of a process is in the output of its first trial.
+	for _, trial := range s.trials(sweep) {
+		output, err := os.ReadFile(trial.Output)
+		s.must(err)
+		own, elsewhere := strings.Contains(string(output), fmt.Sprintf("this is trial %d\n", trial.Trial)), strings.Contains(string(output), "what this trial prints is in ")
+		if !own && !elsewhere {
+			t.Errorf("the output of trial %d has neither what it printed nor where that is: %s", trial.Trial, output)
+		}
+	}
 	if len(processes) > 4 {
 		t.Errorf("%d processes trained %d trials", len(processes), trials)
 	}

@@ -20,6 +20,7 @@ def note(what, trial, epoch):
 
 for trial in sluice.trials():
     with trial:
+        print("this is trial", trial.number, flush=True)
         epoch = json.loads((trial.saved / "state.json").read_text())["epoch"] if trial.saved else 0
         while epoch < args.epochs:
             note("begins", trial.number, epoch + 1)
