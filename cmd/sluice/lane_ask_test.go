@@ -128,7 +128,7 @@ func (b *sweepBench) checkAsked(trials int) {
 // TestAsk: the points of a sweep are those that a program of the user's answers, whatever it does once:
 // it dies, prints something else, or a point that is not of the space. It has no more points than it says.
 func TestAsk(t *testing.T) {
-	for _, faults := range []string{"", "dies", "babbles", "strays", "dies babbles strays"} {
+	for _, faults := range []string{"", "dies babbles strays"} {
 		t.Run(faults, func(t *testing.T) {
 			b := newAskBench(t, func(s *sweep.Sweep) { s.Trials = 9 })
 			b.slurm([]int{101}, nil)

@@ -2,12 +2,16 @@ package main
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic/sweep"
@@ -299,6 +303,75 @@ func TestWarmRanks(t *testing.T) {
 		output, err := os.ReadFile(filepath.Join(v.trialFolder(trial.Number), sweep.OutputFile))
 		if want := fmt.Sprintf("this is trial %d\n", trial.Number); err != nil || strings.Count(string(output), want) != 2*trial.Start {
 			t.Errorf("output of trial %d: %s, %v", trial.Number, output, err)
+		}
+	}
+}
+
+// TestWarmKilledAnywhere: lanes, programs and sluiced are killed at drawn moments. No two processes train a
+// trial at the same time, no trial is lost, and the sweep comes to its end.
+func TestWarmKilledAnywhere(t *testing.T) {
+	b := newWarmBench(t, true, func(s *sweep.Sweep) {
+		s.Params, s.Trials, s.Epochs, s.MaxFailures = []string{"x=choice:1,2,3,4,5,6,7,8"}, 8, 6, 100
+	})
+	random := rand.New(rand.NewPCG(20261128, 1))
+	restarts, lanes, waits := map[int]int{101: 0, 102: 0}, map[int]*exec.Cmd{}, map[int]int{}
+	up := func() (all []int) {
+		for job := range restarts {
+			if _, waiting := waits[job]; !waiting {
+				all = append(all, job)
+			}
+		}
+		return all
+	}
+	b.slurm(up(), waits)
+	b.starts()
+	for job := range restarts {
+		lanes[job] = b.lane(job, 0, "PAUSE=0.1", "EPOCHS=6")
+	}
+	for range 7 {
+		time.Sleep(time.Duration(300+random.IntN(700)) * time.Millisecond)
+		job := 101 + random.IntN(2)
+		switch random.IntN(4) {
+		case 0: // sluiced
+			b.stop()
+			b.starts()
+		case 1: // a program
+			if steps := b.steps(); len(steps) > 0 {
+				pid, err := strconv.Atoi(steps[len(steps)-1].process)
+				b.must(err)
+				syscall.Kill(pid, syscall.SIGKILL) // it may have ended
+			}
+		default: // a lane, which Slurm requeues
+			b.must(lanes[job].Process.Kill())
+			lanes[job].Wait()
+			restarts[job]++
+			waits[job] = restarts[job]
+			b.slurm(up(), waits)
+			time.Sleep(50 * time.Millisecond)
+			delete(waits, job)
+			b.slurm(up(), waits)
+			lanes[job] = b.lane(job, restarts[job], "PAUSE=0.1", "EPOCHS=6")
+		}
+	}
+	v := b.until("the sweep to end", func(v *sweepView) bool { return v.book.Over == book.AllTried })
+	if len(v.book.Trials) != 8 {
+		t.Errorf("%+v", v.row())
+	}
+	points := map[string]bool{}
+	for _, trial := range v.book.Trials {
+		if points[trial.Point] || trial.State != book.Done && trial.State != book.Failed {
+			t.Errorf("%+v", trial)
+		}
+		points[trial.Point] = true
+	}
+	last, done := map[int]string{}, map[string]bool{}
+	for _, s := range b.steps() {
+		key := fmt.Sprint(s.trial, " ", s.process)
+		if s.what == "epoch" && last[s.trial] != s.process {
+			if done[key] {
+				t.Errorf("two processes trained trial %d at once", s.trial)
+			}
+			last[s.trial], done[key] = s.process, true
 		}
 	}
 }

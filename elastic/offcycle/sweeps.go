@@ -224,7 +224,7 @@ func (s *Sweeps) step(k *kept, lanes []LaneJob, idle bool) {
 	defer s.mu.Unlock()
 	k.busy = false
 	now := s.now()
-	k.due = began.Add(k.files.pace.next(now, now.Sub(began)))
+	k.due = began.Add(k.files.pace.next(now, now.Sub(began), len(s.known)))
 	s.busy--
 	s.byUser[k.uid]--
 	said := ""

@@ -77,9 +77,9 @@ func (p *pace) foresee(b *book.Book, s sweep.Sweep) {
 }
 
 // next is how long after the beginning of the last step the next one is due. took is how long the last
-// one took. Where nothing is known of a trial's end, a hundredth part of the mean length of trials is
+// one took, and all the sweeps that there are share the time for quick looks. Where nothing is known of a trial's end, a hundredth part of the mean length of trials is
 // lost at most.
-func (p *pace) next(now time.Time, took time.Duration) time.Duration {
+func (p *pace) next(now time.Time, took time.Duration, sweeps int) time.Duration {
 	wait := lookEvery
 	if p.mean > 0 {
 		wait = min(wait, p.mean/100)
@@ -92,5 +92,5 @@ func (p *pace) next(now time.Time, took time.Duration) time.Duration {
 	if p.stops {
 		wait = lookSoon
 	}
-	return min(max(wait, lookSoon, shareOfSteps*took), max(lookEvery, shareOfSteps*took))
+	return min(max(wait, lookSoon, shareOfSteps*took*time.Duration(sweeps)), max(lookEvery, shareOfSteps*took))
 }

@@ -27,19 +27,22 @@ func TestPace(t *testing.T) {
 		lost   bool
 		now    float64
 		took   time.Duration
+		sweeps int
 		want   time.Duration
 	}{
-		{"nothing is known", nil, 10, false, 0, 0, lookEvery},
-		{"in the middle of a trial", long, 10, false, 500, 0, lookEvery},
-		{"shortly before its end", long, 10, false, 999.5, 0, lookSoon},
-		{"shortly after it", long, 10, false, 1004, 0, lookSoon},
-		{"long after it", long, 10, false, 1100, 0, lookEvery},
-		{"its length is not known", long, 0, false, 999.5, 0, lookEvery},
-		{"it lost, and saves", long, 10, true, 500, 0, lookSoon},
-		{"after the end of a long one", append(long, ended), 10, false, 1001, 0, lookEvery},
-		{"after the end of a short one", short, 0, false, 11, 0, 100 * time.Millisecond},
-		{"steps take long", long, 10, false, 999.5, 100 * time.Millisecond, 400 * time.Millisecond},
-		{"steps take very long", long, 10, false, 500, time.Second, 4 * time.Second},
+		{"nothing is known", nil, 10, false, 0, 0, 1, lookEvery},
+		{"in the middle of a trial", long, 10, false, 500, 0, 1, lookEvery},
+		{"shortly before its end", long, 10, false, 999.5, 0, 1, lookSoon},
+		{"shortly after it", long, 10, false, 1004, 0, 1, lookSoon},
+		{"long after it", long, 10, false, 1100, 0, 1, lookEvery},
+		{"its length is not known", long, 0, false, 999.5, 0, 1, lookEvery},
+		{"it lost, and saves", long, 10, true, 500, 0, 1, lookSoon},
+		{"after the end of a long one", append(long, ended), 10, false, 1001, 0, 1, lookEvery},
+		{"after the end of a short one", short, 0, false, 11, 0, 1, 100 * time.Millisecond},
+		{"steps take long", long, 10, false, 999.5, 100 * time.Millisecond, 1, 400 * time.Millisecond},
+		{"many sweeps", long, 10, false, 999.5, time.Millisecond, 50, 200 * time.Millisecond},
+		{"very many sweeps", long, 10, false, 999.5, time.Millisecond, 500, lookEvery},
+		{"steps take very long", long, 10, false, 500, time.Second, 1, 4 * time.Second},
 	} {
 		var p pace
 		b := book.New()
@@ -51,7 +54,7 @@ func TestPace(t *testing.T) {
 			b.Apply(book.Entry{Pause: &book.Verdict{Trial: 1, Start: 1, Lost: sweep.Lost{Rung: 2, Rank: 2, Of: 2}}})
 		}
 		p.foresee(b, sweep.Sweep{Epochs: c.epochs})
-		if got := p.next(at(c.now), c.took); got != c.want {
+		if got := p.next(at(c.now), c.took, c.sweeps); got != c.want {
 			t.Errorf("%s: looked at again after %v, want %v", c.name, got, c.want)
 		}
 	}
