@@ -31,6 +31,7 @@ DRAWS ?= 20261123
 test: build
 	@etc/install-packages || [ $$? -eq 75 ] # 75: no archive in reach; it said what is skipped
 	@etc/install-frameworks; case $$? in 0|69|75) ;; *) exit 1 ;; esac # likewise
+	@etc/install-optuna; case $$? in 0|69|75) ;; *) exit 1 ;; esac # likewise
 	$(GO) vet ./...
 	$(GO) build -race ./... # once, for all of the below
 	@rm -f $(FLAKY)

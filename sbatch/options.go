@@ -186,6 +186,7 @@ var options = []option{
 	{"repeats", 0, valued, own},
 	{"retries", 0, valued, own},
 	{"rungs", 0, valued, own},
+	{"searcher", 0, valued, own},
 	{"seed", 0, valued, own},
 	{"steps", 0, valued, own},
 	{"sweep", 0, valued, own},

@@ -14,7 +14,7 @@ import (
 )
 
 // sweepOptions are the options that only a sweep has.
-var sweepOptions = []string{"goal", "keep-gb", "max-failures", "metric", "metric-regex", "param", "parallel", "reduction", "repeats", "rungs", "seed", "sweep-time", "trials", "try", "where"}
+var sweepOptions = []string{"goal", "keep-gb", "max-failures", "metric", "metric-regex", "param", "parallel", "reduction", "repeats", "rungs", "searcher", "seed", "sweep-time", "trials", "try", "where"}
 
 // sweeps reads the options of a sweep.
 func (m *merger) sweeps() {
@@ -49,6 +49,12 @@ func (m *merger) sweeps() {
 	})
 	m.value("sweep-time", func(v string) (err error) { sw.Within, err = ParseDuration(v); return err })
 	m.value("metric-regex", func(v string) error { sw.Regex = v; return checkMetricRegex(v) })
+	m.value("searcher", func(v string) (err error) { sw.Searcher, err = searcherWords(v); return err })
+	if s, given := m.chosen["searcher"]; given && !sw.Asks() {
+		m.fail(s.fail("only --sweep=ask asks a program for points", "write --sweep=ask or asha+ask, or leave it out"))
+	} else if !given && sw.Asks() {
+		m.fail(kind.fail("the program that is asked for points is missing", "add --searcher='python3 search.py'"))
+	}
 	sw.Epochs = m.request.Spec.Total
 	m.request.Spec.Total, m.request.Spec.Unit = 0, ""
 	if s, ok := m.chosen["array"]; ok {
@@ -58,6 +64,23 @@ func (m *merger) sweeps() {
 		m.fail(s.fail("the end of a sweep cannot be predicted", "leave it out; --sweep-time bounds the sweep"))
 	}
 	m.space(sw, len(m.errs) == before)
+}
+
+// searcherWords are the words of the program that is asked for points: quotes group, and nothing is
+// expanded.
+func searcherWords(v string) ([]string, error) {
+	words, wrong := splitWords(v, 0, "", 0)
+	if wrong != nil {
+		return nil, errors.New(wrong.Why)
+	}
+	var out []string
+	for _, w := range words {
+		out = append(out, w.text)
+	}
+	if len(out) == 0 || len(out) > sweep.MaxTexts {
+		return nil, fmt.Errorf("want a program and its arguments, at most %d words", sweep.MaxTexts)
+	}
+	return out, nil
 }
 
 func within(v string, most int) (int, error) {

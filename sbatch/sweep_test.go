@@ -80,6 +80,10 @@ func TestSweepRefuses(t *testing.T) {
 		{"#SLUICE --sweep=asha --epochs=9 --metric=a:max --param x=int:1:2 --metric-regex 'acc='", "t {x}", "want a group around the number"},
 		{"#SBATCH --array=0-3\n#SLUICE --sweep=asha --epochs=9 --metric=a:max --param x=int:1:2", "t {x}", "a sweep makes its jobs itself"},
 		{"#SLUICE --sweep=asha --epochs=9 --metric=a:max --param trial=int:1:2", "t {trial}", "{trial} is the number of the trial"},
+		{"#SLUICE --sweep=ask --metric=a:max --param x=int:1:2", "t {x}", "the program that is asked for points is missing"},
+		{"#SLUICE --sweep=tpe --metric=a:max --param x=int:1:2 --searcher='python3 s.py'", "t {x}", "only --sweep=ask asks a program"},
+		{"#SLUICE --sweep=ask --metric=a:max --param x=int:1:2 --searcher=' '", "t {x}", "want a program and its arguments"},
+		{"#SLUICE --sweep=ask --metric=a:max --param x=int:1:2 --searcher=\"python3 'a b\"", "t {x}", "quote"},
 	} {
 		if _, err := sweepOf(c.header, c.commands); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s\n%s\ngot  %v\nwant %s", c.header, c.commands, err, c.want)

@@ -63,6 +63,9 @@ func (t *trial) report() {
 			switch p.Event {
 			case "hello":
 				t.curve.hello = true
+				if t.host != nil {
+					t.host.hello = true
+				}
 			case "finished":
 				t.curve.finished = true
 			case "progress":

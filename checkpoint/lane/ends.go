@@ -1,6 +1,7 @@
 package lane
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"os"
@@ -18,11 +19,11 @@ const lateSignal = time.Second
 // ends writes down how the trial ended, and answers the request for which it saved.
 func (t *trial) ends() error {
 	<-t.child.Done()
-	t.family.KillAll(t.End)
+	t.rest()
 	t.report()
 	exit := t.child.Exit()
 	word, known := t.word()
-	if exit.Code > 128 && !t.ended {
+	if exit.Code > 128 && !t.ended && !t.ending {
 		until := t.Now().Add(lateSignal)
 		for !t.ended && t.Now().Before(until) {
 			t.wait(nil)
@@ -38,6 +39,7 @@ func (t *trial) ends() error {
 		if known && word.LastWords != nil {
 			e.Words = word.LastWords.Why
 		}
+		e.Words = cmp.Or(t.hostWords(), e.Words)
 		e.Node = known && word.Stranded || t.unfit()
 	case t.stopped:
 		e.How, e.Lost = sweep.Yielded, t.lost

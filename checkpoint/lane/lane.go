@@ -13,6 +13,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/checkpoint/process"
+	"github.com/sluice-hpc/sluice/checkpoint/searcher"
 	"github.com/sluice-hpc/sluice/checkpoint/supervise"
 	"github.com/sluice-hpc/sluice/elastic/sweep"
 )
@@ -60,7 +61,10 @@ type lane struct {
 	job      int64
 	number   int64 // of the sweep
 	restarts int
-	done     int // trials that this lane ended, in all its runs
+	done     int                // trials that this lane ended, in all its runs
+	cold     bool               // its program did not take up a trial: each gets a process of its own
+	asks     *searcher.Searcher // runs the program that the sweep asks for points; nil = it asks none
+	host     *host              // trains trials one after the other in one process; nil = none was started
 
 	complained bool // about checkpoints that cannot be removed
 }
@@ -80,9 +84,19 @@ func Run(c Config) int {
 		fmt.Fprintln(c.Stderr, "sluice: error: lane:", err)
 		return 1
 	}
-	if err := l.run(); err != nil {
+	l.searches()
+	err = l.run()
+	if err != nil {
 		fmt.Fprintln(c.Stderr, "sluice: error: lane:", err)
-		l.family.KillAll(l.End)
+	} else if !l.ended {
+		l.dismiss()
+	}
+	if l.asks != nil {
+		l.asks.Stop(l.End)
+	}
+	l.family.KillAll(l.End)
+	l.leaveHost()
+	if err != nil {
 		return 1
 	}
 	return 0
@@ -149,8 +163,23 @@ func (l *lane) begin() (err error) {
 	if err := os.MkdirAll(l.inner, 0o700); err != nil {
 		return err
 	}
+	// A process of an earlier run of the lane that still waits for a trial ends by this.
+	if err := os.RemoveAll(filepath.Join(l.inner, hosts)); err != nil {
+		return err
+	}
 	l.done = l.earlier()
 	return l.progress("hello", "progress")
+}
+
+// searches runs the program that the sweep asks for points, where sluiced names this lane.
+func (l *lane) searches() {
+	if !l.sweep.Asks() {
+		return
+	}
+	l.asks = searcher.Start(searcher.Config{
+		Sweep: l.Sweep, Jobs: filepath.Dir(l.folder), Outbox: l.Outbox, Lane: filepath.Base(l.folder), Restarts: l.restarts, Number: l.number,
+		Env: l.Env, Family: l.family, Now: l.Now, Complain: func(err error) { fmt.Fprintln(l.Stderr, "sluice: the searcher:", err) },
+	})
 }
 
 // run asks for trials and runs them.
@@ -193,7 +222,11 @@ func (l *lane) ask() (sweep.Ask, sweep.Tell, error) {
 			l.say("no trial within %v: the lane ends and gives its GPUs back", l.Idle)
 			return ask, sweep.Tell{}, nil
 		}
-		if l.wait(nil) {
+		pace := l.Poll
+		if l.Now().Sub(began) < soon {
+			pace /= quick
+		}
+		if l.waitFor(pace, nil) {
 			return ask, sweep.Tell{}, nil
 		}
 		if r := l.request(); r != nil { // there is nothing to save
@@ -206,9 +239,18 @@ func (l *lane) ask() (sweep.Ask, sweep.Tell, error) {
 	}
 }
 
+// While GPUs idle because of it, a lane looks at files so many times as often, for so long.
+const (
+	quick = 20
+	soon  = 5 * time.Second
+)
+
 // wait waits for the next look, a signal, or a child's end. True: the lane is to end.
-func (l *lane) wait(child <-chan struct{}) bool {
-	timer := time.NewTimer(l.Poll)
+func (l *lane) wait(child <-chan struct{}) bool { return l.waitFor(l.Poll, child) }
+
+// waitFor is wait with another time until the next look.
+func (l *lane) waitFor(pace time.Duration, child <-chan struct{}) bool {
+	timer := time.NewTimer(pace)
 	defer timer.Stop()
 	select {
 	case s := <-l.signals:

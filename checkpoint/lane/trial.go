@@ -62,6 +62,14 @@ func (l *lane) trial(ask sweep.Ask, tell sweep.Tell) error {
 		t.report()
 		select {
 		case <-t.child.Done():
+			if t.untouched() {
+				l.cold = true
+				t.rest()
+				t.output.Close()
+				if err := t.start(); err == nil {
+					continue
+				}
+			}
 			return t.ends()
 		default:
 		}
@@ -75,6 +83,7 @@ func (l *lane) trial(ask sweep.Ask, tell sweep.Tell) error {
 			}
 			return t.ends()
 		}
+		t.hosted()
 		if err := t.look(ask); err != nil {
 			return err
 		}
@@ -95,6 +104,14 @@ func (t *trial) start() (err error) {
 		values[s.Name] = s.Text
 	}
 	script := sweep.Render(t.script, func(name string) (string, bool) { text, ok := values[name]; return text, ok })
+	warm := t.warm()
+	if warm {
+		folder, err := t.started()
+		if err != nil {
+			return err
+		}
+		script = standIn(folder)
+	}
 	dir, err := checkpoint.OpenDir(t.folder)
 	if err != nil {
 		return err
@@ -108,12 +125,19 @@ func (t *trial) start() (err error) {
 	if err != nil {
 		return err
 	}
+	t.elsewhere()
 	t.curve.begin(t)
 	argv := []string{t.Sluice, "run", "--outbox=" + t.inner, fmt.Sprintf("--trial=%d.%d", t.number, t.tell.Start)}
-	argv = append(append(argv, t.sweep.Run...), "--", filepath.Join(t.folder, checkpoint.Script))
-	t.child, err = t.family.Start(process.Command{
-		Argv: append(argv, t.Args...), Env: t.environment(point), Stdout: t.output, Stderr: t.output,
-	})
+	argv = append(argv, t.sweep.Run...)
+	env := append(t.environment(point), "SLUICE_TRIAL_OUTPUT="+t.output.Name())
+	switch {
+	case warm: // the host keeps the GPUs; a process that has failed does not train on
+		argv, env = append(argv, "--retries=0"), append(env, "SLUICE_GPU_FILES=none")
+	case t.hostable():
+		env = append(env, "SLUICE_TRIALS_WANTED="+filepath.Join(t.Sweep, wanted))
+	}
+	argv = append(argv, "--", filepath.Join(t.folder, checkpoint.Script))
+	t.child, err = t.family.Start(process.Command{Argv: append(argv, t.Args...), Env: env, Stdout: t.output, Stderr: t.output})
 	if err != nil {
 		t.output.Close()
 	}
@@ -175,7 +199,7 @@ func (t *trial) save(r checkpoint.Request) {
 	t.saving = &checkpoint.Request{Version: checkpoint.Version, Job: t.number, ID: r.ID, Restarts: t.tell.Start - 1, Asked: now,
 		Deadline: now.Add(t.Grace), Why: r.Why, Continue: r.Continue}
 	t.since = now
-	if !t.curve.hello && len(t.sweep.Run) > 0 && !t.adopts() {
+	if len(t.sweep.Run) > 0 && !t.knows() {
 		return // its program knows no requests
 	}
 	dir, err := checkpoint.OpenDir(t.inner)
@@ -219,7 +243,6 @@ func (t *trial) saved() error {
 	word, known := t.word()
 	answered := known && word.Answer != nil && word.Answer.Request == t.saving.ID && word.Answer.Checkpoint != ""
 	late := t.Now().Sub(t.since) > t.Grace
-	knows := t.curve.hello || t.adopts()
 	switch {
 	case answered && t.saving.Continue && t.for_ == nil:
 		t.saving = nil
@@ -230,7 +253,7 @@ func (t *trial) saved() error {
 		return errors.Join(t.answer(r, t.tell.Trial), t.unask())
 	case t.saving.Continue:
 		return nil
-	case answered, late, !knows:
+	case answered, late, !t.knows():
 		t.end()
 	}
 	return nil
@@ -239,12 +262,16 @@ func (t *trial) saved() error {
 // end ends the trial's runner and all it started; the child's end is then noticed.
 func (t *trial) end() {
 	t.ending = true
+	if !t.leave() {
+		t.endHost()
+	}
 	t.child.Signal(syscall.SIGTERM)
 	select {
 	case <-t.child.Done():
 	case <-time.After(t.End):
+		t.endHost()
 	}
-	t.family.KillAll(t.End)
+	t.rest()
 }
 
 // word reads the note of the trial's runner in this start.

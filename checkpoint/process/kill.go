@@ -44,6 +44,52 @@ func (f *Family) KillAll(patience time.Duration) []Process {
 	return f.kill(patience, func(entry) bool { return true })
 }
 
+// KillBut kills every descendant but some children and what is below them, and returns what else still
+// exists after patience. Those that are spared are asked for in each round; of them nil, and those that
+// have ended, spare nothing.
+func (f *Family) KillBut(spared func() []*Child, patience time.Duration) []Process {
+	over := time.NewTimer(patience)
+	defer over.Stop()
+	for {
+		c := look()
+		kept := map[int]bool{}
+		for _, child := range spared() {
+			if child == nil || child.ended() { // its PID may be another process's by now
+				continue
+			}
+			kept[child.PID] = true
+			for _, pid := range c.below(child.PID) {
+				kept[pid] = true
+			}
+		}
+		var left []int
+		for _, pid := range c.below(os.Getpid()) {
+			if !kept[pid] {
+				c.signal(pid, syscall.SIGKILL)
+				left = append(left, pid)
+			}
+		}
+		f.reap()
+		if len(left) == 0 {
+			return nil
+		}
+		select {
+		case <-time.After(killRound):
+		case <-over.C:
+			return c.named(left)
+		}
+	}
+}
+
+func (c *Child) ended() bool {
+	select {
+	case <-c.done:
+		return true
+	default:
+		return false
+	}
+}
+
 // Drain ends every descendant: all get SIGTERM, stopped ones too; after polite those not
 // named spare are killed, after patience the spared as well. It returns as soon as none
 // is left, else the remaining ones. srun should be spared: the daemons of its step would

@@ -41,6 +41,18 @@ func TestFrameworks(t *testing.T) {
 	}
 }
 
+// TestOptuna runs the tests of sluice.optuna with the real Optuna.
+func TestOptuna(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, pythontest.Optuna(t), "-m", "unittest", "-v", "tests.optuna.test_optuna")
+	cmd.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1")
+	cmd.WaitDelay = 10 * time.Second
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+}
+
 // TestLinesChanged counts what an upstream program needs to become elastic: lines
 // of code that are new or other than before. README and the adapters' first lines
 // say these numbers.

@@ -72,3 +72,34 @@ func userCache(getenv func(string) string) string {
 	}
 	return ""
 }
+
+// OptunaEnv is the variable with the path of Optuna's environment, if it is not where
+// etc/install-optuna puts it.
+const OptunaEnv = "SLUICE_OPTUNA"
+
+// Optuna returns the path of a Python with Optuna. Without it, and in short mode, the test
+// is skipped with the reason; see RequireEnv.
+func Optuna(t testing.TB) string {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("NOT TESTED in short mode: sluice.optuna")
+	}
+	places := []string{os.Getenv(OptunaEnv)}
+	if places[0] == "" {
+		places = []string{filepath.Join(filepath.Dir(shared), "optuna")}
+		if cache := userCache(os.Getenv); cache != "" {
+			places = append(places, filepath.Join(cache, "sluice", "optuna"))
+		}
+	}
+	for _, place := range places {
+		if python, err := exec.LookPath(filepath.Join(place, "bin", "python")); err == nil {
+			return python
+		}
+	}
+	why := "no Python in " + strings.Join(places, " or ") + "; type: etc/install-optuna"
+	if os.Getenv(RequireEnv) == "1" {
+		t.Fatalf("%s=1 and %s", RequireEnv, why)
+	}
+	t.Skip("NOT TESTED: sluice.optuna: " + why)
+	return ""
+}

@@ -27,7 +27,7 @@ var takesNoWords = map[string]string{
 var openValues = map[string]string{
 	"--config": "a file", "nodes --reason": "free text", "report --until": "a time", "ranks --and-word": "any word",
 	"run --outbox": "a folder", "run --glob": "a pattern of files", "run --marker": "the name of a file", "run --progress": "an expression",
-	"run --trial": "written by a lane alone", "lane --outbox": "a folder", "lane --sweep": "a folder",
+	"run --trial": "written by a lane alone", "lane --outbox": "a folder", "lane --sweep": "a folder", "lane --stand-in": "written by a lane alone",
 	"run --profile": "two numbers", "run --array": "written by submit alone", "speed --plot": "a file",
 }
 
@@ -75,7 +75,7 @@ func TestListedOptionsAreOpenOrCompleted(t *testing.T) {
 	open := map[string]string{"min-gpus": "", "max-gpus": "", "gpu-step": "", "cpus-per-gpu": "", "epochs": "", "steps": "", // numbers
 		"mem-per-gpu": "", "deadline": "", "grace": "", "checkpoint-still": "", // amounts and times
 		"checkpoint-glob": "", "checkpoint-marker": "", "config": "", "progress-regex": "", // files and an expression
-		"metric": "", "metric-regex": "", "param": "", "where": "", "try": "", // expressions of a sweep
+		"metric": "", "metric-regex": "", "param": "", "where": "", "try": "", "searcher": "", // expressions of a sweep
 		"trials": "", "goal": "", "sweep-time": "", "max-failures": "", "keep-gb": "", "seed": "", "rungs": "", "reduction": "", "repeats": "", // its numbers and times
 		"profile": "", "allow-uneven": "", "user": "", "array": ""} // numbers, or no value
 	for _, name := range (listed{help: submitHelp}).names() {

@@ -12,6 +12,7 @@ import (
 // newLaneCommand returns "sluice lane", which is the program of the jobs of a sweep.
 func newLaneCommand() *cobra.Command {
 	var c lane.Config
+	var standIn string
 	cmd := &cobra.Command{
 		Use:   "lane --sweep DIR --outbox DIR [-- ARGS...]",
 		Short: "Run trials of a sweep inside one of its jobs",
@@ -28,6 +29,9 @@ A trial's script has, in addition to the variables of sluice run:
   SLUICE_PARAM_NAME     the value of the parameter name, for each parameter
   SLUICE_PARAMS         a file with all of them as JSON`,
 		RunE: func(_ *cobra.Command, args []string) error {
+			if standIn != "" {
+				return exitAs(lane.StandIn(standIn, os.Environ(), time.Now, os.Stderr))
+			}
 			c.Args, c.Env, c.Now = args, os.Environ(), time.Now
 			c.Stdout, c.Stderr = os.Stdout, os.Stderr
 			c.Sluice, _ = os.Executable()
@@ -37,5 +41,6 @@ A trial's script has, in addition to the variables of sluice run:
 	cmd.Flags().SetInterspersed(false)
 	cmd.Flags().StringVar(&c.Sweep, "sweep", "", "the sweep's folder")
 	cmd.Flags().StringVar(&c.Outbox, "outbox", "", "directory of sluiced's requests")
+	cmd.Flags().StringVar(&standIn, "stand-in", "", "hand the trial to the process with this folder")
 	return cmd
 }

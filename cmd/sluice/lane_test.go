@@ -228,6 +228,35 @@ func TestLanes(t *testing.T) {
 	}
 }
 
+// asksToSave asks a lane to save, as sluiced does, and waits until it has.
+func (b *sweepBench) asksToSave(job int) {
+	b.t.Helper()
+	now := time.Now().UTC()
+	ask := checkpoint.Request{Version: 1, Job: int64(job), ID: "r-1", Incarnation: 2, Asked: now, Deadline: now.Add(time.Minute), Why: "a test", Stop: true}
+	text, err := json.Marshal(ask)
+	b.must(err)
+	dir, err := checkpoint.OpenDir(b.outbox)
+	b.must(err)
+	sub, err := dir.Make(laneToken(job), 0o755)
+	b.must(err)
+	b.must(sub.Write(checkpoint.RequestFile, text, 0o644))
+	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		word, err := runnerWord(filepath.Join(b.jobs, laneToken(job)))
+		if err == nil && word.Answer != nil && word.Answer.Request == "r-1" && word.Answer.Checkpoint != "" {
+			break
+		}
+		if time.Now().After(end) {
+			b.t.Fatalf("the lane does not answer: %+v, %v", word, err)
+		}
+	}
+}
+
+// withdraws takes the request back.
+func (b *sweepBench) withdraws(job int) {
+	b.t.Helper()
+	b.must(os.Remove(filepath.Join(b.outbox, laneToken(job), checkpoint.RequestFile)))
+}
+
 // TestLaneStopped: a lane that is asked to save has its trial save; the trial goes on in the other lane
 // from its checkpoint, after the daemon was killed, and no epoch is trained twice.
 func TestLaneStopped(t *testing.T) {
@@ -236,24 +265,7 @@ func TestLaneStopped(t *testing.T) {
 	b.starts()
 	first := b.lane(101, 0, "PAUSE=0.3", "EPOCHS=20")
 	b.until("a report", func(v *sweepView) bool { return len(v.book.Trials) == 1 && len(v.book.Trials[0].Curve) > 0 })
-	now := time.Now().UTC()
-	ask := checkpoint.Request{Version: 1, Job: 101, ID: "r-1", Incarnation: 2, Asked: now, Deadline: now.Add(time.Minute), Why: "a test", Stop: true}
-	text, err := json.Marshal(ask)
-	b.must(err)
-	dir, err := checkpoint.OpenDir(b.outbox)
-	b.must(err)
-	sub, err := dir.Make(laneToken(101), 0o755)
-	b.must(err)
-	b.must(sub.Write(checkpoint.RequestFile, text, 0o644))
-	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		word, err := runnerWord(filepath.Join(b.jobs, laneToken(101)))
-		if err == nil && word.Answer != nil && word.Answer.Request == "r-1" && word.Answer.Checkpoint != "" {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatalf("the lane does not answer: %+v, %v", word, err)
-		}
-	}
+	b.asksToSave(101)
 	b.stop()
 	b.must(first.Process.Signal(syscall.SIGTERM))
 	first.Wait()

@@ -68,6 +68,7 @@ Programs that cannot be changed
 Sweeps ('sluice sweep' shows them; also sweep.toml, or a sweep.yaml of W&B)
   --sweep=SEARCH        search for good parameters: random, grid, sobol, tpe, gp;
                         asha also pauses trials that fall behind; asha+tpe
+  --sweep=ask           points by --searcher='python3 search.py', a program of yours
   --metric=NAME:max     what the program reports and the search goes by; or :min
   --metric-regex=EXPR   read it from a trial's output (groups metric and epoch)
   --param NAME=RANGE    log:1e-5:1e-1, float:0:1, int:2:8, choice:sgd,adamw,

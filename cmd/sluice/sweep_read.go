@@ -25,8 +25,9 @@ type sweepView struct {
 	lanes    []sweepLane
 	standing standing
 
-	files  *own.View
-	points map[int]book.Point // by trial; see point
+	files    *own.View
+	points   map[int]book.Point // by trial; see point
+	searcher sweep.Status       // of the program that it asks for points
 }
 
 // standing is what sluiced says of the sweep.
@@ -67,6 +68,12 @@ func (v *sweepView) fill(jobs, outbox string, now time.Time) error {
 	}
 	for _, t := range v.book.Trials { // as they are shown; nothing is read after this
 		t.State = v.files.StateOf(t)
+	}
+	if dir, err := checkpoint.OpenDir(filepath.Join(v.folder, sweep.SearcherFolder)); err == nil {
+		defer dir.Close()
+		if data, err := dir.Read(sweep.SearcherStatus, sweep.MaxSmall); err == nil {
+			v.searcher, _ = sweep.ParseStatus(data)
+		}
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os/exec"
+	"path/filepath"
 	"strings"
 
 	"github.com/sluice-hpc/sluice/cmd/present"
@@ -74,6 +75,9 @@ func (c *sweepCall) explain(v *sweepView) error {
 		fmt.Fprintf(out, "level %d: %s\n", v.standing.Level, levelWords(v))
 		fmt.Fprintf(out, "why a lane waits or gives way: sluice explain JOB, for the jobs %s\n", v.jobs())
 	}
+	if v.Asks() && v.book.Over == book.NotOver {
+		fmt.Fprintf(out, "searcher: %s\n", searcherWords(v))
+	}
 	for _, t := range v.sorted() {
 		if words := originWords(t); words != "" {
 			fmt.Fprintf(out, "trial %d %s\n", t.Number, words)
@@ -88,6 +92,23 @@ func (c *sweepCall) explain(v *sweepView) error {
 		}
 	}
 	return nil
+}
+
+// searcherWords says how the program is that the sweep asks for points.
+func searcherWords(v *sweepView) string {
+	s := v.searcher
+	switch {
+	case s.Failures > 0:
+		return fmt.Sprintf("failed %s in a row: %s; it is started again, and trials that run go on. Its output: %s",
+			terminal.Plural(s.Failures, "time"), terminal.Escape(s.Why), filepath.Join(v.folder, sweep.SearcherFolder, sweep.OutputFile))
+	case s.Waits > 0 && s.Why != "":
+		return fmt.Sprintf("asked again for trial %d: %s", s.Waits, terminal.Escape(s.Why))
+	case s.Waits > 0:
+		return fmt.Sprintf("asked for trial %d", s.Waits)
+	case s.Turn > 0:
+		return "has answered all that was asked"
+	}
+	return "not started yet: it runs in the first lane"
 }
 
 // originWords says who copied from whom; "" if the trial is from the start.

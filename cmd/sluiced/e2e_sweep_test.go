@@ -20,6 +20,7 @@ type sweepTrial struct {
 	Epoch         float64
 	Best          *float64
 	Checkpoint    string
+	Output        string
 }
 
 func (s *scene) trials(sweep string) (out []sweepTrial) {

@@ -14,9 +14,9 @@ import (
 	"github.com/sluice-hpc/sluice/etc"
 )
 
-// sweepEvery is how often the files of sweeps are looked at, and so about how long a lane waits for
-// its next trial.
-const sweepEvery = 500 * time.Millisecond
+// sweepEvery is how often it is asked of which sweeps the files are to be looked at: those of a lane that
+// is about to want a trial at each time, others twice a second.
+const sweepEvery = 25 * time.Millisecond
 
 // sweepPaths are where sweeps are kept. Only this daemon reads the record.
 func sweepPaths(c etc.Config) offcycle.SweepPaths {

@@ -61,6 +61,7 @@ type Sweeps struct {
 	mu     sync.Mutex
 	known  map[string]*kept
 	busy   int
+	looked time.Time // when the lanes were last asked for because of the time alone
 	byUser map[uint32]int
 }
 
@@ -82,6 +83,7 @@ type kept struct {
 	uid   uint32
 	busy  bool
 	seen  time.Time // when Slurm last had a lane of it
+	due   time.Time // when its next step may begin
 	said  string
 	files *files
 
@@ -139,7 +141,13 @@ func (s *Sweeps) Run(ctx context.Context, ticks <-chan time.Time) error {
 // It does not wait for steps, only for live. If Slurm does not answer nothing is done: a lane that
 // is missing from an old report would count as gone. A sweep without lanes is looked at for 10 min
 // more, and then forgotten; its next lane finds all of it again in its record.
+//
+// A sweep is due twice a second, and more often while one of its lanes is about to want a trial
+// (pace). So most calls do nothing, and do not even ask for the lanes.
 func (s *Sweeps) Look() {
+	if !s.anyDue() {
+		return
+	}
 	live := s.live()
 	if !live.Known {
 		return
@@ -163,7 +171,7 @@ func (s *Sweeps) Look() {
 	}
 	for token, k := range s.known {
 		switch {
-		case k.busy || s.busy >= mostSweeps || s.byUser[k.uid] >= mostPerUser:
+		case k.busy || now.Before(k.due) || s.busy >= mostSweeps || s.byUser[k.uid] >= mostPerUser:
 			continue
 		case now.Sub(k.seen) > forgottenAfter:
 			delete(s.known, token)
@@ -175,6 +183,23 @@ func (s *Sweeps) Look() {
 		s.byUser[k.uid]++
 		go s.step(k, lanes[token], live.Idle)
 	}
+}
+
+// anyDue reports whether there may be something to do: a sweep is due, or a new one may have come.
+func (s *Sweeps) anyDue() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.now()
+	if d := now.Sub(s.looked); d < 0 || d >= lookEvery {
+		s.looked = now
+		return true
+	}
+	for _, k := range s.known {
+		if !k.busy && !now.Before(k.due) {
+			return true
+		}
+	}
+	return false
 }
 
 // forget ends the work for a sweep that has no lanes any more. Its record stays: a lane may come
@@ -234,15 +259,17 @@ func (s *Sweeps) step(k *kept, lanes []LaneJob, idle bool) {
 	if k.files == nil {
 		k.files = newFiles(s.paths, k.token, k.uid)
 	}
-	now := s.now()
-	standing, err := k.files.step(lanes, idle, now)
+	began := s.now()
+	standing, err := k.files.step(lanes, idle, began)
 	shown := Shown{}
 	if err == nil {
-		shown = k.files.show(standing, now)
+		shown = k.files.show(standing, began)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	k.busy = false
+	now := s.now()
+	k.due = began.Add(k.files.pace.next(now, now.Sub(began), len(s.known)))
 	s.busy--
 	s.byUser[k.uid]--
 	said := ""

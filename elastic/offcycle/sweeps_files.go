@@ -32,13 +32,17 @@ const (
 
 // tooMuch: nothing more is read of a sweep's lanes, however long one waits.
 type tooMuch struct {
-	lane string // token; "" = all lanes together
-	size int64
+	lane     string // token; "" = all lanes together
+	size     int64
+	searcher bool // it is the program that is asked for points
 }
 
 func (e tooMuch) Error() string {
 	whose, most := "its lanes' files have", int64(mostEvents)
-	if e.lane != "" {
+	switch {
+	case e.searcher:
+		whose = "the answers of its searcher have"
+	case e.lane != "":
 		whose, most = fmt.Sprintf("%s of its lane %s has", sweep.EventFile, e.lane), mostOfLane
 	}
 	return fmt.Sprintf("%s %.1f MiB of lines, of which %d MiB are read: nothing is decided about it any more; let its program report less often, and submit it anew", whose, float64(e.size)/(1<<20), most>>20)
@@ -68,6 +72,8 @@ type files struct {
 	view    Shown     // as last summed up, of what, and when
 	summed  string
 	sums    time.Time
+	pace    pace
+	asked   asked
 }
 
 // close releases the record.
@@ -78,7 +84,7 @@ func (f *files) close() {
 }
 
 func newFiles(paths SweepPaths, token string, uid uint32) *files {
-	return &files{paths: paths, token: token, uid: uid, offsets: map[string]int64{}, wrote: map[string]sweep.Tell{}}
+	return &files{paths: paths, token: token, uid: uid, offsets: map[string]int64{}, wrote: map[string]sweep.Tell{}, pace: pace{}}
 }
 
 // step reads everything, decides, records and tells. After an error the files MUST be opened anew.
@@ -102,6 +108,9 @@ func (f *files) step(live []LaneJob, idle bool, now time.Time) (Standing, error)
 	}
 	seen, complete := f.lanes(base, names, live)
 	seen.Idle = idle
+	if err := f.answers(base, &seen); err != nil {
+		return Standing{}, err
+	}
 	if f.problem != nil && f.plan.Sweep.State != sweep.Stopped { // its lanes end all the same
 		return f.standing(), errors.Join(f.problem, f.publish(f.standing()))
 	}
@@ -119,9 +128,11 @@ func (f *files) step(live []LaneJob, idle bool, now time.Time) (Standing, error)
 	if err := f.rate(idle, now); err != nil {
 		return Standing{}, err
 	}
+	f.pace.foresee(f.book, f.plan.Sweep)
 	if err := f.answer(seen.Lanes); err != nil {
 		return Standing{}, err
 	}
+	f.wants(seen, now)
 	standing := f.standing()
 	return standing, f.publish(standing)
 }
@@ -130,7 +141,7 @@ func (f *files) step(live []LaneJob, idle bool, now time.Time) (Standing, error)
 // new, and a step goes through all trials.
 func (f *files) changed(seen keeper.Seen) bool {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%d %x %v", f.bytes, sha256.Sum256(f.text), seen.Idle)
+	fmt.Fprintf(&b, "%d %x %v %d %v", f.bytes, sha256.Sum256(f.text), seen.Idle, len(seen.Points), seen.None)
 	for _, l := range seen.Lanes {
 		fmt.Fprintf(&b, " %s %v %v %s", l.Token, l.Gone, l.Asks, l.Ask.ID)
 	}
@@ -248,9 +259,9 @@ func (f *files) lines(dir *checkpoint.Dir, lane string) (done bool, err error) {
 	}
 	switch {
 	case from >= mostOfLane:
-		return false, tooMuch{lane, info.Size()}
+		return false, tooMuch{lane: lane, size: info.Size()}
 	case f.bytes >= mostEvents:
-		return false, tooMuch{"", f.bytes + info.Size() - from}
+		return false, tooMuch{size: f.bytes + info.Size() - from}
 	}
 	data := make([]byte, min(info.Size()-from, mostLines))
 	n, err := file.ReadAt(data, from)
@@ -269,6 +280,7 @@ func (f *files) lines(dir *checkpoint.Dir, lane string) (done bool, err error) {
 		if e, err := sweep.ParseEvent(line); err == nil {
 			e.Others = nil // for people only
 			f.book.Take(lane, e)
+			f.pace.take(lane, e)
 		}
 	}
 	f.offsets[lane] = from + int64(last) + 1

@@ -1,13 +1,9 @@
 package offcycle
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"time"
 
-	"github.com/sluice-hpc/sluice/checkpoint"
-	"github.com/sluice-hpc/sluice/elastic/sweep"
 	"github.com/sluice-hpc/sluice/elastic/sweep/book"
 	"github.com/sluice-hpc/sluice/elastic/sweep/level"
 )
@@ -112,46 +108,4 @@ func (f *files) rate(idle bool, now time.Time) error {
 	e := book.Entry{At: now, Rated: &book.Rating{At: now, Level: f.level.Level, Gap: f.level.Gap, Done: f.counted}}
 	f.book.Apply(e)
 	return f.add([]book.Entry{e})
-}
-
-// standing is what policies know of the sweep.
-func (f *files) standing() Standing {
-	s := f.plan.Sweep
-	progress := level.Progress{Trials: f.book.Count(book.Done) + f.book.Count(book.Paused), Seconds: f.book.Seconds(), Assumed: 1}
-	each := 0.0
-	if progress.Trials > 0 {
-		each = progress.Seconds / float64(progress.Trials)
-	}
-	return Standing{
-		Number: s.Number, Metric: s.Metric.Name, Level: f.level.Level, Gap: f.level.Gap, Paused: s.State == sweep.Paused,
-		Over: f.book.Over != book.NotOver, Trials: f.counted, Wants: f.book.Wants(s), Bid: level.Bid(progress),
-		Ended: progress.Trials, Left: f.book.Left(s), Each: each,
-	}
-}
-
-// publish writes the standing for the user, if it changed. It has counts, and no parameters.
-func (f *files) publish(s Standing) error {
-	shown := map[string]any{"level": s.Level, "gap": s.Gap, "counted": s.Trials, "wants": s.Wants}
-	if f.problem != nil {
-		shown["problem"] = f.problem.Error()
-	}
-	text, err := json.Marshal(shown)
-	if err != nil || bytes.Equal(text, f.shown) {
-		return err
-	}
-	base, err := checkpoint.OpenDir(f.paths.Outbox)
-	if err != nil {
-		return fmt.Errorf("outbox: %w", err)
-	}
-	defer base.Close()
-	dir, err := base.Make(f.token, 0o755)
-	if err != nil {
-		return fmt.Errorf("outbox: %w", err)
-	}
-	defer dir.Close()
-	if err := dir.Write(sweep.File, append(text, '\n'), 0o644); err != nil {
-		return fmt.Errorf("outbox: %w", err)
-	}
-	f.shown = text
-	return nil
 }

@@ -84,9 +84,10 @@ func (x *sweepSite) restart() {
 	x.s = offcycle.NewSweeps(x.paths, func() offcycle.Live { return x.live }, func() time.Time { return x.now }, func(_ string, err error) { x.said = append(x.said, fmt.Sprint(err)) })
 }
 
-// look lets the keeper look once.
+// look lets the keeper look once, when all sweeps are due.
 func (x *sweepSite) look() {
 	x.t.Helper()
+	x.now = x.now.Add(500 * time.Millisecond)
 	x.s.Look()
 	ctx, stop := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer stop()

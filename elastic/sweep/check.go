@@ -86,6 +86,9 @@ func (s Sweep) Validate() error {
 	if !ascending(s.Rungs) {
 		return &OptionError{Option: "rungs", Said: fmt.Sprintf("want at most %d epochs from 1 to %d, each larger than the one before it, as 3,9,27", MaxRungs, MaxRung)}
 	}
+	if s.Asks() != (len(s.Searcher) > 0) || len(s.Searcher) > MaxTexts {
+		return &OptionError{Option: "searcher", Said: fmt.Sprintf("want the program that --sweep=ask asks for points, of at most %d words", MaxTexts)}
+	}
 	if _, err := regexp.Compile(s.Regex); err != nil || len(s.Regex) > 1000 {
 		return wrong("metric-regex", fmt.Sprintf("%q", s.Regex), "not a regular expression of at most 1000 bytes")
 	}
@@ -104,7 +107,7 @@ func ascending(rungs []int) bool {
 }
 
 // methods are what may stand after --sweep=, and of these all but asha and pbt after asha+.
-var methods = []string{"asha", "random", "grid", "sobol", "tpe", "gp", "pbt"}
+var methods = []string{"asha", "random", "grid", "sobol", "tpe", "gp", "pbt", "ask"}
 
 // Searches are the values of --sweep without those of two parts.
 func Searches() []string { return slices.Clone(methods) }
@@ -166,6 +169,8 @@ func (s Sweep) Check(varied int) error {
 		return search("gp takes at most %d parameters that vary, and there are %d: choose tpe", MaxModelParams, varied)
 	case (method == "gp" || method == "tpe") && varied == 0:
 		return search("no parameter has more than one value: there is nothing to learn; choose random")
+	case method == "ask" && s.Repeats > 1:
+		return &OptionError{"repeats", fmt.Sprint(s.Repeats), "the program that is asked for points repeats those that it wants repeated: leave it out"}
 	case method == "pbt" && s.Repeats > 1:
 		return &OptionError{"repeats", fmt.Sprint(s.Repeats), "pbt changes the parameters of a trial while it runs, so there is nothing to repeat: leave it out"}
 	case method == "pbt" && s.Members < MinMembers:

@@ -96,14 +96,18 @@ type Sweep struct {
 	KeepGB      float64       `json:"keep_gb"`          // in 10^9 bytes, of checkpoints of trials that do not run
 	Within      time.Duration `json:"within,omitempty"` // of time since its first trial; 0 = no bound
 	// As typed after --param, --where and --try; see package space.
-	Params  []string  `json:"params"`
-	Wheres  []string  `json:"wheres,omitempty"`
-	Tries   []string  `json:"tries,omitempty"`
-	Regex   string    `json:"metric_regex,omitempty"` // finds the metric in a trial's output
-	Run     []string  `json:"run"`                    // options of `sluice run` for each trial
-	State   State     `json:"state,omitempty"`
-	Created time.Time `json:"created"`
+	Params   []string  `json:"params"`
+	Wheres   []string  `json:"wheres,omitempty"`
+	Tries    []string  `json:"tries,omitempty"`
+	Searcher []string  `json:"searcher,omitempty"`     // the program that is asked for points; set if and only if Asks
+	Regex    string    `json:"metric_regex,omitempty"` // finds the metric in a trial's output
+	Run      []string  `json:"run"`                    // options of `sluice run` for each trial
+	State    State     `json:"state,omitempty"`
+	Created  time.Time `json:"created"`
 }
+
+// Asks reports whether a program of the user's chooses the points.
+func (s Sweep) Asks() bool { return s.Algorithm == "ask" || s.Algorithm == "asha+ask" }
 
 // Usual values of a sweep.
 const (

@@ -58,10 +58,12 @@ from ._api import (
     world,
 )
 from ._files import Checkpoint
+from ._trials import Trial, trials
 from ._world import World
 
 __all__ = [
     "Checkpoint",
+    "Trial",
     "World",
     "abandon",
     "accumulation_steps",
@@ -78,6 +80,7 @@ __all__ = [
     "save",
     "save_dir",
     "should_checkpoint",
+    "trials",
     "wait",
     "world",
 ]

@@ -82,21 +82,36 @@ def look_for_end(path: str) -> Tuple[str, bool]:
     return found, request.get("end") is True
 
 
-def _request(path: str) -> Tuple[str, Dict[str, Any]]:
-    """The request at path and its id, "" when there is none.
+def look_for(path: str) -> Dict[str, Any]:
+    """The JSON object in a small file that another program replaces; {} where there is
+    none now, or it cannot be read."""
+    try:
+        found = _object(path)
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _object(path: str) -> Any:
+    """What a small file has as JSON.
 
     Opening the directory first makes network file systems look again; a name
     that was missing is otherwise remembered as missing for a while.
     """
     folder, name = os.path.split(path)
+    directory = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        directory = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            file = os.open(name, os.O_RDONLY, dir_fd=directory)
-        finally:
-            os.close(directory)
-        with os.fdopen(file, "rb") as f:
-            request = json.loads(f.read(65536))
+        file = os.open(name, os.O_RDONLY, dir_fd=directory)
+    finally:
+        os.close(directory)
+    with os.fdopen(file, "rb") as f:
+        return json.loads(f.read(65536))
+
+
+def _request(path: str) -> Tuple[str, Dict[str, Any]]:
+    """The request at path and its id, "" when there is none."""
+    try:
+        request = _object(path)
     except FileNotFoundError:
         return "", {}
     except RecursionError as e:

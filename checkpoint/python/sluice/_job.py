@@ -22,6 +22,10 @@ LEAVE = 1800.0  # seconds
 FAIL = 5.0  # seconds
 
 
+class Over(BaseException):
+    """The trial is over: its block is left. No program's except Exception catches it."""
+
+
 class Job:
     """One process's part in a job; inactive outside of sluice.
 
@@ -65,6 +69,10 @@ class Job:
         self.flights = _flights.Flights(self)
         self.asking = _asking.Asking(self.agreement, self.flights, self._wanted, steady)
         self.saving = 0.0  # when the checkpoint being written was opened
+        self.trial: Tuple[str, str] = "", ""  # in a process of many: the file that says which is over, and this one's id
+        self.within = False  # the program can leave the trial and go on with the next
+        self.taken = False  # the trial is over
+        self.looked = 0.0  # when report() last looked for that
         self.warned: set[str] = set()
         self.process = os.getpid()
         if self.active:
@@ -93,7 +101,33 @@ class Job:
             failed = getattr(sys, "last_value", None) is not None
             self.agreement.settle(FAIL if failed else LEAVE)
 
+    def retire(self) -> None:
+        """The process goes on with another job: nothing of this one may go on."""
+        if not self.active:
+            return
+        self.watch.stop()
+        if self.flights.now is not None:
+            self.flights.now.cancel()
+            self.flights.now.join()
+        self.drop()
+        self.progress.flush()
+        atexit.unregister(self.leave)
+        self.active = self.within = False
+
     # Requests.
+
+    def _over(self) -> bool:
+        """Whether the lane has said that the trial is over."""
+        path, trial = self.trial
+        if path and not self.taken:
+            self.taken = _files.look_for(path).get("id") == trial
+        return self.taken
+
+    def _leave_trial(self) -> None:
+        """Leave the block of a trial that is over. Of several ranks all leave where they
+        wait, and none elsewhere: the others would wait for it."""
+        if self.taken and self.within and self.agreement.size() == 1:
+            raise Over()
 
     def pending(self) -> str:
         """The id of the request that stands, "" = none."""
@@ -103,6 +137,7 @@ class Job:
         """The id of the request that stands, and whether to train on after it."""
         if not self.request_path:
             return "", False
+        self._over()
         try:
             return _files.look_for_request(self.request_path)
         except (OSError, ValueError) as e:
@@ -128,6 +163,8 @@ class Job:
         self.hello()
         self.progress.stepped()
         self.asked = self.asking.answer()
+        if self.taken:
+            self._leave_trial()
         return self.asked
 
     def gpus(self) -> int:
@@ -294,6 +331,11 @@ class Job:
         output; the runner has ended first what would go on behind it.
         """
         while True:
+            if self._over():
+                if self.within:
+                    raise Over()
+                time.sleep(PAUSE)  # the process is being ended
+                continue
             try:
                 standing, end = _files.look_for_end(self.request_path)
                 if standing != request:
@@ -350,6 +392,11 @@ class Job:
         if self.active and (self.first() if self.speaks is None else self.speaks):
             done = self._done(step, epoch) if done is None else float(done)
             self.progress.report(done, step, epoch, metric)
+        if self.within:
+            if self.steady() - self.looked >= _pace.LOOK:
+                self.looked = self.steady()
+                self._over()
+            self._leave_trial()
 
     def finished(self) -> None:
         """Say that all work is done."""

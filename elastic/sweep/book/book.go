@@ -119,6 +119,7 @@ type Book struct {
 
 	found    []Entry // what lanes began and the record does not know
 	foundAll int     // how many there were
+	Leads    Leading // which lane runs the program that is asked for points
 }
 
 // Answer is what a lane was told.
@@ -161,6 +162,7 @@ type Entry struct {
 	Over  End       `json:"over,omitempty"`
 	Again bool      `json:"again,omitempty"` // it is not over after all: it was extended
 	Rated *Rating   `json:"rated,omitempty"` // its level changed; for people: decisions find it anew
+	Leads *Leading  `json:"leads,omitempty"` // the lane that runs the program that is asked for points
 }
 
 // Telling tells a lane to run a trial.
@@ -212,6 +214,10 @@ func (b *Book) Apply(e Entry) {
 	case e.Yield != nil:
 		if t := b.Trial(e.Yield.Trial); t != nil && t.Start == e.Yield.Start {
 			t.Yields = true
+		}
+	case e.Leads != nil:
+		if e.Leads.Turn > b.Leads.Turn {
+			b.Leads = *e.Leads
 		}
 	case e.Leave != nil:
 		b.Answers[e.Leave.Lane] = Answer{Ask: e.Leave.Ask}

@@ -45,6 +45,8 @@ type world struct {
 	read    map[string]int
 	told    map[string]string // trial.start -> lane
 	started map[string]int    // trial.start -> times it was begun
+	answers int               // of the program that is asked for points
+	turns   []book.Leading    // that were recorded
 	ended   map[int]int       // trial -> times it was done or failed
 }
 
@@ -103,6 +105,13 @@ func (w *world) look(kill int) {
 		w.read[name] = len(w.lines[name])
 		seen.Lanes = append(seen.Lanes, l)
 	}
+	if w.plan.Asks {
+		w.answers += rapid.IntRange(0, 2).Draw(w.t, "answers")
+		seen.Points, seen.Turn = map[int]string{}, len(w.turns)
+		for n := 1; n <= w.answers; n++ {
+			seen.Points[n] = fmt.Sprintf("lr=0.01,depth=%d", n)
+		}
+	}
 	w.serial++
 	for _, e := range Step(w.book, w.plan, seen, noon.Add(time.Duration(w.serial)*time.Second)) {
 		if kill--; kill == 0 {
@@ -114,6 +123,12 @@ func (w *world) look(kill int) {
 			w.t.Fatal(err)
 		}
 		w.record = append(w.record, string(line))
+		if e.Leads != nil {
+			if w.gone[e.Leads.Lane] || len(w.turns) > 0 && e.Leads.Turn <= w.turns[len(w.turns)-1].Turn {
+				w.t.Fatalf("%+v leads after %+v", *e.Leads, w.turns)
+			}
+			w.turns = append(w.turns, *e.Leads)
+		}
 		if e.Tell != nil {
 			key := fmt.Sprint(e.Tell.Trial, ".", e.Tell.Start)
 			if other, twice := w.told[key]; twice {
@@ -197,11 +212,15 @@ func (w *world) over(name string, e sweep.Event) {
 // twice, none runs in two lanes at once, and the sweep comes to its end.
 func TestKills(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		algorithm := rapid.SampledFrom([]string{"asha", "random", "sobol", "pbt"}).Draw(t, "algorithm")
+		algorithm := rapid.SampledFrom([]string{"asha", "random", "sobol", "pbt", "ask", "asha+ask"}).Draw(t, "algorithm")
 		repeats := rapid.SampledFrom([]int{0, 0, 2, 3}).Draw(t, "repeats")
 		p := planOf(t, func(s *sweep.Sweep) {
-			if s.Algorithm, s.MaxFailures, s.Repeats = algorithm, 12, repeats; algorithm == "pbt" {
+			s.Algorithm, s.MaxFailures, s.Repeats = algorithm, 12, repeats
+			switch algorithm {
+			case "pbt":
 				s.Members, s.Repeats = 4, 0
+			case "ask", "asha+ask":
+				s.Repeats = 0
 			}
 		})
 		w := newWorld(t, p)
@@ -265,6 +284,9 @@ func (w *world) check() {
 			w.t.Fatalf("trial %d: %s, %q", trial.Number, trial.State, trial.Point)
 		}
 		points[fmt.Sprint(trial.Point, trial.Repeat)] = true
+		if want := fmt.Sprintf("lr=0.01,depth=%d", trial.Number); w.plan.Asks && trial.Point != want {
+			w.t.Fatalf("trial %d has %s, and the answer was %s", trial.Number, trial.Point, want)
+		}
 	}
 	if w.book.Over == book.AllTried && len(w.book.Trials) != w.plan.Sweep.Trials {
 		w.t.Fatalf("%d trials", len(w.book.Trials))
@@ -289,7 +311,7 @@ func (w *world) check() {
 // TestRecordLost: a daemon without its record finds the trials in the lines of the lanes.
 func TestRecordLost(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := newWorld(t, planOf(t, func(s *sweep.Sweep) { s.Algorithm = "random" }))
+		w := newWorld(t, planOf(t, func(s *sweep.Sweep) { s.Algorithm = rapid.SampledFrom([]string{"random", "ask"}).Draw(t, "algorithm") }))
 		for range rapid.IntRange(1, 60).Draw(t, "moves") {
 			w.step(token(rapid.IntRange(0, lanes-1).Draw(t, "lane")))
 			w.look(0)

@@ -15,6 +15,7 @@ type Plan struct {
 	Sweep   sweep.Sweep
 	Problem search.Problem
 	Halving bool // trials that lose at a rung are paused
+	Asks    bool // points are the answers of a program; Problem is for the user's tries only
 
 	points map[string]space.Point // those that were read, by their text; there are thousands
 }
@@ -48,7 +49,11 @@ func NewPlan(s sweep.Sweep) (Plan, error) {
 		return Plan{}, err
 	}
 	method, halving, _ := s.Search()
-	p := Plan{Sweep: s, Halving: halving, points: map[string]space.Point{}}
+	asks := method == "ask"
+	if asks {
+		method = "random"
+	}
+	p := Plan{Sweep: s, Halving: halving, Asks: asks, points: map[string]space.Point{}}
 	p.Problem = search.Problem{Space: sp, Method: method, Max: s.Metric.Max, Seed: s.Seed, Tries: tries, Levels: space.Levels,
 		Repeats: s.Repeats, Members: s.Members, Period: s.Period()}
 	if err := p.Problem.Check(); err != nil && !errors.Is(err, search.ErrExhausted) {

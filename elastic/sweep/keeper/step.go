@@ -29,6 +29,11 @@ type Seen struct {
 	Lanes []Lane
 	// Idle: GPUs would idle, so that trials that lost may go on.
 	Idle bool
+	// Points are the answers of the program that is asked, by the number of the trial; None: it has no
+	// more. Of a sweep that asks only.
+	Points map[int]string
+	None   bool
+	Turn   int // the highest turn of which there are answers, also where the record was lost
 }
 
 // Step decides, from the book and what was read at now. The entries are to be recorded, in their
@@ -39,10 +44,11 @@ type Seen struct {
 // The order inside: trials of lost lanes come back BEFORE lanes are answered, so that the next lane
 // goes on with them; whether the sweep is over is known BEFORE anything is paused or told.
 func Step(b *book.Book, p Plan, seen Seen, now time.Time) (entries []book.Entry) {
-	s := &step{Book: b, plan: p, now: now}
+	s := &step{Book: b, plan: p, now: now, seen: seen}
 	lanes := slices.Clone(seen.Lanes)
 	slices.SortFunc(lanes, func(x, y Lane) int { return cmp.Or(cmp.Compare(x.Job, y.Job), cmp.Compare(x.Token, y.Token)) })
 	s.back(lanes)
+	s.lead(lanes)
 	s.end()
 	s.pause()
 	s.yield(seen.Idle)
@@ -59,6 +65,8 @@ type step struct {
 	plan Plan
 	now  time.Time
 	out  []book.Entry
+	seen Seen
+	wait bool // the next point is being asked for
 }
 
 // record applies an entry at once: what follows in the same step sees it.
@@ -204,7 +212,7 @@ func (s *step) assign(lanes []Lane, idle bool) {
 		if next := s.next(idle); next != nil {
 			next.Lane, next.Ask = l.Token, l.Ask.ID
 			s.record(book.Entry{Tell: next})
-		} else {
+		} else if !s.wait {
 			s.record(book.Entry{Leave: &book.Which{Lane: l.Token, Ask: l.Ask.ID}})
 		}
 	}
@@ -229,7 +237,11 @@ func (s *step) next(idle bool) *book.Telling {
 	if i := slices.IndexFunc(s.Trials, func(t *book.Trial) bool { return t.Point == "" }); i >= 0 {
 		number = i + 1 // the record was lost, and no lane had begun it
 	}
-	if number <= s.plan.Sweep.Trials {
+	if s.plan.Asks && number <= s.plan.Sweep.Trials && number > len(s.plan.Problem.Tries) {
+		if next, decided := s.asked(number); decided {
+			return next
+		}
+	} else if number <= s.plan.Sweep.Trials {
 		list, err := search.Suggest(s.plan.Problem, s.history(), 1)
 		switch {
 		case len(list) == 1:

@@ -133,3 +133,42 @@ func ReadPoint(data []byte) (Point, error) {
 	}
 	return p, nil
 }
+
+// Exact reads a point that another program chose: a JSON object with exactly the parameters that
+// exist there, each with a value that it can have, and all constraints satisfied. The error says
+// which is not so.
+func (s *Space) Exact(data []byte) (Point, error) {
+	raw, err := ReadPoint(data)
+	if err != nil {
+		return Point{}, err
+	}
+	values, given := make([]Value, len(s.params)), make([]bool, len(s.params))
+	for _, setting := range raw.settings {
+		i, known := s.at[setting.Name]
+		if !known {
+			return Point{}, fmt.Errorf("no parameter is called %s", setting.Name)
+		}
+		v, f := s.params[i].read(setting.Value.Text, 0)
+		if f != nil {
+			return Point{}, fmt.Errorf("%s: %s", setting.Name, f.said)
+		}
+		values[i], given[i] = v, true
+	}
+	var p Point
+	for i, parameter := range s.params {
+		switch is := s.exists(i, values, given); {
+		case is && !given[i]:
+			return Point{}, fmt.Errorf("%s is missing", parameter.Name)
+		case !is && given[i]:
+			return Point{}, fmt.Errorf("%s does not exist there: %s", parameter.Name, parameter)
+		case is:
+			p.settings = append(p.settings, Setting{parameter.Name, values[i]})
+		}
+	}
+	for _, c := range s.where {
+		if !c.holds(p) {
+			return Point{}, fmt.Errorf("%s is not satisfied", c.text)
+		}
+	}
+	return p, nil
+}

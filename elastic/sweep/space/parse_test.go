@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/sluice-hpc/sluice/elastic/sweep/space"
@@ -187,6 +188,35 @@ func TestTryErrors(t *testing.T) {
 		var e *space.Error
 		if !errors.As(err, &e) || e.Column != want.column || e.Problem != want.problem {
 			t.Errorf("%s: %v, want column %d, %s", text, err, want.column, want.problem)
+		}
+	}
+}
+
+// TestExact: a point that another program chose is one of the space, in its texts and its order, or it is
+// refused with the reason.
+func TestExact(t *testing.T) {
+	s, err := space.Parse([]string{"m=float:.8:.99 if opt=sgd", "lr=log:1e-5:1e-1", "depth=int:2:8", "opt=choice:sgd,adamw", "size=fixed:32"}, []string{"depth*lr<.5"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{
+		`{"opt": "sgd", "lr": 1e-3, "depth": 4, "m": 0.9, "size": 32}`:    "m=0.9,lr=0.001,depth=4,opt=sgd,size=32",
+		`{"size": 32, "opt": "adamw", "lr": 0.00123456789, "depth": 8.0}`: "lr=0.00123456789,depth=8,opt=adamw,size=32",
+		`{"opt": "adamw", "lr": 1e-3, "depth": 4, "m": 0.9, "size": 32}`:  "m does not exist there: m=float:0.8:0.99 if opt=sgd",
+		`{"opt": "sgd", "lr": 1e-3, "depth": 4, "size": 32}`:              "m is missing",
+		`{"opt": "adamw", "lr": 1e-3, "depth": 4.5, "size": 32}`:          "depth: 4.5 is not a whole number",
+		`{"opt": "adamw", "lr": 1, "depth": 4, "size": 32}`:               "lr: 1 is not a value of lr=log:1e-05:0.1",
+		`{"opt": "adam", "lr": 1e-3, "depth": 4, "size": 32}`:             "opt: adam is not a value of opt=choice:sgd,adamw",
+		`{"opt": "adamw", "lr": 1e-3, "depth": 4, "size": 32, "wd": 0.1}`: "no parameter is called wd",
+		`{"opt": "adamw", "lr": 0.1, "depth": 8, "size": 32}`:             "depth*lr<.5 is not satisfied",
+		`{"opt": "adamw", "lr": "NaN", "depth": 4, "size": 32}`:           `lr: "NaN" is not a number`,
+		`{"opt": "adamw", "lr": [1], "depth": 4, "size": 32}`:             "parameters of a trial: lr: want",
+		`{"opt": "a;b", "lr": 1e-3, "depth": 4, "size": 32}`:              "opt: a;b is not a value of",
+		`null`: "parameters of a trial: want a JSON object",
+	} {
+		p, err := s.Exact([]byte(text))
+		if got := p.String(); err == nil && got != want || err == nil && !s.Holds(p) || err != nil && !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: %s, %v; want %s", text, got, err, want)
 		}
 	}
 }

@@ -1,0 +1,130 @@
+package searcher
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/elastic/sweep"
+	"github.com/sluice-hpc/sluice/elastic/sweep/book"
+)
+
+// news finds what the program was not told yet, in the lines of the sweep's lanes.
+type news struct {
+	book    *book.Book
+	offsets map[string]int64
+	told    map[int]*toldOf // by trial
+}
+
+// toldOf is what the program knows of a trial.
+type toldOf struct {
+	epoch float64
+	any   bool
+	state string
+}
+
+// read reads the lanes' new lines. What it returns is in the order of trials, of each its reports and
+// then its state; the caller records it in this order.
+func (n *news) read(jobs, folder string, script *transcript) (out []sweep.Spoken, err error) {
+	if n.book == nil {
+		n.book, n.offsets, n.told = book.New(), map[string]int64{}, map[int]*toldOf{}
+		for _, l := range script.lines {
+			if l.Tell != nil {
+				*n.of(l.Tell.Trial) = toldOf{l.Tell.Epoch, l.Tell.Value != nil || n.of(l.Tell.Trial).any, l.Tell.State}
+			}
+		}
+	}
+	lanes, err := os.ReadDir(filepath.Join(folder, sweep.LaneFolder))
+	if err != nil {
+		return nil, err
+	}
+	fresh := false
+	for _, lane := range lanes {
+		if !checkpoint.ValidToken(lane.Name()) {
+			continue
+		}
+		more, failed := n.lines(filepath.Join(jobs, lane.Name()), lane.Name())
+		fresh = fresh || more
+		if failed != nil {
+			err = failed
+		}
+	}
+	if !fresh || err != nil {
+		return nil, err
+	}
+	for _, t := range n.book.Trials {
+		if t.Point != "" && !script.points[t.Number] {
+			out = append(out, sweep.Spoken{Point: &sweep.Pointed{Trial: t.Number, Point: t.Point, Given: true}})
+		}
+		out = append(out, n.trial(t)...)
+	}
+	return out, nil
+}
+
+func (n *news) of(trial int) *toldOf {
+	if n.told[trial] == nil {
+		n.told[trial] = &toldOf{}
+	}
+	return n.told[trial]
+}
+
+// trial is what is new of one trial.
+func (n *news) trial(t *book.Trial) (out []sweep.Spoken) {
+	told := n.of(t.Number)
+	for _, m := range t.Curve {
+		if told.any && m.Epoch <= told.epoch {
+			continue
+		}
+		value := m.Value
+		out = append(out, sweep.Spoken{Tell: &sweep.Told{Trial: t.Number, Epoch: m.Epoch, Value: &value, State: string(book.Running)}})
+		told.any, told.epoch, told.state = true, m.Epoch, string(book.Running)
+	}
+	if state := string(t.State); t.State != book.Waiting && state != told.state && (t.State != book.Running || told.state != "") {
+		out = append(out, sweep.Spoken{Tell: &sweep.Told{Trial: t.Number, Epoch: told.epoch, State: state}})
+		told.state = state
+	}
+	return out
+}
+
+// lines takes in a lane's new lines; fresh: there were some.
+func (n *news) lines(folder, lane string) (fresh bool, err error) {
+	dir, err := checkpoint.OpenDir(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer dir.Close()
+	file, info, err := dir.Open(sweep.EventFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer file.Close()
+	from := n.offsets[lane]
+	if info.Size() <= from || from > most {
+		return false, nil
+	}
+	data, err := io.ReadAll(io.NewSectionReader(file, from, min(info.Size()-from, most)))
+	if err != nil {
+		return false, err
+	}
+	last := bytes.LastIndexByte(data, '\n')
+	if last < 0 {
+		return false, nil
+	}
+	for line := range bytes.SplitSeq(data[:last], []byte("\n")) {
+		if e, err := sweep.ParseEvent(line); err == nil {
+			n.book.Take(lane, e)
+		}
+	}
+	n.offsets[lane] = from + int64(last) + 1
+	return true, nil
+}

@@ -1,0 +1,127 @@
+package searcher
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluice-hpc/sluice/checkpoint/process"
+	"github.com/sluice-hpc/sluice/elastic/sweep"
+)
+
+// TestParse: a line that is no answer is refused with its place in the output.
+func TestParse(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"trial": 3, "point": {"x": 1}}`:                       "",
+		`{"trial": 3, "none": true}`:                            "",
+		`{"trial": 3, "point": {"x": 1}, "why": "a new field"}`: "",
+		`hello, world`:                                  "line 7, byte 101 of its output: invalid character 'h'",
+		`{"trial": 3, "point": {"x": }}`:                "line 7, byte 129 of its output: invalid character '}'",
+		`{"trial": "three", "point": {}}`:               "line 7, byte 117 of its output: json: cannot unmarshal string",
+		`{"trial": 3, "point": {"x": 1}} {"trial": 4}`:  "line 7, byte 133 of its output: text after the answer",
+		`{"trial": 3}`:                                  "line 7: want {\"trial\": N, \"point\"",
+		`{"trial": 3, "point": {"x": 1}, "none": true}`: "line 7: want {\"trial\": N, \"point\"",
+		`{"trial": 3, "point": {"x": 1}`:                "line 7, byte ",
+		strings.Repeat("[", 20_000):                     "line 7, byte ",
+	} {
+		_, err := parse(line{number: 7, at: 100, text: []byte(text)})
+		if (err == nil) != (want == "") || err != nil && !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%.60s: %v, want %s", text, err, want)
+		}
+	}
+}
+
+// TestTranscripts: a new turn begins with all of the newest one before it, without a line that was cut
+// off; what is added to an earlier one later does not count.
+func TestTranscripts(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), sweep.SearcherFolder)
+	point := func(n int) sweep.Spoken { return sweep.Spoken{Point: &sweep.Pointed{Trial: n, Point: "x=1"}} }
+	first, err := openTranscript(folder, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := 1; n <= 2; n++ {
+		if err := first.add(point(n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := first.file.WriteString(`{"point":{"trial":3,`); err != nil {
+		t.Fatal(err)
+	}
+	second, err := openTranscript(folder, 4)
+	if err != nil || len(second.lines) != 2 || second.points[3] {
+		t.Fatalf("%+v, %v", second, err)
+	}
+	if err := first.add(point(3)); err != nil { // a lane that does not know that it was replaced
+		t.Fatal(err)
+	}
+	if err := second.add(point(5)); err != nil {
+		t.Fatal(err)
+	}
+	third, err := openTranscript(folder, 5)
+	if err != nil || len(third.lines) != 3 || !third.points[5] || third.points[3] {
+		t.Errorf("%+v, %v", third, err)
+	}
+	if err := os.Mkdir(filepath.Join(folder, sweep.Transcript(6)), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := openTranscript(folder, 7); err == nil {
+		t.Error("a folder was taken for a transcript")
+	}
+}
+
+// TestHangs: a program that does not answer is ended and started again; one that does not end either is
+// killed, and the status says why.
+func TestHangs(t *testing.T) {
+	family, err := process.Found()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer family.Close()
+	base := t.TempDir()
+	token, lane := strings.Repeat("a", 32), strings.Repeat("b", 32)
+	put := func(folder, name string, value any) {
+		t.Helper()
+		data, err := json.Marshal(value)
+		if err == nil {
+			err = os.MkdirAll(folder, 0o755)
+		}
+		if err == nil {
+			err = os.WriteFile(filepath.Join(folder, name), data, 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	folder := filepath.Join(base, "jobs", token)
+	put(folder, sweep.File, sweep.Sweep{
+		Version: 1, Token: token, Algorithm: "ask", Metric: sweep.Metric{Name: "acc"}, Trials: 3, Parallel: 1, MaxFailures: 1, Params: []string{"x=int:1:9"},
+		Searcher: []string{"/bin/sh", "-c", `trap "" TERM; echo began >>` + base + `/log; while :; do sleep 0.05; done`},
+	})
+	if err := os.Mkdir(filepath.Join(folder, sweep.LaneFolder), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	put(filepath.Join(base, "outbox", token), sweep.File, map[string]any{"asks": sweep.Turn{Lane: lane, Turn: 1, Points: 1}})
+	s := Start(Config{
+		Sweep: folder, Jobs: filepath.Join(base, "jobs"), Outbox: filepath.Join(base, "outbox"), Lane: lane, Number: 7, Env: os.Environ(), Family: family,
+		Now: time.Now, Complain: func(err error) { t.Log(err) }, Poll: 10 * time.Millisecond, Patience: 100 * time.Millisecond, Pause: time.Millisecond,
+	})
+	defer s.Stop(time.Minute)
+	for until := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		data, _ := os.ReadFile(filepath.Join(folder, sweep.SearcherFolder, sweep.SearcherStatus))
+		log, _ := os.ReadFile(filepath.Join(base, "log"))
+		status, known := sweep.ParseStatus(data)
+		if known && status.Failures >= 1 && strings.Count(string(log), "began") >= 2 {
+			if !strings.HasPrefix(status.Why, "no answer for trial 1 within") {
+				t.Errorf("%+v", status)
+			}
+			return
+		}
+		if time.Now().After(until) {
+			t.Fatalf("%+v, %s", status, log)
+		}
+	}
+}
