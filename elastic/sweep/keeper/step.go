@@ -138,7 +138,7 @@ func (s *step) reached() bool {
 // pause pauses the trials that lost at a rung. The entry only marks the trial: it runs until its
 // lane has saved it. Extra trials lost before, and are not judged again.
 func (s *step) pause() {
-	rule, ok := s.plan.rungs()
+	rule, ok := s.rungs()
 	if !ok || s.Over != book.NotOver {
 		return
 	}
@@ -234,7 +234,7 @@ func (s *step) next(idle bool) *book.Telling {
 // returns is the first paused trial that would not be paused now, since trials after it were worse
 // (rung.Returns); nil if there is none.
 func (s *step) returns() *book.Trial {
-	rule, ok := s.plan.rungs()
+	rule, ok := s.rungs()
 	if !ok {
 		return nil
 	}
