@@ -58,7 +58,7 @@ func NewLive(a Arrival) *Live {
 	rng := rand.New(rand.NewPCG(a.Seed, 0x5eed))
 	l := &Live{Arrival: a, sweep: newSweep(0, 0, a.Task, a.Trials, a.Goal, rng), seats: make([]seat, a.Lanes), rule: level.DefaultRule(), over: -1}
 	if a.Halving {
-		l.sweep.board = rung.NewBoard(rung.Rule{Epochs: a.Task.Epochs(), Max: true})
+		l.sweep.board, l.sweep.paced = rung.NewBoard(rung.Rule{Epochs: a.Task.Epochs(), Max: true}), true
 	}
 	return l
 }

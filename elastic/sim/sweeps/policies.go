@@ -36,7 +36,7 @@ func Contenders() []Contender {
 			c.Rule = &rung.Rule{}
 			c.New = func() Policy {
 				p := fresh()
-				p.Rejudge, p.Return = true, true
+				p.Rejudge, p.Return, p.Paces = true, true, true
 				return p
 			}
 		}
@@ -48,7 +48,7 @@ func Contenders() []Contender {
 		return p
 	}}, Contender{Name: "equal share, sluice's rungs", Told: "results", Asha: true, Rule: &rung.Rule{}, New: func() Policy {
 		p := Equal()
-		p.Rejudge, p.Return = true, true
+		p.Rejudge, p.Return, p.Paces = true, true, true
 		return p
 	}})
 }

@@ -29,6 +29,7 @@ type Policy struct {
 	Divide  func(sweeps []*Sweep, wants []int, gpus int) []int
 	Rejudge bool
 	Return  bool
+	Paces   bool // rungs know how long epochs take: rung.Board.Pace
 	Promote bool // ASHA with promotion: every trial stops at each rung, the best go on later
 }
 
@@ -77,7 +78,7 @@ func Run(c Config) Result {
 		if c.Rungs != nil {
 			rule := *c.Rungs
 			rule.Epochs, rule.Max = t.Epochs(), true
-			s.board = rung.NewBoard(rule)
+			s.board, s.paced = rung.NewBoard(rule), c.Policy.Paces
 		}
 		r.later = append(r.later, s)
 		at += rng.ExpFloat64() * c.Gap

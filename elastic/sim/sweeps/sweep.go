@@ -33,7 +33,8 @@ type Sweep struct {
 	ahead   []*trial // taken from a lane, to go on first
 	paused  []*trial
 	running int
-	extra   int // lanes that run paused trials
+	extra   int  // lanes that run paused trials
+	paced   bool // its rungs know how long epochs take
 }
 
 // trial is one configuration's training.
@@ -95,6 +96,9 @@ func (s *Sweep) report(t *trial, now float64) {
 	t.epoch++
 	s.Done++
 	v := s.task.Metric[t.config][t.epoch-1]
+	if s.board != nil && s.paced && t.epoch == 1 {
+		s.board.Pace(t.number, s.task.Seconds[t.config][0])
+	}
 	if s.board != nil {
 		s.board.Report(t.number, t.epoch, v)
 	}

@@ -141,7 +141,7 @@ func (s *step) pause() {
 		s.replace()
 		return
 	}
-	rule, ok := s.plan.rungs()
+	rule, ok := s.rungs()
 	if !ok || s.Over != book.NotOver {
 		return
 	}
@@ -277,7 +277,7 @@ func again(t *book.Trial) *book.Telling {
 // returns is the first paused trial that would not be paused now, since trials after it were worse
 // (rung.Returns); nil if there is none.
 func (s *step) returns() *book.Trial {
-	rule, ok := s.plan.rungs()
+	rule, ok := s.rungs()
 	if !ok {
 		return nil
 	}

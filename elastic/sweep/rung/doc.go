@@ -8,6 +8,9 @@
 // arrives, so a trial that later ones overtake is paused then. A paused trial that is among the
 // best of its rung again, because later ones were worse, goes on before new ones are asked for.
 //
+// Where it is known how long epochs take, a part larger than 1/Reduction goes on of fast trials, and a
+// smaller one of slow trials (Board.Pace).
+//
 // Verdicts is a pure function of all curves, so a daemon that was killed comes to the same
 // verdicts; a report that comes late only adds to a rung.
 package rung

@@ -10,6 +10,9 @@ import (
 
 // Rule says where the rungs are.
 type Rule struct {
+	// Paces are the seconds that an epoch of a trial takes, by trial, where they are known: see
+	// Board.Pace.
+	Paces     map[int]float64
 	Epochs    int  // of a whole trial, at least 1
 	Reduction int  // of Reduction trials one goes on; below 2 counts as 2
 	First     int  // epochs of the first rung; 0 counts as Epochs/26, at least 1
@@ -114,6 +117,9 @@ func (r Rule) board(history []search.Observation) *Board {
 		for _, m := range curve {
 			b.Report(o.Trial, m.Epoch, m.Value)
 		}
+		if pace, known := r.Paces[o.Trial]; known {
+			b.Pace(o.Trial, pace)
+		}
 	}
 	return b
 }
@@ -132,12 +138,14 @@ type Board struct {
 	rungs  []int
 	costs  [][]float64       // of each rung, ascending: small is good
 	trials map[int][]float64 // the trial's cost at each rung that it reached
+	pace   map[int]float64   // seconds an epoch
+	paces  []float64         // all of these, ascending
 }
 
 // NewBoard has no reports.
 func NewBoard(r Rule) *Board {
 	rungs := r.Rungs()
-	return &Board{r, rungs, make([][]float64, len(rungs)), map[int][]float64{}}
+	return &Board{r, rungs, make([][]float64, len(rungs)), map[int][]float64{}, map[int]float64{}, nil}
 }
 
 // Report takes in a value, which is finite. A trial reaches a rung with its first report at or
@@ -168,7 +176,7 @@ func (b *Board) Verdict(trial int) Verdict {
 	k := len(own) - 1
 	v.Rung, v.Of = b.rungs[k], len(b.costs[k])
 	v.Rank = 1 + sort.SearchFloat64s(b.costs[k], own[k])
-	v.Pause = v.Rank > b.rule.Keeps(v.Of)
+	v.Pause = v.Rank > b.keeps(trial, v.Of)
 	return v
 }
 

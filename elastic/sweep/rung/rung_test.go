@@ -2,6 +2,7 @@ package rung_test
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -119,4 +120,37 @@ func TestVerdictsDependOnCurvesOnly(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestPaceCounts: of trials at one place at a rung the fast one goes on and the slow one does not; the best
+// one always does, and without paces nothing changes.
+func TestPaceCounts(t *testing.T) {
+	var history []search.Observation
+	for i := range 10 {
+		history = append(history, trial(i, search.Running, float64(10-i)))
+	}
+	r := rung.Rule{Epochs: 26, First: 1, Max: true}
+	on := func(paces map[int]float64) (out string) {
+		r.Paces = paces
+		for _, v := range r.Verdicts(history) {
+			if !v.Pause {
+				out += fmt.Sprint(v.Trial)
+			}
+		}
+		return out
+	}
+	even := map[int]float64{}
+	for i := range 10 {
+		even[i] = 7
+	}
+	slow, fast, first := maps.Clone(even), maps.Clone(even), maps.Clone(even)
+	slow[4], fast[5], first[0] = 20, 2, 1e9
+	for _, c := range []struct {
+		paces map[int]float64
+		want  string
+	}{{nil, "01234"}, {even, "01234"}, {slow, "0123"}, {fast, "012345"}, {first, "01234"}, {map[int]float64{4: 3}, "01234"}, {map[int]float64{1: math.NaN(), 2: -1, 3: math.Inf(1), 4: 0}, "01234"}} {
+		if got := on(c.paces); got != c.want {
+			t.Errorf("%v: %s go on, want %s", c.paces, got, c.want)
+		}
+	}
 }

@@ -1,0 +1,18 @@
+package keeper
+
+import "github.com/sluice-hpc/sluice/elastic/sweep/rung"
+
+// rungs is the plan's rule with the paces of the trials. Numbers are from 0 there.
+func (s *step) rungs() (rung.Rule, bool) {
+	rule, ok := s.plan.rungs()
+	if !ok {
+		return rule, false
+	}
+	rule.Paces = make(map[int]float64, len(s.Trials))
+	for _, t := range s.Trials {
+		if pace := t.Pace(); pace > 0 {
+			rule.Paces[t.Number-1] = pace
+		}
+	}
+	return rule, true
+}
