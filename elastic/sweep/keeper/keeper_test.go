@@ -104,6 +104,13 @@ func (w *world) look(kill int) {
 		seen.Lanes = append(seen.Lanes, l)
 	}
 	w.serial++
+	for _, e := range w.book.Found() {
+		line, err := json.Marshal(e)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		w.record = append(w.record, string(line))
+	}
 	for _, e := range Step(w.book, w.plan, seen, noon.Add(time.Duration(w.serial)*time.Second)) {
 		if kill--; kill == 0 {
 			w.book = nil
@@ -225,24 +232,28 @@ func TestKills(t *testing.T) {
 				w.step(name)
 			}
 		}
-		for n := 0; ; n++ { // nothing is killed any more
-			w.look(0)
-			idle := true
-			for i := range lanes {
-				before := w.serial
-				w.step(token(i))
-				idle = idle && w.runs[token(i)] == nil && before >= 0
-			}
-			if w.book.Over != book.NotOver && idle {
-				w.look(0)
-				break
-			}
-			if n > 5000 {
-				t.Fatalf("the sweep does not end: %d trials, %d run, %d wait", len(w.book.Trials), w.book.Count(book.Running), w.book.Count(book.Waiting))
-			}
-		}
-		w.check()
+		w.finish()
 	})
+}
+
+// finish lets the lanes run to the end of the sweep; nothing is killed any more.
+func (w *world) finish() {
+	for n := 0; ; n++ {
+		w.look(0)
+		idle := true
+		for i := range lanes {
+			w.step(token(i))
+			idle = idle && w.runs[token(i)] == nil
+		}
+		if w.book.Over != book.NotOver && idle {
+			w.look(0)
+			break
+		}
+		if n > 5000 {
+			w.t.Fatalf("the sweep does not end: %d trials, %d run, %d wait", len(w.book.Trials), w.book.Count(book.Running), w.book.Count(book.Waiting))
+		}
+	}
+	w.check()
 }
 
 func (w *world) check() {
@@ -286,7 +297,8 @@ func (w *world) check() {
 	}
 }
 
-// TestRecordLost: a daemon without its record finds the trials in the lines of the lanes.
+// TestRecordLost: a daemon without its record finds the trials in the lines of the lanes, and the sweep goes
+// on from there, through further restarts, as if nothing had been lost.
 func TestRecordLost(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(t, planOf(t, func(s *sweep.Sweep) { s.Algorithm = "random" }))
@@ -311,6 +323,12 @@ func TestRecordLost(t *testing.T) {
 				t.Fatalf("trial %d was %+v and is %+v", i+1, old, trial)
 			}
 		}
+		for range rapid.IntRange(0, 3).Draw(t, "restarts") { // with what was recorded since
+			w.step(token(rapid.IntRange(0, lanes-1).Draw(t, "lane")))
+			w.book = nil
+			w.look(0)
+		}
+		w.finish()
 	})
 }
 
