@@ -84,7 +84,7 @@ func (t *trial) fork(ctx context.Context, series *checkpoint.Series, from int) (
 // the sweep's period: others may have to go on from there.
 func (t *trial) period(ask sweep.Ask) {
 	period := t.sweep.Period()
-	if period == 0 || t.saving != nil || !t.curve.hello || !t.curve.any {
+	if period == 0 || t.ending || t.saving != nil || !t.curve.hello || !t.curve.any {
 		return
 	}
 	if n := int(min(t.curve.last, sweep.MaxRung)) / period; n > t.periods {

@@ -113,6 +113,13 @@ func (w *world) look(kill int) {
 		}
 	}
 	w.serial++
+	for _, e := range w.book.Found() {
+		line, err := json.Marshal(e)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		w.record = append(w.record, string(line))
+	}
 	for _, e := range Step(w.book, w.plan, seen, noon.Add(time.Duration(w.serial)*time.Second)) {
 		if kill--; kill == 0 {
 			w.book = nil
@@ -244,24 +251,28 @@ func TestKills(t *testing.T) {
 				w.step(name)
 			}
 		}
-		for n := 0; ; n++ { // nothing is killed any more
-			w.look(0)
-			idle := true
-			for i := range lanes {
-				before := w.serial
-				w.step(token(i))
-				idle = idle && w.runs[token(i)] == nil && before >= 0
-			}
-			if w.book.Over != book.NotOver && idle {
-				w.look(0)
-				break
-			}
-			if n > 5000 {
-				t.Fatalf("the sweep does not end: %d trials, %d run, %d wait", len(w.book.Trials), w.book.Count(book.Running), w.book.Count(book.Waiting))
-			}
-		}
-		w.check()
+		w.finish()
 	})
+}
+
+// finish lets the lanes run to the end of the sweep; nothing is killed any more.
+func (w *world) finish() {
+	for n := 0; ; n++ {
+		w.look(0)
+		idle := true
+		for i := range lanes {
+			w.step(token(i))
+			idle = idle && w.runs[token(i)] == nil
+		}
+		if w.book.Over != book.NotOver && idle {
+			w.look(0)
+			break
+		}
+		if n > 5000 {
+			w.t.Fatalf("the sweep does not end: %d trials, %d run, %d wait", len(w.book.Trials), w.book.Count(book.Running), w.book.Count(book.Waiting))
+		}
+	}
+	w.check()
 }
 
 func (w *world) check() {
@@ -308,7 +319,8 @@ func (w *world) check() {
 	}
 }
 
-// TestRecordLost: a daemon without its record finds the trials in the lines of the lanes.
+// TestRecordLost: a daemon without its record finds the trials in the lines of the lanes, and the sweep goes
+// on from there, through further restarts, as if nothing had been lost.
 func TestRecordLost(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(t, planOf(t, func(s *sweep.Sweep) { s.Algorithm = rapid.SampledFrom([]string{"random", "ask"}).Draw(t, "algorithm") }))
@@ -333,6 +345,12 @@ func TestRecordLost(t *testing.T) {
 				t.Fatalf("trial %d was %+v and is %+v", i+1, old, trial)
 			}
 		}
+		for range rapid.IntRange(0, 3).Draw(t, "restarts") { // with what was recorded since
+			w.step(token(rapid.IntRange(0, lanes-1).Draw(t, "lane")))
+			w.book = nil
+			w.look(0)
+		}
+		w.finish()
 	})
 }
 
