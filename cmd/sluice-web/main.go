@@ -5,8 +5,6 @@
 package main
 
 import (
-	"os"
-
 	"github.com/spf13/cobra"
 
 	"github.com/sluice-hpc/sluice/cmd/terminal"
@@ -15,14 +13,6 @@ import (
 // version is set when the program is built.
 var version = "unknown"
 
-func main() {
-	os.Exit(terminal.Run(newCommand(), terminal.Typed(os.Args, "web"), os.Stdout, os.Stderr))
-}
+func main() { terminal.Main(newCommand(), "web") }
 
-// newCommand returns the part of sluice's command tree that is in this program.
-func newCommand() *cobra.Command {
-	c := &cobra.Command{Use: "sluice", Short: "Elastic GPU jobs on Slurm"}
-	terminal.Root(c, version)
-	c.AddCommand(newWebCommand())
-	return c
-}
+func newCommand() *cobra.Command { return terminal.Tree(version, newWebCommand()) }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/cmd/sluice-web/page"
 	"github.com/sluice-hpc/sluice/elastic/sim/workload"
+	"github.com/sluice-hpc/sluice/cmd/reach"
 	"github.com/sluice-hpc/sluice/etc"
 )
 
@@ -36,43 +37,19 @@ type tool struct {
 
 // newTool finds sluice beside this program.
 func newTool(cmd *cobra.Command, site etc.Config) (*tool, error) {
-	path, err := sluicePath()
+	path, err := reach.Sluice()
 	if err != nil {
 		return nil, err
 	}
-	t := &tool{path: path, sacct: "sacct", conf: site.Slurm.Conf, longest: maxHistory}
+	first, err := reach.Options(cmd)
+	if err != nil {
+		return nil, err
+	}
+	t := &tool{path: path, first: first, sacct: "sacct", conf: site.Slurm.Conf, longest: maxHistory}
 	if site.Slurm.Bin != "" {
 		t.sacct = filepath.Join(site.Slurm.Bin, "sacct")
 	}
-	if file, _ := cmd.Flags().GetString("config"); file != "" {
-		if file, err = filepath.Abs(file); err != nil {
-			return nil, err
-		}
-		t.first = append(t.first, "--config="+file)
-	}
-	if f := cmd.Flags().Lookup("user"); f != nil && f.Changed {
-		t.first = append(t.first, "--user="+f.Value.String())
-	}
 	return t, nil
-}
-
-// sluicePath is sluice in the folder of this program, or, of an installation, in ../../bin from
-// libexec/sluice. It is never searched in PATH.
-func sluicePath() (string, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return "", err
-	}
-	if self, err = filepath.EvalSymlinks(self); err != nil {
-		return "", err
-	}
-	dir := filepath.Dir(self)
-	for _, path := range []string{filepath.Join(dir, "sluice"), filepath.Join(dir, "..", "..", "bin", "sluice")} {
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
-			return filepath.Clean(path), nil
-		}
-	}
-	return "", fmt.Errorf("sluice is not beside %s; type 'make build' in a source tree", self)
 }
 
 // Sluice runs sluice. verb and options of this program stand first.

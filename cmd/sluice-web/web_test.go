@@ -170,7 +170,7 @@ func over(path string) *http.Client {
 // "sluice web" over a real socket of a daemon: it prints the tunnel and the address, which let in; the
 // pages show the daemon's jobs; the stream tells a change; it ends with its context.
 func TestOwn(t *testing.T) {
-	if path, err := sluicePath(); err == nil {
+	if path, err := reach.Sluice(); err == nil {
 		t.Log("sluice is ", path)
 	}
 	_, conf := sluiced(t, nil)
