@@ -21,6 +21,7 @@ const patient = 2 * time.Minute
 
 // screenOf is a program on a terminal of its own, and what it has drawn there.
 type screenOf struct {
+	before *unix.Termios // the terminal's settings before the program began
 	cmd    *exec.Cmd
 	master *os.File
 	slave  *os.File // stays open, so that its state can be read after the program
@@ -51,6 +52,9 @@ func onTerminal(t *testing.T, cmd *exec.Cmd, columns, rows int) *screenOf {
 	}
 	s := &screenOf{cmd: cmd, master: master, slave: slave, ended: make(chan error, 1), term: vt.NewEmulator(columns, rows)}
 	s.size(t, columns, rows)
+	if s.before, err = unix.IoctlGetTermios(int(slave.Fd()), unix.TCGETS); err != nil {
+		t.Fatal(err)
+	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := cmd.Start(); err != nil {

@@ -119,10 +119,6 @@ func TestTop(t *testing.T) {
 	cmd := exec.Command(filepath.Join(programs, "sluice-top"), "-i", "1")
 	cmd.Args[0], cmd.Env = "sluice-top", env
 	s := onTerminal(t, cmd, 80, 24)
-	before, err := unix.IoctlGetTermios(int(s.slave.Fd()), unix.TCGETS)
-	if err != nil {
-		t.Fatal(err)
-	}
 	s.shows(t, "resnet", `bert\x1b`, "8/12 GPUs", "? help")
 
 	// Other screens, a job's explanation, and its log as it is written.
@@ -185,8 +181,8 @@ func TestTop(t *testing.T) {
 		t.Errorf("%v\n%s", err, s.text())
 	}
 	after, err := unix.IoctlGetTermios(int(s.slave.Fd()), unix.TCGETS)
-	if err != nil || !reflect.DeepEqual(before, after) {
-		t.Errorf("%v: the terminal's settings are %+v, were %+v", err, after, before)
+	if err != nil || !reflect.DeepEqual(s.before, after) {
+		t.Errorf("%v: the terminal's settings are %+v, were %+v", err, after, s.before)
 	}
 	until(t, func() bool { return strings.Contains(s.output(), "\x1b[?1049l") }, func() string { return "it does not leave its screen" })
 }

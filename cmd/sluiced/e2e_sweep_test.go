@@ -58,6 +58,16 @@ func TestSweep(t *testing.T) {
 	}))
 	first := &job{s: s, id: lane}
 	first.until("to answer requests", func(v wire.Job) bool { return v.State == "RUNNING" && v.Move == nil })
+	what, err := s.Control().WhatIf(s.ctx, wire.WhatIf{Submit: &wire.Submission{Name: "next", MinGPUs: 1, MaxGPUs: 1, Lanes: 1, Trials: 4, Seconds: 5}})
+	s.must(err)
+	if len(what.Added) != 1 || len(what.Jobs) != 2 {
+		t.Errorf("a sweep that is tried beside this one: %+v", what)
+	}
+	all, err := s.Control().Sweeps(s.ctx)
+	s.must(err)
+	if len(all.Sweeps) != 1 || len(all.Sweeps[0].Lanes) != 2 {
+		t.Errorf("%+v", all)
+	}
 	s.as("", "sluice", "requeue", sweep)
 	s.Kill()
 	s.must(s.Start(s.ctx))
