@@ -11,7 +11,7 @@ import tempfile
 import time
 from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
 
-from . import _asking, _end, _files, _flights, _pace, _profile, _progress, _ranks, _trust, _world, _write
+from . import _asking, _end, _files, _flights, _leave, _pace, _profile, _progress, _ranks, _trust, _world, _write
 
 PAUSE = 0.1  # seconds between two looks while waiting to be stopped
 RETRY_AFTER = 10.0  # seconds before a save that failed is tried again
@@ -20,10 +20,6 @@ RETRY_AFTER = 10.0  # seconds before a save that failed is tried again
 # wait, and not for them when an error ends it.
 LEAVE = 1800.0  # seconds
 FAIL = 5.0  # seconds
-
-
-class Over(BaseException):
-    """The trial is over: its block is left. No program's except Exception catches it."""
 
 
 class Job:
@@ -69,10 +65,7 @@ class Job:
         self.flights = _flights.Flights(self)
         self.asking = _asking.Asking(self.agreement, self.flights, self._wanted, steady)
         self.saving = 0.0  # when the checkpoint being written was opened
-        self.trial: Tuple[str, str] = "", ""  # in a process of many: the file that says which is over, and this one's id
-        self.within = False  # the program can leave the trial and go on with the next
-        self.taken = False  # the trial is over
-        self.looked = 0.0  # when report() last looked for that
+        self.leaving = _leave.Leave()
         self.warned: set[str] = set()
         self.process = os.getpid()
         if self.active:
@@ -112,22 +105,9 @@ class Job:
         self.drop()
         self.progress.flush()
         atexit.unregister(self.leave)
-        self.active = self.within = False
+        self.active = self.leaving.within = False
 
     # Requests.
-
-    def _over(self) -> bool:
-        """Whether the lane has said that the trial is over."""
-        path, trial = self.trial
-        if path and not self.taken:
-            self.taken = _files.look_for(path).get("id") == trial
-        return self.taken
-
-    def _leave_trial(self) -> None:
-        """Leave the block of a trial that is over. Of several ranks all leave where they
-        wait, and none elsewhere: the others would wait for it."""
-        if self.taken and self.within and self.agreement.size() == 1:
-            raise Over()
 
     def pending(self) -> str:
         """The id of the request that stands, "" = none."""
@@ -137,7 +117,7 @@ class Job:
         """The id of the request that stands, and whether to train on after it."""
         if not self.request_path:
             return "", False
-        self._over()
+        self.leaving.look()
         try:
             return _files.look_for_request(self.request_path)
         except (OSError, ValueError) as e:
@@ -163,8 +143,7 @@ class Job:
         self.hello()
         self.progress.stepped()
         self.asked = self.asking.answer()
-        if self.taken:
-            self._leave_trial()
+        self.leaving.leave(self.agreement.size())
         return self.asked
 
     def gpus(self) -> int:
@@ -331,9 +310,9 @@ class Job:
         output; the runner has ended first what would go on behind it.
         """
         while True:
-            if self._over():
-                if self.within:
-                    raise Over()
+            if self.leaving.look():
+                if self.leaving.within:
+                    raise _leave.Over()
                 time.sleep(PAUSE)  # the process is being ended
                 continue
             try:
@@ -392,11 +371,8 @@ class Job:
         if self.active and (self.first() if self.speaks is None else self.speaks):
             done = self._done(step, epoch) if done is None else float(done)
             self.progress.report(done, step, epoch, metric)
-        if self.within:
-            if self.steady() - self.looked >= _pace.LOOK:
-                self.looked = self.steady()
-                self._over()
-            self._leave_trial()
+        if self.leaving.within:
+            self.leaving.reported(self.steady(), self.agreement.size())
 
     def finished(self) -> None:
         """Say that all work is done."""

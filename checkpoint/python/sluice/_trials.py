@@ -19,7 +19,7 @@ import traceback
 from types import TracebackType
 from typing import Any, Dict, Iterator, List, Optional, Type
 
-from . import _api, _files, _job
+from . import _api, _files, _job, _leave
 
 NEXT, READY, AT = "next.json", "ready.json", "at.json"
 LOOK, LATE_LOOK = 0.005, 0.2  # seconds between two looks for a trial; later, when it takes long
@@ -62,10 +62,10 @@ class Trial:
         return self
 
     def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException], at: Optional[TracebackType]) -> bool:
-        self._job.within = False
+        self._job.leaving.within = False
         if self._host is None or error is None:
             return False
-        if isinstance(error, _job.Over):
+        if isinstance(error, _leave.Over):
             return True
         # Of several ranks the others would wait for this one: the program ends.
         if not isinstance(error, Exception) or self._job.agreement.size() > 1:
@@ -187,14 +187,14 @@ class _Host:
         _api._buffers.clear()
         self.handlers = _handlers()
         job = _job._job = _job.Job(agreement=before.agreement)
-        job.trial = os.path.join(self.folder, "over.json"), self.id
+        job.leaving.path, job.leaving.id = os.path.join(self.folder, "over.json"), self.id
         self._redirect(os.environ.get("SLUICE_TRIAL_OUTPUT", ""))
         self._at(job)
         return job
 
     def enter(self, job: _job.Job) -> None:
         """The block of the trial begins."""
-        job.within = True
+        job.leaving.within = True
         self._at(job)
 
     def over(self, failed: bool) -> None:
@@ -209,7 +209,7 @@ class _Host:
 
     def _at(self, job: _job.Job) -> None:
         if job.agreement.rank() == 0:
-            self._write(AT, {"id": self.id, "within": job.within, "output": bool(self.mine)})
+            self._write(AT, {"id": self.id, "within": job.leaving.within, "output": bool(self.mine)})
 
     def _redirect(self, path: str) -> None:
         """Let what the process prints go to a trial's output."""
