@@ -94,6 +94,8 @@ type Standing struct {
 	Gap    float64 // mean gap among its best results, by which the level was found
 	Trials int     // that are done
 	Bid    float64 // what a GPU-second more is worth to it
+
+	Lanes map[string]LaneTrial // by token; not changed once it is here
 }
 
 // NewSweeps returns the keeper of all sweeps. live reports the lanes, and is called in one

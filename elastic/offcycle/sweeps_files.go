@@ -10,6 +10,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
@@ -115,7 +117,7 @@ func (f *files) changed(seen keeper.Seen) bool {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%d %x %v", f.bytes, sha256.Sum256(f.text), seen.Idle)
 	for _, l := range seen.Lanes {
-		fmt.Fprintf(&b, " %s %v %v %s", l.Token, l.Gone, l.Asks, l.Ask.ID)
+		fmt.Fprintf(&b, " %s %v %v %v %s", l.Token, l.Gone, l.Ended, l.Asks, l.Ask.ID)
 	}
 	same := f.acted == b.String()
 	f.acted = b.String()
@@ -234,7 +236,8 @@ func (f *files) lanes(base *checkpoint.Dir, names []string, live []LaneJob) (see
 			continue
 		}
 		job, has := jobs[name]
-		l := keeper.Lane{Token: name, Job: job.Job}
+		delete(jobs, name)
+		l := keeper.Lane{Token: name, Job: job.Job, Ended: !has || job.Ended}
 		dir, err := base.Owned(name, f.uid)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // its user removed it
@@ -245,7 +248,7 @@ func (f *files) lanes(base *checkpoint.Dir, names []string, live []LaneJob) (see
 		}
 		l.Ask, l.Asks = f.ask(dir)
 		// A job that waits, as the last cycle saw it, may have started since: then it asks in its new run.
-		l.Gone = !has || job.Ended || job.Waits && !(l.Asks && l.Ask.Restarts >= job.Restarts)
+		l.Gone = l.Ended || job.Waits && !(l.Asks && l.Ask.Restarts >= job.Restarts)
 		done, err := f.lines(dir, name)
 		dir.Close()
 		complete = complete && done && err == nil
@@ -255,6 +258,10 @@ func (f *files) lanes(base *checkpoint.Dir, names []string, live []LaneJob) (see
 		found = found || f.offsets[name] > 0
 		seen.Lanes = append(seen.Lanes, l)
 	}
+	for token, job := range jobs { // those that have not begun yet
+		seen.Lanes = append(seen.Lanes, keeper.Lane{Token: token, Job: job.Job, Gone: job.Waits || job.Ended, Ended: job.Ended})
+	}
+	slices.SortFunc(seen.Lanes, func(a, b keeper.Lane) int { return strings.Compare(a.Token, b.Token) })
 	f.lost = f.lost && found
 	return seen, complete
 }
@@ -363,37 +370,4 @@ func same(a, b sweep.Tell) bool {
 	x, _ := json.Marshal(a) // texts and numbers: cannot fail
 	y, _ := json.Marshal(b)
 	return bytes.Equal(x, y)
-}
-
-// standing is what policies know of the sweep.
-func (f *files) standing() Standing {
-	s := f.plan.Sweep
-	progress := level.Progress{Trials: f.book.Count(book.Done) + f.book.Count(book.Paused), Seconds: f.book.Seconds(), Assumed: 1}
-	return Standing{
-		Number: s.Number, Metric: s.Metric.Name, Level: f.level.Level, Gap: f.level.Gap, Paused: s.State == sweep.Paused,
-		Over: f.book.Over != book.NotOver, Trials: f.counted, Wants: f.book.Wants(s), Bid: level.Bid(progress),
-	}
-}
-
-// publish writes the standing for the user, if it changed. It has counts, and no parameters.
-func (f *files) publish(s Standing) error {
-	text, err := json.Marshal(map[string]any{"level": s.Level, "gap": s.Gap, "counted": s.Trials, "wants": s.Wants})
-	if err != nil || bytes.Equal(text, f.shown) {
-		return err
-	}
-	base, err := checkpoint.OpenDir(f.paths.Outbox)
-	if err != nil {
-		return fmt.Errorf("outbox: %w", err)
-	}
-	defer base.Close()
-	dir, err := base.Make(f.token, 0o755)
-	if err != nil {
-		return fmt.Errorf("outbox: %w", err)
-	}
-	defer dir.Close()
-	if err := dir.Write(sweep.File, append(text, '\n'), 0o644); err != nil {
-		return fmt.Errorf("outbox: %w", err)
-	}
-	f.shown = text
-	return nil
 }

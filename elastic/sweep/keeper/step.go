@@ -20,6 +20,7 @@ type Lane struct {
 	Token string
 	Job   int64
 	Gone  bool // its job ended, or waits and its last run is certainly over
+	Ended bool // its job ended: it does not come back
 	Asks  bool // Ask is the last that it wrote; false = it wrote none, or it could not be read
 	Ask   sweep.Ask
 }
@@ -39,8 +40,8 @@ type Seen struct {
 // The order inside: trials of lost lanes come back BEFORE lanes are answered, so that the next lane
 // goes on with them; whether the sweep is over is known BEFORE anything is paused or told.
 func Step(b *book.Book, p Plan, seen Seen, now time.Time) (entries []book.Entry) {
-	s := &step{Book: b, plan: p, now: now}
 	lanes := slices.Clone(seen.Lanes)
+	s := &step{Book: b, plan: p, now: now, kept: p.kept(lanes)}
 	slices.SortFunc(lanes, func(x, y Lane) int { return cmp.Or(cmp.Compare(x.Job, y.Job), cmp.Compare(x.Token, y.Token)) })
 	s.back(lanes)
 	s.end()
@@ -59,6 +60,7 @@ type step struct {
 	plan Plan
 	now  time.Time
 	out  []book.Entry
+	kept map[string]bool // lanes whose trials go on in no other lane
 }
 
 // record applies an entry at once: what follows in the same step sees it.
@@ -181,7 +183,7 @@ func (s *step) assign(lanes []Lane, idle bool) {
 		if s.plan.Sweep.State == sweep.Paused {
 			continue
 		}
-		if next := s.next(idle); next != nil {
+		if next := s.nextOf(l, lanes, idle); next != nil {
 			next.Lane, next.Ask = l.Token, l.Ask.ID
 			s.record(book.Entry{Tell: next})
 		} else {
@@ -198,7 +200,7 @@ func (s *step) assign(lanes []Lane, idle bool) {
 // beside them, or they would keep a sweep that is over alive.
 func (s *step) next(idle bool) *book.Telling {
 	for _, t := range s.Trials {
-		if t.State == book.Waiting && t.Point != "" {
+		if t.State == book.Waiting && t.Point != "" && !s.kept[t.Lane] {
 			return &book.Telling{Trial: t.Number, Start: t.Start + 1, Point: t.Point, Repeat: t.Repeat}
 		}
 	}
