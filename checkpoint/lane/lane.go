@@ -24,6 +24,8 @@ type Config struct {
 	Args   []string // of the user's script
 	Env    []string // of the runner of this job
 	Sluice string   // path of this program
+	// Elastic: the job accepts several sizes, so that its speed is to be learned.
+	Elastic bool
 
 	Stdout, Stderr *os.File // the job's; a trial has its own file
 
@@ -60,7 +62,8 @@ type lane struct {
 	job      int64
 	number   int64 // of the sweep
 	restarts int
-	done     int // trials that this lane ended, in all its runs
+	done     int     // trials that this lane ended, in all its runs
+	work     float64 // epochs of its trials, in all its runs, if Elastic; else that number
 }
 
 // Run runs trials until there are none left, and returns the exit code of the job: 0 also if it
@@ -147,7 +150,10 @@ func (l *lane) begin() (err error) {
 	if err := os.MkdirAll(l.inner, 0o700); err != nil {
 		return err
 	}
-	l.done = l.earlier()
+	l.done, l.work = l.earlier()
+	if l.sweep.OwnJobs {
+		return nil // the trial's own progress is the job's
+	}
 	return l.progress("hello", "progress")
 }
 
