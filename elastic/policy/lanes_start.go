@@ -13,7 +13,7 @@ import (
 )
 
 // divide says how many lanes each sweep should have: what one user's sweeps have, and what is idle, is
-// divided between them.
+// divided between them. What a lane has beyond its minimum is lent, and counts as room for lanes.
 //
 // Idle GPUs count for each user, and one GPU as room for one lane, whatever partitions and sizes lanes
 // accept: a target is an upper bound, and whether a lane finds GPUs is decided when it is placed. A
@@ -33,7 +33,7 @@ func (l *laning) divide() {
 		lanes := idle
 		standings := make([]level.Standing, len(fleets))
 		for i, f := range fleets {
-			lanes += len(f.runs)
+			lanes += len(f.runs) + f.lent()
 			standings[i] = level.Standing{Want: max(f.Wants, 0), Lanes: len(f.runs), Level: f.Level, Bid: cmp.Or(f.Bid, 1)}
 			if f.Paused || f.Over {
 				standings[i].Want = 0
@@ -43,6 +43,14 @@ func (l *laning) divide() {
 			fleets[i].target = n
 		}
 	}
+}
+
+// lent counts the GPUs that lanes have beyond their minimum.
+func (f *fleet) lent() (n int) {
+	for _, j := range f.runs {
+		n += max(0, j.GPUs()-roles.LeastOf(j))
+	}
+	return n
 }
 
 // level lets a lane of a sweep that has more than its part give way to the next lane of one of the same
@@ -202,11 +210,12 @@ func (l *laning) ordered(free []*elastic.Job, most int) (out []*elastic.Job) {
 // before asks the policy with some lanes, and returns its answer if no job that runs gets fewer GPUs than
 // it has, and none that would start waits for that; else nil.
 // A job that grows in a may get less, down to what it has, and one that starts in a, down to its minimum:
-// so lanes of the sweep's part come before growth.
+// so lanes of the sweep's part come before growth. A lane of the same user may get less than it has, down
+// to its minimum: what it has beyond that was lent while no lane waited.
 func (l *laning) before(a elastic.Allocation, part []*elastic.Job) elastic.Allocation {
-	among := make(map[elastic.JobID]bool, len(part))
+	among, users := make(map[elastic.JobID]bool, len(part)), map[uint32]bool{}
 	for _, j := range part {
-		among[j.ID] = true
+		among[j.ID], users[j.UID] = true, true
 	}
 	rest := slices.DeleteFunc(slices.Clone(l.waits), func(j *elastic.Job) bool { return among[j.ID] })
 	next := maps.Clone(l.ask(without(l.s, rest, l.gone)))
@@ -218,8 +227,12 @@ func (l *laning) before(a elastic.Allocation, part []*elastic.Job) elastic.Alloc
 		if among[j.ID] {
 			continue
 		}
+		least := roles.LeastOf(j)
+		if l.of[j.ID] == nil || !users[j.UID] {
+			least = max(least, j.GPUs())
+		}
 		had, named := a[j.ID]
-		if d, is := next[j.ID]; named && is && d.GPUs < min(had.GPUs, max(j.GPUs(), roles.LeastOf(j))) {
+		if d, is := next[j.ID]; named && is && d.GPUs < min(had.GPUs, least) {
 			return nil
 		}
 	}
