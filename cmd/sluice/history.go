@@ -75,8 +75,16 @@ func history(w io.Writer, h wire.History, noHeader bool) error {
 		t.Add(fmt.Sprint(g.Restarts), fmt.Sprint(g.GPUs), g.Place.String(), when(g.Started), lasted,
 			amount(g.DoneFrom)+"-"+amount(g.DoneTo), pace(g.Seconds, "", unit(&h.Job)), cost, again, g.Cause)
 	}
-	if err := t.Write(w); err != nil || noHeader || !h.Job.Ended {
+	if err := t.Write(w); err != nil || noHeader {
 		return err
+	}
+	if line := trialLine(h.Job); line != "" {
+		if _, err := fmt.Fprintln(w, terminal.Escape(line)); err != nil {
+			return err
+		}
+	}
+	if !h.Job.Ended {
+		return nil
 	}
 	_, err := fmt.Fprintf(w, "ended %s: %s\n", when(h.Job.EndedAt), terminal.Escape(h.Job.Reason))
 	return err
