@@ -14,7 +14,7 @@ import (
 )
 
 // sweepOptions are the options that only a sweep has.
-var sweepOptions = []string{"goal", "keep-gb", "max-failures", "metric", "metric-regex", "param", "parallel", "seed", "sweep-time", "trials", "try", "where"}
+var sweepOptions = []string{"goal", "keep-gb", "max-failures", "metric", "metric-regex", "param", "parallel", "seed", "sweep-time", "trial", "trials", "try", "where"}
 
 // Searches are the values of --sweep. Any of the searchers may follow "asha+".
 var Searches = []string{"asha", "random", "grid", "sobol", "tpe", "gp"}
@@ -48,8 +48,15 @@ func (m *merger) sweeps() {
 	})
 	m.value("sweep-time", func(v string) (err error) { sw.Within, err = ParseDuration(v); return err })
 	m.value("metric-regex", func(v string) error { sw.Regex = v; return checkMetricRegex(v) })
+	m.value("trial", func(v string) error { sw.OwnJobs = v == "job"; return checkTrial(v) })
 	sw.Epochs = m.request.Spec.Total
-	m.request.Spec.Total, m.request.Spec.Unit = 0, ""
+	if sw.OwnJobs {
+		if s, given := m.chosen["trials"]; sw.Trials > sweep.MaxParallel && given {
+			m.fail(s.fail(fmt.Sprintf("want at most %d with --trial=job, since each is a job", sweep.MaxParallel), "give fewer, or leave --trial=job out"))
+		}
+	} else {
+		m.request.Spec.Total, m.request.Spec.Unit = 0, ""
+	}
 	if s, ok := m.chosen["array"]; ok {
 		m.fail(s.fail("a sweep makes its jobs itself", "leave it out; --parallel says how many trials run at once"))
 	}
@@ -67,6 +74,14 @@ func checkSearch(v string) error {
 		return nil
 	}
 	return fmt.Errorf("no search is called so; there are %s, and asha+tpe and the like", strings.Join(Searches, ", "))
+}
+
+// checkTrial checks how trials run.
+func checkTrial(v string) error {
+	if v == "job" || v == "lane" {
+		return nil
+	}
+	return errors.New("want job, for trials that are jobs of their own, or lane, for jobs that run trials one after the other")
 }
 
 func within(v string, most int) (int, error) {
@@ -136,9 +151,11 @@ func (m *merger) space(sw *sweep.Sweep) {
 		}
 	}
 	if sw.Algorithm == "grid" || sw.Algorithm == "asha+grid" {
-		if _, err := sp.Grid(5); err != nil {
+		points, err := sp.Grid(5)
+		if err != nil {
 			m.located(err, given)
 		}
+		m.points = len(points) + len(sw.Tries)
 	}
 	m.used(sp)
 }
@@ -217,19 +234,28 @@ func names(sp *space.Space) (out []string) {
 }
 
 // lanes makes the request one for the lanes of its sweep: an array of jobs, each on the smallest
-// size that was asked for unless there is a larger one.
+// size that was asked for unless there is a larger one. If trials are jobs of their own there is one
+// for each, of any size that was asked for, and as many at once as there would be lanes.
 func (m *merger) lanes() {
 	sw := m.request.Sweep
 	if sw == nil {
 		return
 	}
-	spec := &m.request.Spec
-	if _, given := m.chosen["max-gpus"]; !given && spec.Max == 0 && len(spec.Sizes) == 0 && spec.Step == 0 {
-		spec.Max = spec.Min
-	}
 	sw.Parallel = min(sw.Parallel, sw.Trials)
 	m.request.Array = &Array{Step: 1}
-	for i := range sw.Parallel {
+	jobs := sw.Parallel
+	if sw.OwnJobs {
+		jobs = sw.Trials
+		if m.points > 0 {
+			jobs = min(jobs, m.points)
+		}
+		m.request.Array.Limit = min(sw.Parallel, jobs)
+	} else if spec := &m.request.Spec; spec.Max == 0 && len(spec.Sizes) == 0 && spec.Step == 0 {
+		if _, given := m.chosen["max-gpus"]; !given {
+			spec.Max = spec.Min
+		}
+	}
+	for i := range jobs {
 		m.request.Array.Tasks = append(m.request.Array.Tasks, i)
 	}
 }

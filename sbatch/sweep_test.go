@@ -46,6 +46,25 @@ func TestSweep(t *testing.T) {
 	}
 }
 
+// TestTrialsAsJobs: a job for each trial, of any size unless one is given, as many at once as lanes would be,
+// each of known length.
+func TestTrialsAsJobs(t *testing.T) {
+	r, err := sweepOf(plainSweep, "t {lr} {opt}", "--trial=job", "--min-gpus=2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := r.Sweep; !s.OwnJobs || s.Trials != 20 || s.Parallel != 3 || len(r.Array.Tasks) != 20 || r.Array.Limit != 3 || r.Spec.Min != 2 || r.Spec.Max != 0 || r.Spec.Total != 52 {
+		t.Errorf("%+v, %+v, %+v", s, r.Array, r.Spec)
+	}
+	if r, err := sweepOf(plainSweep, "t {lr} {opt}", "--trial=lane"); err != nil || r.Sweep.OwnJobs || len(r.Array.Tasks) != 3 || r.Array.Limit != 0 || r.Spec.Total != 0 {
+		t.Errorf("lanes: %+v, %v", r.Array, err)
+	}
+	grid := "#SLUICE --sweep=grid --metric=acc:max --trial=job --trials=100 --parallel=8 --param x=int:1:3 --param opt=choice:sgd,adamw"
+	if r, err := sweepOf(grid, "t {x} {opt}"); err != nil || len(r.Array.Tasks) != 6 || r.Array.Limit != 6 {
+		t.Errorf("a grid of 6 points: %+v, %v", r.Array, err)
+	}
+}
+
 // TestSweepRefuses: bad input names its line and column.
 func TestSweepRefuses(t *testing.T) {
 	for _, c := range []struct{ header, commands, want string }{
@@ -66,6 +85,10 @@ func TestSweepRefuses(t *testing.T) {
 		{"#SLUICE --sweep=asha --metric=a:max --param x=int:1:9 --where x*y<4", "t {x}", "no parameter is called y"},
 		{"#SLUICE --max-gpus=2 --param x=int:1:9", "t", "this is an option of a sweep, and there is no --sweep"},
 		{"#SLUICE --sweep=asha --metric=a:max --param x=int:1:2 --metric-regex 'acc='", "t {x}", "want a group around the number"},
+		{"#SLUICE --sweep=asha --metric=a:max --param x=int:1:2 --trial=jobs", "t {x}", "s.sh:2:55: --trial=jobs: want job, for trials that are jobs of their own, or lane"},
+		{"#SLUICE --sweep=asha --metric=a:max --param x=int:1:2 --trial=job --trials=2000", "t {x}", "s.sh:2:67: --trials=2000: want at most 1000 with --trial=job, since each is a job; give fewer, or leave --trial=job out"},
+		{"#SLUICE --trial=job --max-gpus=4", "t", "this is an option of a sweep, and there is no --sweep"},
+		{"#SBATCH --array=0-3\n#SLUICE --sweep=asha --metric=a:max --param x=int:1:2 --trial=job", "t {x}", "a sweep makes its jobs itself"},
 		{"#SBATCH --array=0-3\n#SLUICE --sweep=asha --metric=a:max --param x=int:1:2", "t {x}", "a sweep makes its jobs itself"},
 		{"#SLUICE --sweep=asha --metric=a:max --param trial=int:1:2", "t {trial}", "{trial} is the number of the trial"},
 	} {

@@ -76,6 +76,8 @@ Sweeps ('sluice sweep' shows them; also sweep.toml, or a sweep.yaml of W&B)
   --try=NAME=VALUE,...  points to begin with
   --trials=N            how many trials (100), and --parallel=N at once (4);
                         --epochs is the length of each
+  --trial=job           each trial is an elastic job of its own, which grows while
+                        few trials are left; else lanes run trials in turn
   --goal=NUMBER         end once a trial is as good
   --sweep-time=TIME     end after this time
   --max-failures=N      end after so many failed trials (20)

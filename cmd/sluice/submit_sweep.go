@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -36,7 +37,14 @@ func trialOptions(c etc.Config, request sbatch.Request) []string {
 // laneScript is the script of a lane.
 func (s *submission) laneScript() []byte {
 	base := filepath.Join(s.site.Paths.Jobs, s.job.Sweep)
-	return fmt.Appendf(nil, "#!/bin/sh\nexec \"$SLUICE\" lane --outbox=%s --sweep=%s -- \"$@\"\n", shellWord(s.site.Paths.Outbox), shellWord(base))
+	options := ""
+	if !s.request.Spec.Fixed() {
+		options = " --elastic"
+	}
+	if sw := s.request.Sweep; sw != nil && sw.OwnJobs {
+		options += " --grace=" + cmp.Or(s.request.Spec.Grace, s.site.Resize.Grace).String()
+	}
+	return fmt.Appendf(nil, "#!/bin/sh\nexec \"$SLUICE\" lane --outbox=%s --sweep=%s%s -- \"$@\"\n", shellWord(s.site.Paths.Outbox), shellWord(base), options)
 }
 
 // shellWord is one word for a shell.
@@ -53,6 +61,9 @@ func (s *submission) createSweep(ctx context.Context, user bool) ([]handedIn, er
 	rand.Read(token[:]) // never fails
 	s.job.Sweep = hex.EncodeToString(token[:])
 	sw := *s.request.Sweep
+	if s.request.Spec.Model == "" && !s.request.Spec.Fixed() {
+		s.request.Spec.Model = sweep.Model(s.job.Sweep) // its trials are one program
+	}
 	sw.Token, sw.Name, sw.Created, sw.Run = s.job.Sweep, s.request.SweepName(), time.Now().UTC().Truncate(time.Second), trialOptions(s.site, s.request)
 	if err := sw.Validate(); err != nil {
 		return nil, err
@@ -81,6 +92,9 @@ func (s *submission) createSweep(ctx context.Context, user bool) ([]handedIn, er
 	case s.request.Quiet:
 	case s.request.Parsable:
 		s.print(fmt.Sprintf("%d\n", sw.Number), ids(made)...)
+	case sw.OwnJobs:
+		s.print(fmt.Sprintf("Submitted sweep %d: %s by %s, each a job, %d at once (%s)\n", sw.Number, terminal.Plural(sw.Trials, "trial"), sw.Algorithm,
+			sw.Parallel, ranges(ids(made))), ids(made)...)
 	default:
 		s.print(fmt.Sprintf("Submitted sweep %d: %s by %s, in %s (%s)\n", sw.Number, terminal.Plural(sw.Trials, "trial"), sw.Algorithm,
 			terminal.Plural(len(made), "lane"), ranges(ids(made))), ids(made)...)

@@ -47,6 +47,7 @@ type trialRow struct {
 	Value      *float64        `json:"value"` // the last
 	Best       *float64        `json:"best"`
 	Starts     int             `json:"starts"`
+	Job        int64           `json:"job,omitempty"` // in which it runs, or ran last
 	Rung       int             `json:"rung,omitempty"`
 	Rank       int             `json:"rank,omitempty"`
 	Of         int             `json:"of,omitempty"`
@@ -75,7 +76,7 @@ func (v *sweepView) row() sweepRow {
 
 func (v *sweepView) trialRow(t *book.Trial) trialRow {
 	r := trialRow{
-		Trial: t.Number, State: string(t.State), Params: json.RawMessage(sweep.PointJSON(sweep.ParsePoint(t.Point))), Starts: t.Start,
+		Trial: t.Number, State: string(t.State), Params: json.RawMessage(sweep.PointJSON(sweep.ParsePoint(t.Point))), Starts: t.Start, Job: v.jobOf(t),
 		Rung: t.Rung, Rank: t.Rank, Of: t.Of, Words: t.Words, Checkpoint: v.checkpointOf(t), Output: v.trialFolder(t.Number) + "/" + sweep.OutputFile,
 	}
 	if last, ok := t.Last(); ok {
@@ -161,7 +162,7 @@ func (c *sweepCall) list(v *sweepView) error {
 func (c *sweepCall) trialTable(v *sweepView, trials []*book.Trial) error {
 	out := c.cmd.OutOrStdout()
 	t := terminal.Table{Room: terminal.Room(out), Columns: []terminal.Column{
-		terminal.Right("TRIAL"), terminal.Left("STATE"), terminal.Right("EPOCH"), terminal.Right("BEST"), terminal.Left("PARAMETERS"), terminal.Left("NOTE"),
+		terminal.Right("TRIAL"), terminal.Right("JOB"), terminal.Left("STATE"), terminal.Right("EPOCH"), terminal.Right("BEST"), terminal.Left("PARAMETERS"), terminal.Left("NOTE"),
 	}}
 	for _, trial := range trials {
 		epoch, best := "-", "-"
@@ -175,7 +176,11 @@ func (c *sweepCall) trialTable(v *sweepView, trials []*book.Trial) error {
 		if trial.State == book.Paused && trial.Rung > 0 {
 			note = fmt.Sprintf("place %d of %d at epoch %d", trial.Rank, trial.Of, trial.Rung)
 		}
-		t.Add(strconv.Itoa(trial.Number), string(trial.State), epoch, best, trial.Point, note)
+		job := "-"
+		if n := v.jobOf(trial); n > 0 {
+			job = number(n)
+		}
+		t.Add(strconv.Itoa(trial.Number), job, string(trial.State), epoch, best, trial.Point, note)
 	}
 	return t.Write(out)
 }
