@@ -35,3 +35,13 @@ func (s *Snapshot) SweepOf(token string, first JobID, lanes int) Sweep {
 	}
 	return known
 }
+
+// Trial is the trial that a job runs which is a lane of a sweep, or ran last.
+type Trial struct {
+	Sweep  JobID
+	Number int     // from 1
+	Metric string  // by which the sweep searches
+	Epoch  float64 // of its last report
+	Value  float64 // of the metric then, finite
+	Known  bool    // it has reported
+}

@@ -191,6 +191,7 @@ var options = []option{
 	{"steps", 0, valued, own},
 	{"sweep", 0, valued, own},
 	{"sweep-time", 0, valued, own},
+	{"trial", 0, valued, own},
 	{"trials", 0, valued, own},
 	{"try", 0, valued, own},
 	{"user", 0, bare, own},

@@ -123,6 +123,7 @@ type merger struct {
 	chosen  map[string]setting // by option: the setting that counts
 	fixed   count              // the job's fixed size; zero = none
 	mails   []setting          // --mail-type as far as resends holds, of all sources
+	points  int                // of a sweep's grid, with its tries and repeats; 0 = it has none
 	errs    []error
 }
 

@@ -14,7 +14,7 @@ import (
 )
 
 // sweepOptions are the options that only a sweep has.
-var sweepOptions = []string{"goal", "keep-gb", "max-failures", "metric", "metric-regex", "param", "parallel", "reduction", "repeats", "rungs", "searcher", "seed", "sweep-time", "trials", "try", "where"}
+var sweepOptions = []string{"goal", "keep-gb", "max-failures", "metric", "metric-regex", "param", "parallel", "reduction", "repeats", "rungs", "searcher", "seed", "sweep-time", "trial", "trials", "try", "where"}
 
 // sweeps reads the options of a sweep.
 func (m *merger) sweeps() {
@@ -55,8 +55,11 @@ func (m *merger) sweeps() {
 	} else if !given && sw.Asks() {
 		m.fail(kind.fail("the program that is asked for points is missing", "add --searcher='python3 search.py'"))
 	}
+	m.value("trial", func(v string) error { sw.OwnJobs = v == "job"; return checkTrial(v) })
 	sw.Epochs = m.request.Spec.Total
-	m.request.Spec.Total, m.request.Spec.Unit = 0, ""
+	if !sw.OwnJobs {
+		m.request.Spec.Total, m.request.Spec.Unit = 0, ""
+	}
 	if s, ok := m.chosen["array"]; ok {
 		m.fail(s.fail("a sweep makes its jobs itself", "leave it out; --parallel says how many trials run at once"))
 	}
@@ -81,6 +84,14 @@ func searcherWords(v string) ([]string, error) {
 		return nil, fmt.Errorf("want a program and its arguments, at most %d words", sweep.MaxTexts)
 	}
 	return out, nil
+}
+
+// checkTrial checks how trials run.
+func checkTrial(v string) error {
+	if v == "job" || v == "lane" {
+		return nil
+	}
+	return errors.New("want job, for trials that are jobs of their own, or lane, for jobs that run trials one after the other")
 }
 
 func within(v string, most int) (int, error) {
@@ -160,6 +171,10 @@ func (m *merger) space(sw *sweep.Sweep, sound bool) {
 	}
 	if sp != nil {
 		m.used(sp)
+	}
+	if method, _, _ := sw.Search(); method == "grid" && err == nil {
+		points, _ := sp.Grid(space.Levels) // it was made in CheckSweep
+		m.points = (len(points) + len(sw.Tries)) * max(1, sw.Repeats)
 	}
 }
 
@@ -274,19 +289,28 @@ func names(sp *space.Space) (out []string) {
 }
 
 // lanes makes the request one for the lanes of its sweep: an array of jobs, each on the smallest
-// size that was asked for unless there is a larger one.
+// size that was asked for unless there is a larger one. If trials are jobs of their own there is one
+// for each, of any size that was asked for, and as many at once as there would be lanes.
 func (m *merger) lanes() {
 	sw := m.request.Sweep
 	if sw == nil {
 		return
 	}
-	spec := &m.request.Spec
-	if _, given := m.chosen["max-gpus"]; !given && spec.Max == 0 && len(spec.Sizes) == 0 && spec.Step == 0 {
-		spec.Max = spec.Min
-	}
 	sw.Parallel = min(sw.Parallel, sw.Trials)
 	m.request.Array = &Array{Step: 1}
-	for i := range sw.Parallel {
+	jobs := sw.Parallel
+	if sw.OwnJobs {
+		jobs = sw.Trials
+		if m.points > 0 {
+			jobs = min(jobs, m.points)
+		}
+		m.request.Array.Limit = min(sw.Parallel, jobs)
+	} else if spec := &m.request.Spec; spec.Max == 0 && len(spec.Sizes) == 0 && spec.Step == 0 {
+		if _, given := m.chosen["max-gpus"]; !given {
+			spec.Max = spec.Min
+		}
+	}
+	for i := range jobs {
 		m.request.Array.Tasks = append(m.request.Array.Tasks, i)
 	}
 }

@@ -46,6 +46,28 @@ func TestSweep(t *testing.T) {
 	}
 }
 
+// TestTrialsAsJobs: a job for each trial, of any size unless one is given, as many at once as lanes would be,
+// each of known length.
+func TestTrialsAsJobs(t *testing.T) {
+	r, err := sweepOf(plainSweep, "t {lr} {opt}", "--trial=job", "--min-gpus=2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := r.Sweep; !s.OwnJobs || s.Trials != 20 || s.Parallel != 3 || len(r.Array.Tasks) != 20 || r.Array.Limit != 3 || r.Spec.Min != 2 || r.Spec.Max != 0 || r.Spec.Total != 52 {
+		t.Errorf("%+v, %+v, %+v", s, r.Array, r.Spec)
+	}
+	if r, err := sweepOf(plainSweep, "t {lr} {opt}", "--trial=lane"); err != nil || r.Sweep.OwnJobs || len(r.Array.Tasks) != 3 || r.Array.Limit != 0 || r.Spec.Total != 0 {
+		t.Errorf("lanes: %+v, %v", r.Array, err)
+	}
+	grid := "#SLUICE --sweep=grid --metric=acc:max --trial=job --trials=100 --parallel=8 --param x=int:1:3 --param opt=choice:sgd,adamw"
+	if r, err := sweepOf(grid, "t {x} {opt}"); err != nil || len(r.Array.Tasks) != 6 || r.Array.Limit != 6 {
+		t.Errorf("a grid of 6 points: %+v, %v", r.Array, err)
+	}
+	if r, err := sweepOf(grid+" --repeats=3", "t {x} {opt}"); err != nil || len(r.Array.Tasks) != 18 || r.Array.Limit != 8 {
+		t.Errorf("a grid of 6 points, each 3 times: %+v, %v", r.Array, err)
+	}
+}
+
 // TestSweepRefuses: bad input names its line and column.
 func TestSweepRefuses(t *testing.T) {
 	for _, c := range []struct{ header, commands, want string }{
@@ -73,7 +95,7 @@ func TestSweepRefuses(t *testing.T) {
 		{"#SLUICE --sweep=pbt --repeats=2 --metric=a:max --param x=int:1:2", "t {x}", "s.sh:2:21: --repeats=2: pbt changes"},
 		{"#SLUICE --sweep=random --keep-gb=-1 --metric=a:max --param x=int:1:2", "t {x}", "s.sh:2:24: --keep-gb=-1: want 0 to 1e9"},
 		{"#SLUICE --sweep=random --metric=a:max --param x=int:1:9 --try x=2 --where x>4", "t {x}", "s.sh:2:63: --try x=2: column 1 of the value: none of 10000 points with these values satisfies all of --where"},
-		{"#SLUICE --sweep=best --metric=a:max --param x=int:1:2", "t {x}", "s.sh:2:9: --sweep=best: no search is called so; there are asha, random, grid, sobol, tpe, gp, pbt, and asha+tpe and the like"},
+		{"#SLUICE --sweep=best --metric=a:max --param x=int:1:2", "t {x}", "s.sh:2:9: --sweep=best: no search is called so; there are asha, random, grid, sobol, tpe, gp, pbt, ask, and asha+tpe and the like"},
 		{"#SLUICE --sweep=asha --epochs=9 --metric=a:max --param x=int:1:2 --try x=9", "t {x}", "--try x=9: column 3 of the value: 9 is not a value of"},
 		{"#SLUICE --sweep=asha --epochs=9 --metric=a:max --param x=int:1:9 --where x*y<4", "t {x}", "no parameter is called y"},
 		{"#SLUICE --max-gpus=2 --param x=int:1:9", "t", "this is an option of a sweep, and there is no --sweep"},
@@ -84,6 +106,11 @@ func TestSweepRefuses(t *testing.T) {
 		{"#SLUICE --sweep=tpe --metric=a:max --param x=int:1:2 --searcher='python3 s.py'", "t {x}", "only --sweep=ask asks a program"},
 		{"#SLUICE --sweep=ask --metric=a:max --param x=int:1:2 --searcher=' '", "t {x}", "want a program and its arguments"},
 		{"#SLUICE --sweep=ask --metric=a:max --param x=int:1:2 --searcher=\"python3 'a b\"", "t {x}", "quote"},
+		{"#SLUICE --sweep=random --metric=a:max --param x=int:1:2 --trial=jobs", "t {x}", "s.sh:2:57: --trial=jobs: want job, for trials that are jobs of their own, or lane"},
+		{"#SLUICE --sweep=random --metric=a:max --param x=int:1:2 --trial=job --trials=2000", "t {x}", "s.sh:2:69: --trials=2000: want at most 1000 with --trial=job, since each is a job; give fewer, or leave --trial=job out"},
+		{"#SLUICE --sweep=pbt --metric=a:max --param x=int:1:2 --trial=job", "t {x}", "s.sh:2:54: --trial=job: pbt goes on in the same lanes with copies of the best trials: leave it out"},
+		{"#SLUICE --trial=job --max-gpus=4", "t", "this is an option of a sweep, and there is no --sweep"},
+		{"#SBATCH --array=0-3\n#SLUICE --sweep=random --metric=a:max --param x=int:1:2 --trial=job", "t {x}", "a sweep makes its jobs itself"},
 	} {
 		if _, err := sweepOf(c.header, c.commands); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s\n%s\ngot  %v\nwant %s", c.header, c.commands, err, c.want)

@@ -60,6 +60,7 @@ func (t *trial) report() {
 			if p.Restarts != t.tell.Start-1 {
 				continue
 			}
+			t.passOn(p)
 			switch p.Event {
 			case "hello":
 				t.curve.hello = true

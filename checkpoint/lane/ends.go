@@ -83,6 +83,9 @@ func (t *trial) over(e sweep.Event) error {
 	e.Checkpoint, e.Bytes = t.newest()
 	if e.How == sweep.Done || e.How == sweep.Failed {
 		t.done++
+		if !t.Elastic {
+			t.work = float64(t.done)
+		}
 	}
 	t.say("trial %d %s%s", t.tell.Trial, e.How, after(": ", e.Words))
 	if err := t.event(e); err != nil {
@@ -97,7 +100,7 @@ func (t *trial) over(e sweep.Event) error {
 		}
 		t.withdrawn(*t.for_)
 	}
-	if t.ended {
+	if t.ended || t.sweep.OwnJobs {
 		return nil
 	}
 	return t.progress("progress")

@@ -84,18 +84,27 @@ func (l *lane) begun(ask sweep.Ask, tell sweep.Tell) error {
 
 // progress appends lines to the job's own progress log: a lane's work is counted in trials.
 func (l *lane) progress(events ...string) error {
+	gpus, _ := strconv.Atoi(l.vars["SLUICE_GPUS"])
+	nodes, _ := strconv.Atoi(l.vars["SLUICE_NODES"])
+	var lines []checkpoint.Progress
+	for _, event := range events {
+		lines = append(lines, checkpoint.Progress{
+			Time: float64(l.Now().UnixMilli()) / 1000, Restarts: l.restarts, Event: event,
+			Done: l.work, Epoch: l.work, GPUs: gpus, Nodes: nodes,
+		})
+	}
+	return l.log(lines...)
+}
+
+// log appends lines to the job's own progress log.
+func (l *lane) log(lines ...checkpoint.Progress) error {
 	f, err := os.OpenFile(filepath.Join(l.folder, checkpoint.ProgressFile), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	gpus, _ := strconv.Atoi(l.vars["SLUICE_GPUS"])
-	nodes, _ := strconv.Atoi(l.vars["SLUICE_NODES"])
-	for _, event := range events {
-		data, err := json.Marshal(checkpoint.Progress{
-			Time: float64(l.Now().UnixMilli()) / 1000, Restarts: l.restarts, Event: event,
-			Done: float64(l.done), Epoch: float64(l.done), GPUs: gpus, Nodes: nodes,
-		})
+	for _, line := range lines {
+		data, err := json.Marshal(line)
 		if err != nil {
 			return err
 		}
@@ -134,24 +143,25 @@ func (l *lane) withdrawn(r checkpoint.Request) {
 
 // laneState is the only file of a lane's checkpoint.
 type laneState struct {
-	Sweep string `json:"sweep"`
-	Trial int    `json:"trial"` // that was saved; 0 = none
-	Done  int    `json:"done"`
+	Sweep string  `json:"sweep"`
+	Trial int     `json:"trial"` // that was saved; 0 = none
+	Done  int     `json:"done"`
+	Work  float64 `json:"work,omitempty"`
 }
 
 const stateFile = "lane.json"
 
-// earlier returns how many trials the earlier runs of this lane ended.
-func (l *lane) earlier() int {
+// earlier returns how many trials the earlier runs of this lane ended, and their work.
+func (l *lane) earlier() (done int, work float64) {
 	resume := l.vars["SLUICE_RESUME"]
 	if resume == "" {
-		return 0
+		return 0, 0
 	}
 	var s laneState
-	if data, err := readIn(resume, stateFile); err != nil || json.Unmarshal(data, &s) != nil || s.Done < 0 {
-		return 0
+	if data, err := readIn(resume, stateFile); err != nil || json.Unmarshal(data, &s) != nil || s.Done < 0 || s.Work < 0 {
+		return 0, 0
 	}
-	return s.Done
+	return s.Done, s.Work
 }
 
 // answer answers a request by a checkpoint of the lane itself: what the trial needs is in the
@@ -178,7 +188,7 @@ func (l *lane) answer(r checkpoint.Request, trial int) error {
 		return err
 	}
 	defer sub.Close()
-	data, err := json.Marshal(laneState{l.sweep.Token, trial, l.done})
+	data, err := json.Marshal(laneState{l.sweep.Token, trial, l.done, l.work})
 	if err == nil {
 		err = sub.Write(stateFile, data, 0o600)
 	}
@@ -189,7 +199,7 @@ func (l *lane) answer(r checkpoint.Request, trial int) error {
 	defer stop()
 	gpus, _ := strconv.Atoi(l.vars["SLUICE_GPUS"])
 	err = series.Commit(ctx, name, checkpoint.Manifest{
-		Restarts: l.restarts, Step: int64(l.done), Epoch: float64(l.done), Request: r.ID, Created: l.Now().UTC(), GPUs: gpus,
+		Restarts: l.restarts, Step: int64(l.work), Epoch: l.work, Request: r.ID, Created: l.Now().UTC(), GPUs: gpus,
 	})
 	if err != nil {
 		return fmt.Errorf("answering the request to save: %w", err)

@@ -84,8 +84,11 @@ func readJSON(folder, name string, into any) bool {
 const wanted = "warm"
 
 // hostable reports whether the script may train several trials in one process: no parameter is on
-// its command lines.
+// its command lines, and the lane is not one trial's job.
 func (l *lane) hostable() bool {
+	if l.sweep.OwnJobs {
+		return false
+	}
 	for _, u := range sweep.Uses(l.script) {
 		if u.Name != "" {
 			return false

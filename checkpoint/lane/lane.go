@@ -25,6 +25,8 @@ type Config struct {
 	Args   []string // of the user's script
 	Env    []string // of the runner of this job
 	Sluice string   // path of this program
+	// Elastic: the job accepts several sizes, so that its speed is to be learned.
+	Elastic bool
 
 	Stdout, Stderr *os.File // the job's; a trial has its own file
 
@@ -62,6 +64,7 @@ type lane struct {
 	number   int64 // of the sweep
 	restarts int
 	done     int                // trials that this lane ended, in all its runs
+	work     float64            // epochs of its trials, in all its runs, if Elastic; else that number
 	cold     bool               // its program did not take up a trial: each gets a process of its own
 	asks     *searcher.Searcher // runs the program that the sweep asks for points; nil = it asks none
 	host     *host              // trains trials one after the other in one process; nil = none was started
@@ -167,7 +170,10 @@ func (l *lane) begin() (err error) {
 	if err := os.RemoveAll(filepath.Join(l.inner, hosts)); err != nil {
 		return err
 	}
-	l.done = l.earlier()
+	l.done, l.work = l.earlier()
+	if l.sweep.OwnJobs {
+		return nil // the trial's own progress is the job's
+	}
 	return l.progress("hello", "progress")
 }
 

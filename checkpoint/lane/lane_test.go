@@ -44,6 +44,20 @@ func (l *lane) saved(t *testing.T, n int) string {
 	return folder
 }
 
+// TestHostable: a process trains many trials if no parameter is on the script's command lines, and never
+// where each trial is a job.
+func TestHostable(t *testing.T) {
+	for _, c := range []struct {
+		script    string
+		own, want bool
+	}{{"python3 train.py", false, true}, {"python3 train.py --lr {lr}", false, false}, {"python3 train.py", true, false}} {
+		l := &lane{script: []byte(c.script), sweep: sweep.Sweep{OwnJobs: c.own}}
+		if got := l.hostable(); got != c.want {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+}
+
 func events(t *testing.T, l *lane) (out []sweep.Event) {
 	t.Helper()
 	data, _ := os.ReadFile(filepath.Join(l.folder, sweep.EventFile)) // none yet

@@ -26,6 +26,9 @@ type trial struct {
 	output *os.File
 	child  *process.Child
 	curve  curve
+	counts bool // its work is counted: from is where it began in this run, before the lane's work then
+	from   float64
+	before float64
 
 	saving  *checkpoint.Request // passed on to the trial's runner
 	since   time.Time           // when
@@ -169,8 +172,8 @@ func (t *trial) look(ask sweep.Ask) error {
 	case r != nil && t.for_ == nil:
 		t.for_ = r
 		t.save(*r)
-	case r == nil && t.for_ != nil && t.for_.Continue:
-		t.for_, t.saving = nil, nil
+	case r == nil && t.for_ != nil && !t.ending && (t.for_.Continue || t.sweep.OwnJobs):
+		t.for_, t.saving, t.stopped = nil, nil, false
 		return t.unask()
 	}
 	if tell, ok := t.told(ask); ok && t.bad == "" {
@@ -242,7 +245,7 @@ func (t *trial) unask() error {
 func (t *trial) saved() error {
 	word, known := t.word()
 	answered := known && word.Answer != nil && word.Answer.Request == t.saving.ID && word.Answer.Checkpoint != ""
-	late := t.Now().Sub(t.since) > t.Grace
+	late := t.Now().Sub(t.since) > t.Grace && !t.patient()
 	switch {
 	case answered && t.saving.Continue && t.for_ == nil:
 		t.saving = nil

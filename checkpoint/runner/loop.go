@@ -167,6 +167,9 @@ func (r *run) aim() {
 	if err == nil && target.Version == 0 {
 		target.GPUs = r.Config.GPUs
 	}
+	if r.Config.Trial.Sweep != 0 {
+		target = inherited(r.vars)
+	}
 	r.where = look(r.vars, target)
 }
 

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/nodes"
 )
 
 // Trial says that the script is the run of a trial of a sweep. Its checkpoints belong to the sweep,
@@ -35,3 +38,20 @@ func (t *Trial) Set(text string) error {
 
 // Type names the value in help texts.
 func (t *Trial) Type() string { return "SWEEP.START" }
+
+// inherited is what the runner of the lane knows of its GPUs, which are the trial's: sluiced says it to
+// that runner only, and a run on several nodes cannot count them.
+func inherited(vars map[string]string) (t checkpoint.Target) {
+	t.GPUs, _ = strconv.Atoi(vars["SLUICE_GPUS"]) // empty: not known
+	t.Largest, _ = strconv.Atoi(vars["SLUICE_MAX_GPUS"])
+	for word := range strings.SplitSeq(vars["SLUICE_SPLIT"], ",") {
+		node, count, _ := strings.Cut(word, ":")
+		n, err := strconv.Atoi(count)
+		if err != nil || n < 1 || node == "" {
+			t.Split = nil
+			return t
+		}
+		t.Split = append(t.Split, nodes.Share{Node: node, GPUs: n})
+	}
+	return t
+}

@@ -38,6 +38,7 @@ var jobFields = []Field[wire.Job]{
 	{"restarts", "n", terminal.Right("RESTARTS"), func(j *wire.Job, _ time.Time) string { return fmt.Sprint(j.Restarts) }},
 	{"cost", "c", terminal.Right("COST"), func(j *wire.Job, _ time.Time) string { return Span(j.Price.Total) }},
 	{"model", "m", terminal.Left("MODEL"), func(j *wire.Job, _ time.Time) string { return j.Model }},
+	{"trial", "I", terminal.Left("TRIAL"), func(j *wire.Job, _ time.Time) string { return Trial(j) }},
 	{"comment", "k", terminal.Left("COMMENT"), func(j *wire.Job, _ time.Time) string { return j.Comment }},
 	{"token", "x", terminal.Left("TOKEN"), func(j *wire.Job, _ time.Time) string { return j.Token }},
 	{"reason", "R", terminal.Left("REASON"), func(j *wire.Job, _ time.Time) string { return Reason(j) }},
@@ -50,6 +51,19 @@ const (
 	NarrowFormat  = "jobid,name,user,st,gpus,done,eta,reason"
 	Wide          = 110
 )
+
+// Trial is the trial that a lane of a sweep runs, or ran last, and how good it is: "3 val_acc 0.91"; "-"
+// if the job is no lane or has none yet.
+func Trial(j *wire.Job) string {
+	switch t := j.Trial; {
+	case t == nil:
+		return "-"
+	case t.Value == nil:
+		return strconv.Itoa(t.Trial)
+	default:
+		return fmt.Sprintf("%d %s %s", t.Trial, t.Metric, strconv.FormatFloat(*t.Value, 'g', 6, 64))
+	}
+}
 
 // Done formats done of total as "35%"; "-" if no total was declared.
 func Done(j *wire.Job) string {

@@ -87,6 +87,9 @@ func (o *whatifOptions) submission(environ []string, errs io.Writer) (wire.Submi
 	if r.Sweep == nil {
 		return wire.Submission{}, fmt.Errorf("%s is no sweep: it has no --sweep; what jobs get is in 'sluice plan' and 'sluice explain' once they are submitted", o.submit)
 	}
+	if r.Sweep.OwnJobs {
+		return wire.Submission{}, fmt.Errorf("%s has --trial=job: how long such a trial takes depends on the GPUs that it will be given; leave the option out to ask what its lanes would get", o.submit)
+	}
 	out := wire.Submission{Name: r.SweepName(), MinGPUs: r.Spec.Min, MaxGPUs: max(r.Spec.Max, r.Spec.Min), Lanes: r.Sweep.Parallel, Trials: r.Sweep.Trials, Seconds: o.trialTime.Seconds()}
 	if len(r.Partitions) == 1 {
 		out.Partition = r.Partitions[0]

@@ -63,7 +63,12 @@ func TestWhatifSubmit(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &a); err != nil || a.Change.Submit == nil || a.Change.Submit.Lanes != 3 || a.Change.Submit.Seconds != 300 || len(a.Added) != 3 {
 		t.Errorf("%v: %+v", err, a)
 	}
+	jobs := filepath.Join(dir, "jobs.sh")
+	if err := os.WriteFile(jobs, []byte(strings.Replace(sweepScript, "--min-gpus=1", "--trial=job", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct{ args, want string }{
+		{"--submit " + jobs + " --trial-time 1m", "has --trial=job"},
 		{"--submit " + script, "--trial-time 5m"}, {"--submit " + job + " --trial-time 1m", "is no sweep"}, {"--submit " + script + ".no --trial-time 1m", "no such file"},
 		{"--submit " + script + " --trial-time -1s", "--trial-time -1s"}, {"--submit " + script + " --sacct x --trial-time 1m", "leave one out"},
 	} {

@@ -34,7 +34,8 @@ var submitWords = map[string]completer{
 	"retries": fixed("auto"), "on-timeout": fixed("requeue", "end"),
 	"partition": reports(false, partitionsOf), "dependency": fixed("afterok:", "afterany:", "after:", "afternotok:", "singleton"),
 	"account": column(func(j *wire.Job) string { return j.Account }), "qos": column(func(j *wire.Job) string { return j.QOS }),
-	"sweep": searchWords, "notify": fixed("mail", "webhook:\ta URL that the site allows"),
+	"sweep": searchWords, "trial": fixed("job\teach trial is an elastic job of its own", "lane\tlanes run trials one after the other"),
+	"notify":  fixed("mail", "webhook:\ta URL that the site allows"),
 	"exclude": reports(false, nodesOf(func(*wire.Node) bool { return true })),
 }
 

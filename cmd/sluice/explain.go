@@ -49,6 +49,7 @@ func explain(w io.Writer, e wire.Explanation) error {
 	var s sheet
 	s.put("Job", "%d (%s) of %s: %s", j.JobID, j.Name, j.User, stateLine(j))
 	s.put("Array", "%s", present.ArrayLine(j))
+	s.put("Trial", "%s", trialLine(j))
 	s.put("GPUs", "%s", gpuLine(j))
 	s.put("GPUs busy", "%s", busyLine(j))
 	s.put("Why", "%s", j.Reason)

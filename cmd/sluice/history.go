@@ -76,8 +76,16 @@ func history(w io.Writer, h wire.History, noHeader bool) error {
 		t.Add(fmt.Sprint(g.Restarts), fmt.Sprint(g.GPUs), g.Place.String(), present.When(g.Started), lasted,
 			present.Amount(g.DoneFrom)+"-"+present.Amount(g.DoneTo), present.Pace(g.Seconds, "", present.Unit(&h.Job)), cost, again, g.Cause)
 	}
-	if err := t.Write(w); err != nil || noHeader || !h.Job.Ended {
+	if err := t.Write(w); err != nil || noHeader {
 		return err
+	}
+	if line := trialLine(h.Job); line != "" {
+		if _, err := fmt.Fprintln(w, terminal.Escape(line)); err != nil {
+			return err
+		}
+	}
+	if !h.Job.Ended {
+		return nil
 	}
 	_, err := fmt.Fprintf(w, "ended %s: %s\n", present.When(h.Job.EndedAt), terminal.Escape(h.Job.Reason))
 	return err

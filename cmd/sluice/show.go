@@ -63,6 +63,7 @@ func printJob(w io.Writer, j wire.Job, at time.Time, asJSON, gap bool) error {
 	s.put("Partition", "%s", j.Partition)
 	s.put("State", "%s", stateLine(j))
 	s.put("Priority", "%s", priorityLine(j))
+	s.put("Trial", "%s", trialLine(j))
 	s.put("GPUs", "%s", gpuLine(j))
 	s.put("GPUs busy", "%s", busyLine(j))
 	s.put("Moving", "%s", moveLine(j, at))
@@ -85,6 +86,20 @@ func printJob(w io.Writer, j wire.Job, at time.Time, asJSON, gap bool) error {
 	s.moment("Ended", j.EndedAt)
 	s.put("Token", "%s", j.Token)
 	return s.write(w)
+}
+
+// trialLine is the trial of a sweep that a job runs, or ran last: "trial 3 of sweep 4711: val_acc 0.91 at
+// epoch 12"; "" if there is none.
+func trialLine(j wire.Job) string {
+	t := j.Trial
+	if t == nil {
+		return ""
+	}
+	s := fmt.Sprintf("trial %d of sweep %d", t.Trial, t.Sweep)
+	if t.Value == nil {
+		return s + ": nothing reported yet"
+	}
+	return s + fmt.Sprintf(": %s %s at epoch %s", t.Metric, metricText(*t.Value), metricText(t.Epoch))
 }
 
 // lastWords is why a job failed and its last output.

@@ -105,7 +105,11 @@ func (s *submission) fits(ctx context.Context) error {
 	a := s.request.Array
 	if s.request.Sweep != nil {
 		if n := len(a.Tasks); bounds.Jobs > 0 && n > bounds.Jobs {
-			return fmt.Errorf("--parallel: %d lanes are too many: MaxJobCount of this cluster is %d; nothing was submitted", n, bounds.Jobs)
+			option, what := "--parallel", "lanes"
+			if s.request.Sweep.OwnJobs {
+				option, what = "--trials", "jobs"
+			}
+			return fmt.Errorf("%s: %d %s are too many: MaxJobCount of this cluster is %d; nothing was submitted", option, n, what, bounds.Jobs)
 		}
 		return nil
 	}

@@ -81,6 +81,8 @@ Sweeps ('sluice sweep' shows them; also sweep.toml, or a sweep.yaml of W&B)
                         --reduction=N, of how many one goes on there (2)
   --repeats=N           run each point N times with other seeds ({seed}); its
                         value is their mean
+  --trial=job           each trial is an elastic job of its own, which grows while
+                        few trials are left; else lanes run trials in turn
   --goal=NUMBER         end once a trial is as good
   --sweep-time=TIME     end after this time
   --max-failures=N      end after so many failed trials (20)

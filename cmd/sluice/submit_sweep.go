@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -43,7 +44,21 @@ func trialOptions(c etc.Config, request sbatch.Request) []string {
 // laneScript is the script of a lane.
 func (s *submission) laneScript() []byte {
 	base := filepath.Join(s.site.Paths.Jobs, s.job.Sweep)
-	return fmt.Appendf(nil, "#!/bin/sh\nexec \"$SLUICE\" lane --outbox=%s --sweep=%s -- \"$@\"\n", shellWord(s.site.Paths.Outbox), shellWord(base))
+	options := ""
+	if !s.request.Spec.Fixed() {
+		options = " --elastic"
+	}
+	if sw := s.request.Sweep; sw != nil && sw.OwnJobs {
+		options += " --grace=" + cmp.Or(s.request.Spec.Grace, s.site.Resize.Grace).String()
+	}
+	return fmt.Appendf(nil, "#!/bin/sh\nexec \"$SLUICE\" lane --outbox=%s --sweep=%s%s -- \"$@\"\n", shellWord(s.site.Paths.Outbox), shellWord(base), options)
+}
+
+// shareModel lets the elastic jobs of a sweep share what is learned of their speed: its trials are one program.
+func (s *submission) shareModel() {
+	if s.request.Spec.Model == "" && !s.request.Spec.Fixed() {
+		s.request.Spec.Model = sweep.Model(s.job.Sweep)
+	}
 }
 
 // shellWord is one word for a shell.
@@ -60,6 +75,7 @@ func (s *submission) createSweep(ctx context.Context, user bool) ([]handedIn, er
 	rand.Read(token[:]) // never fails
 	s.job.Sweep = hex.EncodeToString(token[:])
 	sw := *s.request.Sweep
+	s.shareModel()
 	sw.Token, sw.Name, sw.Created, sw.Run = s.job.Sweep, s.request.SweepName(), time.Now().UTC().Truncate(time.Second), trialOptions(s.site, s.request)
 	if err := sw.Validate(); err != nil {
 		return nil, err
@@ -92,6 +108,9 @@ func (s *submission) createSweep(ctx context.Context, user bool) ([]handedIn, er
 	case s.request.Quiet:
 	case s.request.Parsable:
 		s.print(fmt.Sprintf("%d\n", sw.Number), ids(made)...)
+	case sw.OwnJobs:
+		s.print(fmt.Sprintf("Submitted sweep %d: %s by %s, each a job, %d at once (%s)\n", sw.Number, terminal.Plural(sw.Trials, "trial"), sw.Algorithm,
+			sw.Parallel, ranges(ids(made))), ids(made)...)
 	default:
 		s.print(fmt.Sprintf("Submitted sweep %d: %s by %s, in %s (%s)\n", sw.Number, terminal.Plural(sw.Trials, "trial"), sw.Algorithm,
 			terminal.Plural(len(made), "lane"), ranges(ids(made))), ids(made)...)

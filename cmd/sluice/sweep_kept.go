@@ -82,6 +82,7 @@ func (c *sweepCall) restore(v *sweepView) (*submission, error) {
 		return nil, wrong(errors.New("it is no sweep"))
 	}
 	s.request.Own, s.job.Sweep = s.site.Own, v.Token
+	s.shareModel()
 	if s.kept.Dir != "" {
 		if err := os.Chdir(s.kept.Dir); err != nil {
 			return nil, fmt.Errorf("sweep %d: the folder in which it was submitted: %w", v.Number, cause(err))

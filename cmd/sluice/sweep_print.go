@@ -48,6 +48,7 @@ type trialRow struct {
 	Value        *float64        `json:"value"` // the last
 	Best         *float64        `json:"best"`
 	Starts       int             `json:"starts"`
+	Job          int64           `json:"job,omitempty"`  // in which it runs, or ran last
 	Seed         *uint64         `json:"seed,omitempty"` // of a sweep with repeats, as Mean and Repeats
 	Mean         *float64        `json:"mean,omitempty"` // of the best of the point's repeats
 	Repeats      int             `json:"repeats,omitempty"`
@@ -90,7 +91,7 @@ func (v *sweepView) row() sweepRow {
 
 func (v *sweepView) trialRow(t *book.Trial) trialRow {
 	r := trialRow{
-		Trial: t.Number, State: string(t.State), Params: json.RawMessage(sweep.PointJSON(sweep.ParsePoint(t.Point))), Starts: t.Start,
+		Trial: t.Number, State: string(t.State), Params: json.RawMessage(sweep.PointJSON(sweep.ParsePoint(t.Point))), Starts: t.Start, Job: v.jobOf(t),
 		Rung: t.Rung, Rank: t.Rank, Of: t.Of, Words: t.Words, Checkpoint: v.checkpointOf(t), Output: v.trialFolder(t.Number) + "/" + sweep.OutputFile,
 	}
 	r.Origin = t.Origin
@@ -205,7 +206,7 @@ func (c *sweepCall) list(v *sweepView) error {
 
 func (c *sweepCall) trialTable(v *sweepView, trials []*book.Trial) error {
 	out := c.cmd.OutOrStdout()
-	columns := []terminal.Column{terminal.Right("TRIAL"), terminal.Left("STATE"), terminal.Right("EPOCH"), terminal.Right("BEST")}
+	columns := []terminal.Column{terminal.Right("TRIAL"), terminal.Right("JOB"), terminal.Left("STATE"), terminal.Right("EPOCH"), terminal.Right("BEST")}
 	span, unicode := spanOf(trials), speaksUnicode(os.Environ())
 	if c.curves {
 		columns = append(columns, terminal.Left("CURVE"))
@@ -226,7 +227,11 @@ func (c *sweepCall) trialTable(v *sweepView, trials []*book.Trial) error {
 		if trial.State == book.Paused && trial.Rung > 0 {
 			note = fmt.Sprintf("place %d of %d at epoch %d", trial.Rank, trial.Of, trial.Rung)
 		}
-		cells := []string{strconv.Itoa(trial.Number), string(trial.State), epoch, best}
+		job := "-"
+		if n := v.jobOf(trial); n > 0 {
+			job = number(n)
+		}
+		cells := []string{strconv.Itoa(trial.Number), job, string(trial.State), epoch, best}
 		if c.curves {
 			cells = append(cells, span.draw(trial, unicode))
 		}

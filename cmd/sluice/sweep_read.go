@@ -114,6 +114,16 @@ func (v *sweepView) checkpointOf(t *book.Trial) string {
 	return ""
 }
 
+// jobOf is the job in which a trial runs, or ran last; 0 = not known.
+func (v *sweepView) jobOf(t *book.Trial) int64 {
+	for _, l := range v.lanes {
+		if l.token == t.Lane {
+			return l.job
+		}
+	}
+	return 0
+}
+
 func (v *sweepView) trialFolder(n int) string {
 	return filepath.Join(v.folder, sweep.Trials, sweep.TrialToken(v.Token, n))
 }

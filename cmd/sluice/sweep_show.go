@@ -41,9 +41,21 @@ func (c *sweepCall) show(v *sweepView) error {
 		fmt.Fprintf(out, "param    %s\n", terminal.Escape(p))
 	}
 	fmt.Fprintf(out, "trials   %d of %d begun: %d running, %d waiting, %d paused, %d done, %d failed\n", r.Begun, r.Trials, r.Running, r.Waiting, r.Paused, r.Done, r.Failed)
-	fmt.Fprintf(out, "lanes    %d run of %d\n\n", r.Lanes, v.Parallel)
+	fmt.Fprintln(out, v.laneWords(r.Lanes)+"\n")
 	best := v.sorted()
 	return c.trialTable(v, best[:min(shown, len(best))])
+}
+
+// laneWords says how many lanes run. Jobs of trials that were not begun when the sweep was over end as soon
+// as they start.
+func (v *sweepView) laneWords(run int) string {
+	switch {
+	case !v.OwnJobs:
+		return fmt.Sprintf("lanes    %d run of %d", run, v.Parallel)
+	case v.book.Over != book.NotOver && v.State != sweep.Stopped && len(v.book.Trials) < v.Trials:
+		return fmt.Sprintf("jobs     one for each trial; those that wait end as soon as they start, or now: sluice sweep stop %s", number(v.Number))
+	}
+	return fmt.Sprintf("jobs     one for each trial: %d run, %d at once", run, v.Parallel)
 }
 
 // endWords says why a sweep is over.

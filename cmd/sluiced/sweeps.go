@@ -103,6 +103,20 @@ func sweepState(s offcycle.Shown) string {
 	return "waiting"
 }
 
+// trials are the trials that lanes run, by the token of the lane.
+func (d *daemon) trials() map[string]elastic.Trial {
+	if d.sweeps == nil {
+		return nil
+	}
+	out := map[string]elastic.Trial{}
+	for _, s := range d.sweeps.Standings() {
+		for lane, t := range s.Lanes {
+			out[lane] = elastic.Trial{Sweep: elastic.JobID(s.Number), Number: t.Trial, Metric: s.Metric, Epoch: t.Epoch, Value: t.Value, Known: t.Known}
+		}
+	}
+	return out
+}
+
 // tellSweep logs what is wrong with a sweep, and that it works again.
 func (d *daemon) tellSweep(token string, err error) {
 	if err != nil {

@@ -67,6 +67,7 @@ func (e *Engine) Refresh(now time.Time) {
 	if len(changed) == 0 {
 		return
 	}
+	trials := e.report.Trials()
 	e.report.ChangeJobs(func(r *publish.Report) {
 		for i := range r.Jobs {
 			jr := &r.Jobs[i]
@@ -74,13 +75,14 @@ func (e *Engine) Refresh(now time.Time) {
 			if js == nil || jr.Ended {
 				continue
 			}
-			lazy, fresh := js.Learnt.Doubted(e.Learnt.Fit(e.KeysOf(js.Rec), now).On(jr.Kind))
+			lazy, fresh := js.Learnt.Doubted(js.Learnt.Renew(&js.Rec.Tag.Spec, e.Learnt.Fit(e.KeysOf(js.Rec), now)).On(jr.Kind))
 			if fresh {
 				js.Learnt.Lazy = lazy
 			}
 			job := *jr.Job // a copy: readers may hold the old report
 			job.Done, job.Speaks, job.Curve = js.Rec.Done, js.Rec.Speaks || js.Rec.Tag.Spec.Signal != "", lazy.Curve
 			jr.Record, jr.Job, jr.ETA = js.Rec, &job, publish.ETA(&job, jr.Kind, now)
+			jr.Trial = trials[js.Rec.Token]
 			if js.Runs.Seg != nil {
 				jr.Run = *js.Runs.Seg
 			}

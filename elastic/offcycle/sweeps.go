@@ -103,9 +103,12 @@ type Standing struct {
 	Gap    float64 // mean gap among its best results, by which the level was found
 	Trials int     // that are done
 	Bid    float64 // what a GPU-second more is worth to it
-	// Ended trials are done or paused, and took Each seconds on average; Left are still to end.
+	// Ended trials are done or paused, and took Each seconds on average; Left are still to end. Each is 0
+	// also where trials are jobs of their own: these are foreseen as any job is.
 	Ended, Left int
 	Each        float64
+
+	Lanes map[string]LaneTrial // by token; not changed once it is here
 }
 
 // NewSweeps returns the keeper of all sweeps. live reports the lanes, and is called in one

@@ -11,6 +11,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
@@ -74,6 +76,9 @@ type files struct {
 	sums    time.Time
 	pace    pace
 	asked   asked
+
+	lanesRun map[string]LaneTrial // the trials of the lanes, as of what was read when acted was lanesAt
+	lanesAt  string
 }
 
 // close releases the record.
@@ -143,7 +148,7 @@ func (f *files) changed(seen keeper.Seen) bool {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%d %x %v %d %v", f.bytes, sha256.Sum256(f.text), seen.Idle, len(seen.Points), seen.None)
 	for _, l := range seen.Lanes {
-		fmt.Fprintf(&b, " %s %v %v %s", l.Token, l.Gone, l.Asks, l.Ask.ID)
+		fmt.Fprintf(&b, " %s %v %v %v %s", l.Token, l.Gone, l.Ended, l.Asks, l.Ask.ID)
 	}
 	same := f.acted == b.String()
 	f.acted = b.String()
@@ -200,7 +205,8 @@ func (f *files) lanes(base *checkpoint.Dir, names []string, live []LaneJob) (see
 			continue
 		}
 		job, has := jobs[name]
-		l := keeper.Lane{Token: name, Job: job.Job}
+		delete(jobs, name)
+		l := keeper.Lane{Token: name, Job: job.Job, Ended: !has || job.Ended}
 		dir, err := base.Owned(name, f.uid)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // its user removed it
@@ -211,7 +217,7 @@ func (f *files) lanes(base *checkpoint.Dir, names []string, live []LaneJob) (see
 		}
 		l.Ask, l.Asks = f.ask(dir)
 		// A job that waits, as the last cycle saw it, may have started since: then it asks in its new run.
-		l.Gone = !has || job.Ended || job.Waits && !(l.Asks && l.Ask.Restarts >= job.Restarts)
+		l.Gone = l.Ended || job.Waits && !(l.Asks && l.Ask.Restarts >= job.Restarts)
 		done, err := f.lines(dir, name)
 		dir.Close()
 		complete = complete && done && err == nil
@@ -221,6 +227,10 @@ func (f *files) lanes(base *checkpoint.Dir, names []string, live []LaneJob) (see
 		found = found || f.offsets[name] > 0 || f.toldBefore(name)
 		seen.Lanes = append(seen.Lanes, l)
 	}
+	for token, job := range jobs { // those that have not begun yet
+		seen.Lanes = append(seen.Lanes, keeper.Lane{Token: token, Job: job.Job, Gone: job.Waits || job.Ended, Ended: job.Ended})
+	}
+	slices.SortFunc(seen.Lanes, func(a, b keeper.Lane) int { return strings.Compare(a.Token, b.Token) })
 	// A record that lacks what a lane began was lost, or is an older one.
 	f.lost = f.lost && found || complete && f.book.Lacks()
 	return seen, complete

@@ -56,7 +56,9 @@ func (s *Sweeps) Shown() map[string]Shown {
 // this is done only if something changed, and not at every look.
 func (f *files) show(standing Standing, now time.Time) Shown {
 	s := f.plan.Sweep
-	print := fmt.Sprint(f.acted, len(f.book.Ratings), standing)
+	counts := standing
+	counts.Lanes = nil // of what was read, as acted is
+	print := fmt.Sprint(f.acted, len(f.book.Ratings), counts)
 	if print == f.summed || !f.sums.IsZero() && now.Sub(f.sums) < showsWithin && now.After(f.sums) {
 		return f.view
 	}

@@ -359,3 +359,35 @@ func TestSweepsPrune(t *testing.T) {
 		}
 	}
 }
+
+// TestSweepsOwnJobs: a job whose trial has ended is told to leave while another one of the sweep waits in
+// Slurm, which has not begun and has no folder yet; without that one it is given what is left. What each job
+// runs is in the standing.
+func TestSweepsOwnJobs(t *testing.T) {
+	for _, waits := range []bool{true, false} {
+		x := newSweepSite(t)
+		x.sweep.OwnJobs, x.sweep.Trials = true, 2
+		x.put(filepath.Join(x.folder(), sweep.File), x.sweep)
+		if waits {
+			x.live.Lanes = append(x.live.Lanes, offcycle.LaneJob{Sweep: x.sweep.Token, Lane: strings.Repeat("c", 32), UID: uint32(os.Geteuid()), Job: 8, Waits: true})
+		}
+		x.look()
+		first, _ := x.told()
+		x.writes(sweep.Event{Kind: sweep.Began, Trial: 1, Start: 1, Ask: x.ask.ID, Point: first.Point})
+		x.writes(sweep.Event{Kind: sweep.Reported, Trial: 1, Start: 1, Epoch: 3, Value: .5})
+		x.writes(sweep.Event{Kind: sweep.EndedAs, Trial: 1, Start: 1, How: sweep.Done})
+		x.asks()
+		x.look()
+		next, ok := x.told()
+		if !ok || next.Over != waits || next.Trial != map[bool]int{false: 2}[waits] {
+			t.Errorf("another job waits: %v; it is told %+v, %v", waits, next, ok)
+		}
+		want := offcycle.LaneTrial{Trial: 2}
+		if waits {
+			want = offcycle.LaneTrial{Trial: 1, Epoch: 3, Value: .5, Known: true}
+		}
+		if got := x.s.Standings()[x.sweep.Token].Lanes[laneOfSweep]; got != want {
+			t.Errorf("the job runs %+v, want %+v", got, want)
+		}
+	}
+}

@@ -14,7 +14,7 @@ import (
 )
 
 // divide says how many lanes each sweep should have: what one user's sweeps have, and those that find idle GPUs,
-// are divided between them.
+// are divided between them. What a lane has beyond its minimum is lent, and counts as room for lanes.
 //
 // Idle GPUs count for each user. Whether a lane really finds GPUs is decided when it is placed, beside those of
 // other users. A sweep without a bid counts 1; one that is paused or over wants none.
@@ -27,7 +27,7 @@ func (l *laning) divide() {
 		lanes := l.fitting(fleets)
 		standings := make([]level.Standing, len(fleets))
 		for i, f := range fleets {
-			lanes += len(f.runs)
+			lanes += len(f.runs) + f.lent()
 			standings[i] = level.Standing{Want: max(f.Wants, 0), Lanes: len(f.runs), Level: f.Level, Bid: cmp.Or(f.Bid, 1)}
 			if f.Paused || f.Over {
 				standings[i].Want = 0
@@ -71,6 +71,16 @@ func (l *laning) fitting(fleets []*fleet) (n int) {
 		}
 	}
 	return n
+}
+
+// lent counts the lanes that find room on the GPUs that lanes of the sweep have beyond their minimum.
+func (f *fleet) lent() int {
+	gpus, least := 0, 1
+	for _, j := range f.runs {
+		least = max(roles.LeastOf(j), 1)
+		gpus += max(0, j.GPUs()-least)
+	}
+	return gpus / least
 }
 
 // level lets a lane of a sweep that has more than its part give way to the next lane of one of the same
@@ -230,11 +240,12 @@ func (l *laning) ordered(free []*elastic.Job, most int) (out []*elastic.Job) {
 // before asks the policy with some lanes, and returns its answer if no job that runs gets fewer GPUs than
 // it has, and none that would start waits for that; else nil.
 // A job that grows in a may get less, down to what it has, and one that starts in a, down to its minimum:
-// so lanes of the sweep's part come before growth.
+// so lanes of the sweep's part come before growth. A lane of the same user may get less than it has, down
+// to its minimum: what it has beyond that was lent while no lane waited.
 func (l *laning) before(a elastic.Allocation, part []*elastic.Job) elastic.Allocation {
-	among := make(map[elastic.JobID]bool, len(part))
+	among, users := make(map[elastic.JobID]bool, len(part)), map[uint32]bool{}
 	for _, j := range part {
-		among[j.ID] = true
+		among[j.ID], users[j.UID] = true, true
 	}
 	rest := slices.DeleteFunc(slices.Clone(l.waits), func(j *elastic.Job) bool { return among[j.ID] })
 	next := maps.Clone(l.ask(without(l.s, rest, l.gone)))
@@ -246,8 +257,12 @@ func (l *laning) before(a elastic.Allocation, part []*elastic.Job) elastic.Alloc
 		if among[j.ID] {
 			continue
 		}
+		least := roles.LeastOf(j)
+		if l.of[j.ID] == nil || !users[j.UID] {
+			least = max(least, j.GPUs())
+		}
 		had, named := a[j.ID]
-		if d, is := next[j.ID]; named && is && d.GPUs < min(had.GPUs, max(j.GPUs(), roles.LeastOf(j))) {
+		if d, is := next[j.ID]; named && is && d.GPUs < min(had.GPUs, least) {
 			return nil
 		}
 	}

@@ -34,6 +34,7 @@ func drawLanes(t *rapid.T) elastic.Snapshot {
 		j := elastic.Job{ID: elastic.JobID(i + 1), Partition: "gpu", Speaks: true, Phase: elastic.Waiting, Spec: elastic.Spec{Min: 1, Max: 1}, Submitted: now.Add(time.Duration(i-100) * time.Minute)}
 		if k := rapid.IntRange(-2, len(s.Sweeps)-1).Draw(t, "sweep"); k >= 0 {
 			j.Spec.Sweep, j.UID = sweepToken(k), uint32(1000+k%2)
+			j.Spec.Max = rapid.SampledFrom([]int{1, 1, 3}).Draw(t, "max of a lane")
 		} else {
 			j.Spec.Max = rapid.IntRange(1, 3).Draw(t, "max")
 			j.Spec.Total, j.Curve = 1000, speed.Fit([]speed.Sample{{Shape: speed.Shape{GPUs: 1, Nodes: 1}, Seconds: 100, Units: 1, At: now}}, now)
@@ -41,7 +42,8 @@ func drawLanes(t *rapid.T) elastic.Snapshot {
 		if rapid.Bool().Draw(t, "runs") {
 			for k := range s.Nodes {
 				if s.Nodes[k].Free() > 0 {
-					j.Phase, j.Place = elastic.Running, nodes.Placement{{Node: s.Nodes[k].Name, GPUs: 1}}
+					n := min(s.Nodes[k].Free(), rapid.IntRange(1, j.Spec.Max).Draw(t, "has"))
+					j.Phase, j.Place = elastic.Running, nodes.Placement{{Node: s.Nodes[k].Name, GPUs: n}}
 					j.Started = now.Add(-time.Duration(rapid.IntRange(0, 600).Draw(t, "ran")) * time.Second)
 					s.Nodes = nodes.With(s.Nodes, j.Load(j.Place))
 					break

@@ -60,6 +60,8 @@ func (s Sweep) Validate() error {
 		return wrong("trials", s.Trials, "want 1 to %d", MaxTrials)
 	case s.Parallel < 1 || s.Parallel > MaxParallel:
 		return wrong("parallel", s.Parallel, "want 1 to %d", MaxParallel)
+	case s.OwnJobs && s.Trials > MaxParallel:
+		return wrong("trials", s.Trials, "want at most %d with --trial=job, since each is a job; give fewer, or leave --trial=job out", MaxParallel)
 	case s.Epochs < 0 || s.Epochs > 1e15 || s.Epochs != s.Epochs:
 		return wrong("epochs", s.Epochs, "want 0 to 1e15")
 	case s.MaxFailures < 1 || s.MaxFailures > MaxTrials:
@@ -173,6 +175,8 @@ func (s Sweep) Check(varied int) error {
 		return &OptionError{"repeats", fmt.Sprint(s.Repeats), "the program that is asked for points repeats those that it wants repeated: leave it out"}
 	case method == "pbt" && s.Repeats > 1:
 		return &OptionError{"repeats", fmt.Sprint(s.Repeats), "pbt changes the parameters of a trial while it runs, so there is nothing to repeat: leave it out"}
+	case method == "pbt" && s.OwnJobs:
+		return &OptionError{"trial", "job", "pbt goes on in the same lanes with copies of the best trials: leave it out"}
 	case method == "pbt" && s.Members < MinMembers:
 		return &OptionError{"parallel", fmt.Sprint(s.Members), fmt.Sprintf("it is the size of pbt's population, of which a quarter is replaced: give %d or more", MinMembers)}
 	case method == "pbt" && s.Trials < s.Members:

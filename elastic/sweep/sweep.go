@@ -80,7 +80,10 @@ type Sweep struct {
 	Goal      *float64 `json:"goal,omitempty"` // it is over once a trial is as good; nil = no goal
 	// Trials is how many are begun at most, 1 to MaxTrials; a further start of one does not count.
 	Trials   int `json:"trials"`
-	Parallel int `json:"parallel"` // lanes at most, 1 to MaxParallel
+	Parallel int `json:"parallel"` // lanes at most that run at once, 1 to MaxParallel
+	// OwnJobs: each trial is a job of its own, which has as many GPUs as its speed is worth: a lane
+	// runs one trial, whatever its size, and ends. At most MaxParallel Trials then.
+	OwnJobs bool `json:"own_jobs,omitempty"`
 	// Epochs is the work of a full trial; 0 = not known, so no trial is paused before its end.
 	Epochs float64 `json:"epochs,omitempty"`
 	// Rungs are the epochs at which asha compares trials, ascending; nil = it chooses them from
@@ -124,6 +127,10 @@ var (
 
 // ValidToken reports whether a text has the form of a token.
 func ValidToken(token string) bool { return tokenForm.MatchString(token) }
+
+// Model is the name under which the jobs of a sweep share what is learned of their speed, if its
+// user gives none.
+func Model(token string) string { return "sweep-" + token[:min(12, len(token))] }
 
 // ParseMetric reads NAME:max or NAME:min. The direction MUST be given: a guess by the name would
 // turn a sweep around silently. The last colon counts, since names may contain others.

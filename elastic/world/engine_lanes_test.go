@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/sweep"
 	"github.com/sluice-hpc/sluice/elastic/world"
 )
 
@@ -59,6 +60,52 @@ func TestLanesGiveWay(t *testing.T) {
 	d.drive(t, 5*time.Minute)
 	if n := running(); n != 9 {
 		t.Errorf("%d lanes run again, want 9", n)
+	}
+	for _, bad := range w.Check() {
+		t.Error(bad)
+	}
+}
+
+// TestTrialJobsGrow: trials that are jobs of their own start on one GPU each while others wait. The last two
+// grow on the GPUs of those that ended, though an epoch of theirs is twelve times as long; trials that come
+// later start on what these two have beyond their minimum, and know at once how trials scale. No work is lost.
+func TestTrialJobsGrow(t *testing.T) {
+	token := strings.Repeat("5", 32)
+	standing := map[string]elastic.Sweep{token: {Number: 1, Metric: "acc", Wants: 8, Bid: 1}}
+	w, d, _ := shared(t, func(c *engine.Config) {
+		c.Sweeps = func() map[string]elastic.Sweep { return standing }
+	})
+	trial := func(epochs, seconds float64) *world.Trainer {
+		spec := elastic.Spec{Min: 1, Max: 5, Total: epochs, Sweep: token, Model: sweep.Model(token)}
+		return w.Submit(world.Job{User: "ann", Args: []string{"--account=phys"}, Spec: spec, Model: world.Amdahl(seconds, 0.05)})
+	}
+	survivors := []*world.Trainer{trial(160, 60), trial(160, 60)}
+	var short []*world.Trainer
+	for range 8 {
+		short = append(short, trial(100, 5))
+	}
+	standing = map[string]elastic.Sweep{token: {Number: 1, Metric: "acc", Wants: 10, Bid: 1}}
+	d.drive(t, 5*time.Minute)
+	for _, j := range append(survivors, short...) {
+		d.has(t, "ten trials on ten GPUs", map[*world.Trainer]int{j: 1})
+	}
+	standing = map[string]elastic.Sweep{token: {Number: 1, Metric: "acc", Wants: 2, Bid: 1}}
+	d.drive(t, 20*time.Minute)
+	d.has(t, "two trials are left", map[*world.Trainer]int{survivors[0]: 5, survivors[1]: 5})
+	later := []*world.Trainer{trial(500, 5), trial(500, 5)}
+	standing = map[string]elastic.Sweep{token: {Number: 1, Metric: "acc", Wants: 4, Bid: 1}}
+	d.drive(t, 3*time.Minute)
+	for _, j := range later {
+		got := d.of(t, j)
+		if got.Job.Phase != elastic.Running || got.Job.Curve.Samples() == 0 {
+			t.Errorf("a later trial is %s, its speed from %d samples: %s", got.Job.Phase, got.Job.Curve.Samples(), sentence(got.Why))
+		}
+	}
+	d.drive(t, 3*time.Hour)
+	for _, j := range append(append(survivors, short...), later...) {
+		if !d.of(t, j).Ended {
+			t.Errorf("a trial did %v epochs", j.Done())
+		}
 	}
 	for _, bad := range w.Check() {
 		t.Error(bad)

@@ -171,6 +171,7 @@ type Job struct {
 	Model   string          `json:"model,omitempty"`
 	Comment string          `json:"comment,omitempty"`
 	Array   *Array          `json:"array,omitempty"` // absent if it is part of none
+	Trial   *Trial          `json:"trial,omitempty"` // that it runs, or ran last, as a lane of a sweep
 
 	Done    float64   `json:"done"`
 	Total   float64   `json:"total,omitempty"` // declared work in units; 0 = not declared
@@ -246,6 +247,15 @@ type Array struct {
 	Index int   `json:"task_id"`         // SLURM_ARRAY_TASK_ID
 	Count int   `json:"tasks"`           // number of tasks in all
 	Limit int   `json:"limit,omitempty"` // number of tasks that may run at once; 0 = any number
+}
+
+// Trial is a trial of a sweep.
+type Trial struct {
+	Sweep  int64    `json:"sweep"` // its number
+	Trial  int      `json:"trial"` // from 1
+	Epoch  float64  `json:"epoch"` // of its last report; 0 = none
+	Metric string   `json:"metric"`
+	Value  *float64 `json:"value"` // of the metric then; null = not reported yet
 }
 
 // Saved is a verified checkpoint that was asked for.

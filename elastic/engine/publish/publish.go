@@ -27,6 +27,7 @@ func (b *Board) Publish(snap elastic.Snapshot, plan elastic.Plan, now time.Time)
 	for i := range snap.Jobs {
 		jobs[snap.Jobs[i].ID] = &snap.Jobs[i]
 	}
+	trials := b.Trials()
 	var ended []*track.Job
 	order := inOrderOf(snap, b.Ordered(), b.ByID)
 	r.Jobs = slices.Grow(b.room(), len(order))
@@ -38,6 +39,7 @@ func (b *Board) Publish(snap elastic.Snapshot, plan elastic.Plan, now time.Time)
 		jr := r.next()
 		old := jr.Job
 		b.ReportOf(jr, js, plan)
+		jr.Trial = trials[js.Rec.Token]
 		if j := jobs[js.Rec.ID]; j != nil {
 			jr.Job = copyOf(j, old)
 		}
@@ -53,9 +55,18 @@ func (b *Board) Publish(snap elastic.Snapshot, plan elastic.Plan, now time.Time)
 	for _, js := range ended {
 		jr := r.next()
 		b.ReportOf(jr, js, plan)
+		jr.Trial = trials[js.Rec.Token]
 		jr.Ended, jr.Ending, jr.Why = true, js.Ending(), nil
 	}
 	b.replace(r)
+}
+
+// Trials returns the trials that lanes of sweeps run, by the token of the lane.
+func (b *Board) Trials() map[string]elastic.Trial {
+	if b.Rules.Trials == nil {
+		return nil
+	}
+	return b.Rules.Trials()
 }
 
 // inOrderOf returns all jobs with those of the snapshot in its order: as they would start.

@@ -53,6 +53,8 @@ type JobReport struct {
 	Use
 	// Run is the present run so far, or the last one; zero before the first.
 	Run journal.Segment
+	// Trial is of a sweep's lane; zero = none, or not known any more.
+	Trial elastic.Trial
 	// Kept is the last verified checkpoint that was requested; nil = none.
 	Kept *checkpoint.Answer
 	Over

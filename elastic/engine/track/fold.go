@@ -174,6 +174,9 @@ func (st *State) foldSample(js *Job, line checkpoint.Progress, now time.Time) {
 		return
 	}
 	s := st.sample(js, place, line.Seconds, now)
+	if js.Rec.Tag.Spec.Sweep != "" {
+		s = js.Learnt.levelled.takeOut(s, st.Learnt.Fit(st.KeysOf(js.Rec), now))
+	}
 	st.Learnt.Keep(st.modelOf(js.Rec), s)
 	js.Learnt.fresh = append(js.Learnt.fresh, s)
 }

@@ -87,7 +87,7 @@ func (st *State) heardLinesOf(js *Job, r observe.Lines, now time.Time) {
 	for i, line := range r.Lines {
 		line.Seconds = st.Open.borneOut(js, line, func() float64 {
 			if place, known := js.placeOf(line); known {
-				return curveSeconds(st.Learnt.Fit(st.KeysOf(js.Rec), now), st.sample(js, place, line.Seconds, now))
+				return curveSeconds(js.Learnt.levelled.own(st.Learnt.Fit(st.KeysOf(js.Rec), now)), st.sample(js, place, line.Seconds, now))
 			}
 			return 0
 		}, now)

@@ -42,7 +42,7 @@ func (st *State) prepare(now time.Time) {
 		if !js.lives() {
 			continue
 		}
-		st.Learnt.Fit(st.KeysOf(js.Rec), now)
+		js.Learnt.Renew(&js.Rec.Tag.Spec, st.Learnt.Fit(st.KeysOf(js.Rec), now))
 		delete(js.Tells.Problem, "constraint")
 		if why := eligible.Unreadable(js.Shown.Slurm.Constraint); why != nil {
 			js.Tells.Problem["constraint"] = say.Reason(why, now)
@@ -208,7 +208,7 @@ func (st *State) JobOf(js *Job, now time.Time) elastic.Job {
 		Phase: PhaseOf(sj, now), State: string(sj.State), Reason: sj.Reason, Restarts: sj.Restarts, Eligible: sj.Eligible, PassAsked: js.Placing.PassAsked,
 		Submitted: r.Submitted, Begun: r.FirstRun, Started: sj.Start, TimeLeft: sj.TimeLeft, TimeLimit: sj.TimeLimit,
 		Speaks: r.Speaks || r.Tag.Spec.Signal != "", Deaf: r.Deaf, Done: r.Done,
-		Curve: st.Learnt.Curve(st.KeysOf(r)), MIG: js.Learnt.Gauged.mig, OnUnfitGPU: js.Learnt.onUnfitGPU, Price: r.Price, Moved: r.Moved, Rest: Later(js.Placing.rest, js.Placing.uncertainUntil),
+		Curve: js.Learnt.curveOf(&js.Rec.Tag.Spec, st.Learnt.Curve(st.KeysOf(r))), MIG: js.Learnt.Gauged.mig, OnUnfitGPU: js.Learnt.onUnfitGPU, Price: r.Price, Moved: r.Moved, Rest: Later(js.Placing.rest, js.Placing.uncertainUntil),
 		Asked: cmp.Or(r.Tag.Directive.Pin, r.Tag.Spec.Min), Attained: js.Runs.attained(now), Reached: js.Runs.course.reached, Stretch: st.Lengths.stretchOf(r, now),
 	}
 	j.Billing, j.Scavenger = sj.Billing, st.Rules.QOS[sj.QOS].Scavenger

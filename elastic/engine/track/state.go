@@ -46,6 +46,8 @@ type Parts struct {
 	Own  *share.Own           // the site's own tree of shares; nil = Slurm's counts
 	// Sweeps returns what is known of the sweeps, by token; nil = nothing.
 	Sweeps func() map[string]elastic.Sweep
+	// Trials returns the trials that lanes run, by the token of the lane; nil = nothing.
+	Trials func() map[string]elastic.Trial
 }
 
 // State is all that is known between two cycles. Its methods do no I/O and change nothing outside

@@ -46,6 +46,7 @@ type knowledge struct {
 	predicted *prediction               // used instead of form and residual; nil = there is none
 	kin       *family                   // the curves on other node types; nil = only one type is known
 	kind      string                    // that type, if only one is known; "" = it is not known
+	factor    float64                   // of every answer; 0 = 1. See Times
 }
 
 // point sums up one shape's samples.
@@ -127,7 +128,7 @@ func (s Shape) possible() Shape {
 // Seconds returns the time of a unit of work in the shape, always positive and finite, and
 // where the answer comes from. For an impossible shape it is the time of the nearest possible
 // one. Where nothing was measured it is the expected time; decisions use Hoped.
-func (c *Curve) Seconds(s Shape) (seconds float64, src Source) { return c.answer(s, 0) }
+func (c *Curve) Seconds(s Shape) (seconds float64, src Source) { return c.times(c.answer(s, 0)) }
 
 // hope is by how many standard deviations a number of GPUs that was not tried is assumed to be
 // faster than expected (upper confidence bounds; Auer, JMLR 3, 2002). If it is tried it is
@@ -138,7 +139,7 @@ const hope = 0.7
 // Hoped is Seconds for decisions: a number of GPUs that was not tried is assumed to be faster
 // by up to 8%, and by less the nearer it is to one that was. How the GPUs are spread over nodes
 // gets no such bonus.
-func (c *Curve) Hoped(s Shape) (seconds float64, src Source) { return c.answer(s, hope) }
+func (c *Curve) Hoped(s Shape) (seconds float64, src Source) { return c.times(c.answer(s, hope)) }
 
 // answer subtracts benefit standard deviations of doubt for numbers of GPUs that were not
 // tried.

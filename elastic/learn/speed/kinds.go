@@ -56,7 +56,10 @@ func (c *Curve) On(kind string) *Curve {
 		own = c.kin.slowest(kind)
 	}
 	if c.idle != nil && own.idle == nil {
-		return own.Idle(c.idle.at, c.idle.share)
+		own = own.Idle(c.idle.at, c.idle.share)
+	}
+	if c.factor > 0 && own.factor == 0 {
+		own = own.Times(c.factor)
 	}
 	return own
 }

@@ -354,6 +354,20 @@ func TestRecordLost(t *testing.T) {
 	})
 }
 
+// TestNoMorePoints: a sweep whose program has no more points is over once its trials are, and stays so.
+func TestNoMorePoints(t *testing.T) {
+	p := planOf(t, func(s *sweep.Sweep) { s.Algorithm = "ask" })
+	b := book.New()
+	for i := range 4 {
+		seen := Seen{Lanes: []Lane{{Token: token(0), Job: 1, Asks: true, Ask: sweep.Ask{ID: fmt.Sprint("ask", i)}}}, Points: map[int]string{1: "lr=0.01,depth=3"}, None: true}
+		Step(b, p, seen, noon)
+		b.Take(token(0), sweep.Event{Kind: sweep.EndedAs, Trial: 1, Start: 1, How: sweep.Done})
+	}
+	if b.Over != book.Exhausted {
+		t.Errorf("over: %q", b.Over)
+	}
+}
+
 // TestSameSuggestions: the same seed and reports give the same points, wherever the daemon was killed.
 func TestSameSuggestions(t *testing.T) {
 	points := func(kill int) (out []string) {

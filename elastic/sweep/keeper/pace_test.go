@@ -9,9 +9,10 @@ import (
 )
 
 // TestSlowTrialsArePausedSooner: of four trials at a rung the second best goes on, unless its epochs take ten
-// times as long as the others'.
+// times as long as the others'. A trial that is a job of its own goes on all the same: it has fewer GPUs, maybe.
 func TestSlowTrialsArePausedSooner(t *testing.T) {
-	for _, slow := range []bool{false, true} {
+	for _, c := range []struct{ slow, own bool }{{false, false}, {true, false}, {true, true}} {
+		slow := c.slow
 		b := book.New()
 		for n := 1; n <= 4; n++ {
 			pace := 10 * time.Second
@@ -22,13 +23,13 @@ func TestSlowTrialsArePausedSooner(t *testing.T) {
 				Curve: []book.Mark{{Epoch: 1, Value: float64(10 - n), Start: 1, At: noon.Add(pace).UnixMilli()}}})
 		}
 		var paused []int
-		for _, e := range Step(b, planOf(t, func(*sweep.Sweep) {}), Seen{}, noon.Add(time.Hour)) {
+		for _, e := range Step(b, planOf(t, func(s *sweep.Sweep) { s.OwnJobs = c.own }), Seen{}, noon.Add(time.Hour)) {
 			if e.Pause != nil {
 				paused = append(paused, e.Pause.Trial)
 			}
 		}
-		if want := map[bool]int{false: 2, true: 3}[slow]; len(paused) != want || paused[0] != 5-want {
-			t.Errorf("slow %v: %v are paused, want %d", slow, paused, want)
+		if want := map[bool]int{false: 2, true: 3}[slow && !c.own]; len(paused) != want || paused[0] != 5-want {
+			t.Errorf("%+v: %v are paused, want %d", c, paused, want)
 		}
 	}
 }

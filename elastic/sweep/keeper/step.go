@@ -20,6 +20,7 @@ type Lane struct {
 	Token string
 	Job   int64
 	Gone  bool // its job ended, or waits and its last run is certainly over
+	Ended bool // its job ended: it does not come back
 	Asks  bool // Ask is the last that it wrote; false = it wrote none, or it could not be read
 	Ask   sweep.Ask
 }
@@ -44,8 +45,8 @@ type Seen struct {
 // The order inside: trials of lost lanes come back BEFORE lanes are answered, so that the next lane
 // goes on with them; whether the sweep is over is known BEFORE anything is paused or told.
 func Step(b *book.Book, p Plan, seen Seen, now time.Time) (entries []book.Entry) {
-	s := &step{Book: b, plan: p, now: now, seen: seen}
 	lanes := slices.Clone(seen.Lanes)
+	s := &step{Book: b, plan: p, now: now, seen: seen, kept: p.kept(lanes)}
 	slices.SortFunc(lanes, func(x, y Lane) int { return cmp.Or(cmp.Compare(x.Job, y.Job), cmp.Compare(x.Token, y.Token)) })
 	s.back(lanes)
 	s.lead(lanes)
@@ -66,7 +67,8 @@ type step struct {
 	now  time.Time
 	out  []book.Entry
 	seen Seen
-	wait bool // the next point is being asked for
+	wait bool            // the next point is being asked for
+	kept map[string]bool // lanes whose trials go on in no other lane
 }
 
 // record applies an entry at once: what follows in the same step sees it.
@@ -121,10 +123,11 @@ func (s *step) end() {
 	}
 }
 
-// larger reports whether a space that had no more points has one now.
+// larger reports whether a space that had no more points has one now. A program that is asked and had none
+// is not asked again.
 func (s *step) larger() bool {
 	sw := s.plan.Sweep
-	if s.Over != book.Exhausted && s.Over != book.Unsolvable || sw.State == sweep.Stopped || sw.Trials <= len(s.Trials) {
+	if s.plan.Asks || s.Over != book.Exhausted && s.Over != book.Unsolvable || sw.State == sweep.Stopped || sw.Trials <= len(s.Trials) {
 		return false
 	}
 	list, _ := search.Suggest(s.plan.Problem, s.history(), 1)
@@ -209,7 +212,8 @@ func (s *step) assign(lanes []Lane, idle bool) {
 		if s.plan.Sweep.State == sweep.Paused {
 			continue
 		}
-		if next := s.next(idle); next != nil {
+		s.wait = false
+		if next := s.nextOf(l, lanes, idle); next != nil {
 			next.Lane, next.Ask = l.Token, l.Ask.ID
 			s.record(book.Entry{Tell: next})
 		} else if !s.wait {
@@ -226,7 +230,7 @@ func (s *step) assign(lanes []Lane, idle bool) {
 // beside them, or they would keep a sweep that is over alive.
 func (s *step) next(idle bool) *book.Telling {
 	for _, t := range s.Trials {
-		if t.State == book.Waiting && t.Point != "" {
+		if t.State == book.Waiting && t.Point != "" && !s.kept[t.Lane] {
 			return again(t)
 		}
 	}

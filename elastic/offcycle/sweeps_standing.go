@@ -1,0 +1,33 @@
+package offcycle
+
+import "github.com/sluice-hpc/sluice/elastic/sweep/book"
+
+// LaneTrial is the trial that a lane runs, or ran last.
+type LaneTrial struct {
+	Trial int
+	Epoch float64 // of its last report
+	Value float64 // of the metric then
+	Known bool    // it has reported
+}
+
+// trials are the trials of the lanes, by token. Most looks find nothing new, and it goes through all
+// trials: it is made anew only where something was read since.
+func (f *files) trials() map[string]LaneTrial {
+	if f.lanesRun != nil && f.lanesAt == f.acted {
+		return f.lanesRun
+	}
+	out := map[string]LaneTrial{}
+	newest := map[string]*book.Trial{}
+	for _, t := range f.book.Trials {
+		if old := newest[t.Lane]; t.Lane == "" || old != nil && old.State == book.Running {
+			continue
+		}
+		newest[t.Lane] = t
+	}
+	for lane, t := range newest {
+		last, known := t.Last()
+		out[lane] = LaneTrial{t.Number, last.Epoch, last.Value, known}
+	}
+	f.lanesRun, f.lanesAt = out, f.acted
+	return out
+}
