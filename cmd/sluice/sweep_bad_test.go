@@ -102,8 +102,9 @@ func TestAcceptedSweepsAreKept(t *testing.T) {
 			Trials:    rapid.SampledFrom([]int{1, 5, 1000, 1001}).Draw(t, "trials"), Parallel: rapid.IntRange(1, 6).Draw(t, "parallel"),
 			Epochs: float64(rapid.SampledFrom([]int{0, 1, 2, 52}).Draw(t, "epochs")), Repeats: rapid.IntRange(0, 2).Draw(t, "repeats"),
 			Reduction: rapid.SampledFrom([]int{0, 0, 1, 3}).Draw(t, "reduction"), Members: rapid.SampledFrom([]int{0, 3, 4}).Draw(t, "members"),
-			Rungs:  rapid.SampledFrom([][]int{nil, nil, {3}, {3, 9}, {9, 3}}).Draw(t, "rungs"),
-			Params: []string{pick("x", "x=int:1:3", "x=fixed:2", "x=log:0:1", "x=float:0:1:0.00001", "x=choice:a,b"), pick("y", "y=fixed:1", "y=int:1:9 if x=2", "y=float:0:1:0.001", "x=int:1:2")},
+			OwnJobs: rapid.Bool().Draw(t, "own jobs"),
+			Rungs:   rapid.SampledFrom([][]int{nil, nil, {3}, {3, 9}, {9, 3}}).Draw(t, "rungs"),
+			Params:  []string{pick("x", "x=int:1:3", "x=fixed:2", "x=log:0:1", "x=float:0:1:0.00001", "x=choice:a,b"), pick("y", "y=fixed:1", "y=int:1:9 if x=2", "y=float:0:1:0.001", "x=int:1:2")},
 		}
 		if where := pick("where", "", "", "y<1", "z<1", "x>9"); where != "" {
 			s.Wheres = []string{where}
