@@ -115,9 +115,9 @@ func TestWarm(t *testing.T) {
 	b.slurm([]int{101}, nil)
 	b.starts()
 	cmd := b.lane(101, 0)
-	v := b.until("the sweep to end", func(v *sweepView) bool { return v.book.Over == book.AllTried })
+	b.until("the sweep to end", func(v *sweepView) bool { return v.book.Over == book.AllTried })
 	b.must(cmd.Wait())
-	v = b.view()
+	v := b.view()
 	for _, trial := range v.book.Trials {
 		output, err := os.ReadFile(filepath.Join(v.trialFolder(trial.Number), sweep.OutputFile))
 		if err != nil || strings.Count(string(output), "this is trial") != 1 || !strings.Contains(string(output), fmt.Sprint("this is trial ", trial.Number)) {
