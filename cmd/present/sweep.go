@@ -25,7 +25,7 @@ func SweepEnd(code string, failures int) string {
 	case "time":
 		return "its time is over"
 	case "failures":
-		return fmt.Sprintf("%d trials failed", failures)
+		return terminal.Plural(failures, "trial") + " failed"
 	case "stopped":
 		return "stopped by its user"
 	}

@@ -9,6 +9,9 @@ func TestSweepWords(t *testing.T) {
 			t.Errorf("%q: %q", code, got)
 		}
 	}
+	if got := SweepEnd("failures", 1); got != "1 trial failed" {
+		t.Error(got)
+	}
 	if got := SweepLevel(0, 0); got != "no trials are done yet" {
 		t.Error(got)
 	}

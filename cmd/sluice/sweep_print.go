@@ -80,7 +80,8 @@ func (v *sweepView) row() sweepRow {
 		}
 	}
 	if best, ok := v.book.Leader(v.Sweep); ok {
-		row := v.trialRow(v.first(best))
+		t, _ := best.Best(v.Metric)
+		row := v.trialRow(t)
 		if row.Repeats > 1 {
 			row.Best = row.Mean
 		}
@@ -163,18 +164,6 @@ func (v *sweepView) point(t *book.Trial) book.Point {
 		}
 	}
 	return v.points[t.Number]
-}
-
-// first is the best trial of a point: that whose checkpoint is named.
-func (v *sweepView) first(p book.Point) *book.Trial {
-	var best *book.Trial
-	var most book.Mark
-	for _, t := range p.Trials {
-		if mark, ok := t.Best(v.Metric); ok && t.State != book.Failed && (best == nil || v.Metric.Better(mark.Value, most.Value)) {
-			best, most = t, mark
-		}
-	}
-	return best
 }
 
 // list lists the trials.
@@ -344,8 +333,7 @@ func (c *sweepCall) best(v *sweepView) error {
 	if !ok {
 		return fmt.Errorf("sweep %d: no trial has reported %s yet", v.Number, v.Metric.Name)
 	}
-	t := v.first(p)
-	mark, _ := t.Best(v.Metric)
+	t, mark := p.Best(v.Metric)
 	if c.json {
 		return terminal.WriteJSON(out, v.trialRow(t))
 	}

@@ -83,7 +83,7 @@ func (c *sweepCall) explain(v *sweepView) error {
 		fmt.Fprintf(out, "sluiced: %s\n", terminal.Escape(v.standing.Problem))
 	}
 	if v.book.Over == book.NotOver {
-		fmt.Fprintf(out, "%s; it can use %s\n", terminal.Plural(r.Lanes, "lane")+" run", terminal.Plural(v.standing.Wants, "lane"))
+		fmt.Fprintf(out, "%s; it can use %s\n", terminal.Plural(r.Lanes, "lane")+" running", terminal.Plural(v.standing.Wants, "lane"))
 		fmt.Fprintf(out, "level %d: %s\n", v.standing.Level, levelWords(v))
 		fmt.Fprintf(out, "why a lane waits or gives way: sluice explain JOB, for the jobs %s\n", v.jobs())
 	}

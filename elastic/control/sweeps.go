@@ -23,8 +23,24 @@ func (s *Server) sweeps(q request) (any, error) {
 		return nil, err
 	}
 	out := wire.Sweeps{Version: wire.Version, At: r.At, Sweeps: viewSweeps(r, s.service.Sweeps(), q.seesJobsOf)}
-	out.Own = !may(verbExplain, q.options.standing(q.caller), q.options.Private)
+	role := q.options.standing(q.caller)
+	out.Own = !may(verbExplain, role, q.options.Private)
+	if role == other {
+		hideProblems(out.Sweeps, q.caller.UID)
+	}
 	return out, nil
+}
+
+// anothersProblem is what users are told of a sweep of another user that sluiced cannot look after.
+const anothersProblem = "its user sees why, by 'sluice sweep explain'."
+
+// hideProblems replaces what is wrong with sweeps of others: its words may name parameters and paths.
+func hideProblems(all []wire.Sweep, caller uint32) {
+	for i := range all {
+		if s := &all[i]; s.Problem != "" && s.UID != caller {
+			s.Problem = anothersProblem
+		}
+	}
 }
 
 // viewSweeps puts the sweeps and the report of their lanes together, by number. A sweep of which only

@@ -43,3 +43,12 @@ func TestViewSweeps(t *testing.T) {
 		t.Errorf("what user 2 sees: %+v", all)
 	}
 }
+
+// What is wrong with a sweep may name its parameters: other users learn that something is.
+func TestProblemsAreTheirUsers(t *testing.T) {
+	all := []wire.Sweep{{UID: 1, Problem: "--param lr=log:0:1: below 0"}, {UID: 2, Problem: "--param x"}, {UID: 2}}
+	hideProblems(all, 1)
+	if all[0].Problem != "--param lr=log:0:1: below 0" || all[1].Problem != anothersProblem || all[2].Problem != "" {
+		t.Errorf("%+v", all)
+	}
+}

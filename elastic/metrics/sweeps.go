@@ -43,6 +43,7 @@ type sweepBook struct {
 // fleet is the lanes of a sweep in a report.
 type fleet struct {
 	runs, waits int
+	ready       int       // of those that wait: neither held nor before their user's begin time
 	submitted   time.Time // of its first lane
 }
 
@@ -87,6 +88,9 @@ func fleetsOf(r *publish.Report) map[string]fleet {
 			f.runs++
 		} else if phase := cmp.Or(jr.Job.Phase, elastic.Waiting); phase == elastic.Waiting || phase == elastic.Queued {
 			f.waits++
+			if !jr.Job.UserHold && !jr.Record.Tag.Directive.Hold && !jr.Record.Tag.Begin.After(r.At) {
+				f.ready++
+			}
 		}
 		out[token] = f
 	})
@@ -98,7 +102,7 @@ func fleetsOf(r *publish.Report) map[string]fleet {
 func (b *sweepBook) cycle(fleets map[string]fleet, known map[string]Sweep, at time.Time) (longest time.Duration) {
 	for token, f := range fleets {
 		state := known[token].State
-		if f.runs > 0 || f.waits == 0 || state == "paused" || state == "over" {
+		if f.runs > 0 || f.ready == 0 || state == "paused" || state == "over" {
 			b.without[token] = time.Time{} // it had a lane, or wants none
 			continue
 		}

@@ -77,6 +77,13 @@ func TestSweepsWithoutALane(t *testing.T) {
 	state = "waiting"
 	step(5, 0, "0")
 	step(1, 0, "60")
+	held := laneOf(1, 0, "a")
+	held.Job.UserHold = true
+	later := laneOf(2, 0, "a")
+	later.Record.Tag.Begin = at.Add(time.Hour)
+	at = at.Add(time.Minute)
+	m.Cycle(reportOf(at, held, later), time.Second, nil)
+	wants(t, m, "sluice_sweep_longest_without_lane_seconds 0") // it is its user who waits
 }
 
 // TestSweepSeriesAreBounded: whatever the number of sweeps.

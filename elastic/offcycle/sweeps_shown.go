@@ -73,12 +73,7 @@ func (f *files) show(standing Standing, now time.Time) Shown {
 			v.Running[t.Lane] = t.Number
 		}
 	}
-	if t, mark := f.book.Best(s.Metric); t != nil {
-		v.Best = &book.Best{Trial: t.Number, Mark: mark}
-		if mark.At != 0 {
-			v.Best.At = time.UnixMilli(mark.At)
-		}
-	}
+	v.Best = f.book.Leading(s)
 	ratings := f.book.Ratings
 	v.Ratings = append([]book.Rating{}, ratings[max(0, len(ratings)-mostLevels):]...)
 	f.view = v

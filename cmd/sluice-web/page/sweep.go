@@ -150,7 +150,7 @@ type rated struct {
 	late book.State // as it is now
 }
 
-// rate returns the trials, the best first, those without a result last.
+// rate returns the trials in the order of all lists of them (book.Sort).
 func rate(s *own.View) []rated {
 	runs := map[string]bool{}
 	for _, l := range s.Lanes {
@@ -158,7 +158,7 @@ func rate(s *own.View) []rated {
 	}
 	over := s.Over() != book.NotOver
 	out := make([]rated, 0, len(s.Book.Trials))
-	for _, t := range s.Book.Trials {
+	for _, t := range s.Book.Sort(s.Sweep) {
 		r := rated{Trial: t, late: t.State}
 		r.best, r.has = t.Best(s.Metric)
 		if r.late == book.Running && !runs[t.Lane] {
@@ -169,21 +169,15 @@ func rate(s *own.View) []rated {
 		}
 		out = append(out, r)
 	}
-	slices.SortStableFunc(out, func(a, b rated) int {
-		failed := func(r rated) bool { return r.late == book.Failed }
-		switch {
-		case a.has != b.has:
-			return rank(b.has) - rank(a.has)
-		case failed(a) != failed(b):
-			return rank(failed(a)) - rank(failed(b))
-		case s.Metric.Better(a.best.Value, b.best.Value):
-			return -1
-		case s.Metric.Better(b.best.Value, a.best.Value):
-			return 1
-		}
-		return a.Number - b.Number
-	})
 	return out
+}
+
+// leading is the number of the best trial; 0 = there is none.
+func leading(s *own.View) int {
+	if best := s.Book.Leading(s.Sweep); best != nil {
+		return best.Trial
+	}
+	return 0
 }
 
 // fillTrials fills in the trials, their drawings and the lanes.
@@ -237,10 +231,7 @@ func (view *sweepView) list(s *own.View, trials []rated, from int) {
 	for _, l := range s.Lanes {
 		jobs[l.Token] = l.Job
 	}
-	top := 0
-	if len(trials) > 0 && trials[0].has && trials[0].late != book.Failed {
-		top = trials[0].Number
-	}
+	top := leading(s)
 	if view.Sort == "number" {
 		trials = slices.Clone(trials)
 		slices.SortFunc(trials, func(a, b rated) int { return a.Number - b.Number })

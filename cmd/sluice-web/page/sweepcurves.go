@@ -58,12 +58,13 @@ func (view *sweepView) drawCurves(s *own.View, trials []rated, sizes laneSizes) 
 		jobs[l.Token] = l.Job
 	}
 	low, high := usualRange(chosen, s)
+	top := leading(s)
 	used := map[int]bool{}
 	var curves []draw.Curve
-	for i, t := range slices.Backward(chosen) { // the best are drawn last
+	for _, t := range slices.Backward(chosen) { // the best are drawn last
 		starts := s.Starts[t.Number]
 		c := draw.Curve{Class: "trial", Title: fmt.Sprintf("trial %d, %s: best %s %s", t.Number, t.late, short(s.Metric.Name, 40), present.Metric(t.best.Value))}
-		if i == 0 {
+		if t.Number == top {
 			c.Class = "trial top"
 		}
 		var x, y float64
@@ -184,12 +185,10 @@ func (view *sweepView) drawParams(s *own.View, trials []rated) {
 // chooseDots selects the trials that are drawn as dots: the better half are the best, the others are spread
 // over all. They are in order, the best first.
 func chooseDots(trials []rated) (out []rated) {
-	n := 0
-	for n < len(trials) && trials[n].has {
-		n++
-	}
+	trials = slices.DeleteFunc(slices.Clone(trials), func(t rated) bool { return !t.has })
+	n := len(trials)
 	if n <= mostDots {
-		return trials[:n]
+		return trials
 	}
 	out = slices.Clone(trials[:mostDots/2])
 	rest := trials[mostDots/2 : n]
@@ -211,7 +210,8 @@ func dotsOf(name, kind string, s *own.View, chosen []rated, points []map[string]
 		slices.Sort(words)
 	}
 	low, high := dotRange(chosen, s.Metric)
-	dots, top := draw.Line{Class: "dot"}, draw.Line{Class: "dot top"}
+	dots, best := draw.Line{Class: "dot"}, draw.Line{Class: "dot top"}
+	top := leading(s)
 	failed := draw.Line{Class: "dot low"}
 	for i, t := range chosen {
 		x, ok := valueOf(points[i], name, kind, words)
@@ -220,15 +220,15 @@ func dotsOf(name, kind string, s *own.View, chosen []rated, points []map[string]
 		}
 		into := &dots
 		switch {
-		case i == 0:
-			into = &top
+		case t.Number == top:
+			into = &best
 		case t.late == book.Failed || t.late == book.Paused || t.late == book.Stopped:
 			into = &failed
 		}
 		into.X, into.Y = append(into.X, x), append(into.Y, math.Min(high, math.Max(low, t.best.Value)))
 	}
 	label := fmt.Sprintf("Best %s of each trial over %s", short(s.Metric.Name, 40), short(name, 40))
-	return draw.Dots([]draw.Line{failed, dots, top}, words, kind == "log" || kind == "logint", label, short(name, 40), short(s.Metric.Name, 40))
+	return draw.Dots([]draw.Line{failed, dots, best}, words, kind == "log" || kind == "logint", label, short(name, 40), short(s.Metric.Name, 40))
 }
 
 // dotRange is the range of results without the worst twentieth, which may be far away.

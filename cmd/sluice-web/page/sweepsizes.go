@@ -63,7 +63,7 @@ func (s *sweepSizes) of(v *visit, number int64, since time.Time) laneSizes {
 		since = oldest
 	}
 	q := client.PastQuery{Of: wire.OfJobs, From: since.Add(-time.Minute), User: v.viewer.Name, Limit: wire.PastRowsMost}
-	for range 4 {
+	for range 40 { // a page may have few rows of this user, or none; its context bounds the time
 		past, err := v.daemon.Past(v.Context(), q)
 		if err != nil {
 			break // the curves have no colours then

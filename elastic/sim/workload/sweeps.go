@@ -74,6 +74,9 @@ func SweepKeys() (keys, says []string) {
 	return keys, says
 }
 
+// maxAllTrials bounds the trials of all sweeps together: a drawn trial takes 1 KB.
+const maxAllTrials = 500_000
+
 // ReadSweeps reads a name of the form SweepsSyntax and the tasks that it names.
 func ReadSweeps(text string) (Sweeps, error) {
 	parts := strings.Split(strings.TrimPrefix(text, SweepsPrefix), ":")
@@ -94,6 +97,9 @@ func ReadSweeps(text string) (Sweeps, error) {
 		if err := sweepKeys[i].set(&s, value); err != nil {
 			return s, fmt.Errorf("%s: %w", part, err)
 		}
+	}
+	if s.count*s.trials > maxAllTrials {
+		return s, fmt.Errorf("sweeps=%d:trials=%d: want at most %d trials in all", s.count, s.trials, maxAllTrials)
 	}
 	if parts[0] == "generated" {
 		return s, nil

@@ -14,17 +14,18 @@ import (
 
 func TestSweepsAreRefused(t *testing.T) {
 	for text, want := range map[string]string{
-		"sweeps:generated:trials=0":            "trials=0: want 1 to 10000",
-		"sweeps:generated:lanes=1001":          "lanes=1001: want 1 to 1000",
-		"sweeps:generated:goal=2":              "goal=2: want a number above 0 and at most 1, or none",
-		"sweeps:generated:goal=NaN":            "goal=NaN",
-		"sweeps:generated:gap=-1s":             "gap=-1s: want a time",
-		"sweeps:generated:search=tpe":          "search=tpe: want asha or full",
-		"sweeps:generated:what=1":              `"what=1": want each of sweeps, gap`,
-		"sweeps:generated:lanes=1:lanes=2":     `"lanes=2"`,
-		"sweeps:/nowhere":                      "learning curves",
-		"sweeps:":                              "learning curves",
-		"sweeps:generated:beside=nothing:lane": `"lane": want`,
+		"sweeps:generated:trials=0":                 "trials=0: want 1 to 10000",
+		"sweeps:generated:lanes=1001":               "lanes=1001: want 1 to 1000",
+		"sweeps:generated:goal=2":                   "goal=2: want a number above 0 and at most 1, or none",
+		"sweeps:generated:goal=NaN":                 "goal=NaN",
+		"sweeps:generated:gap=-1s":                  "gap=-1s: want a time",
+		"sweeps:generated:search=tpe":               "search=tpe: want asha or full",
+		"sweeps:generated:what=1":                   `"what=1": want each of sweeps, gap`,
+		"sweeps:generated:lanes=1:lanes=2":          `"lanes=2"`,
+		"sweeps:/nowhere":                           "learning curves",
+		"sweeps:":                                   "learning curves",
+		"sweeps:generated:beside=nothing:lane":      `"lane": want`,
+		"sweeps:generated:sweeps=1000:trials=10000": "want at most 500000 trials in all",
 	} {
 		if _, err := workload.ReadSweeps(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)

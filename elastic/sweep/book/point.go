@@ -62,3 +62,13 @@ func (b *Book) Leader(s sweep.Sweep) (best Point, ok bool) {
 	}
 	return best, ok
 }
+
+// Best returns the best trial of the point that did not fail, with its best mark; nil if none has one.
+func (p Point) Best(m sweep.Metric) (best *Trial, mark Mark) {
+	for _, t := range p.Trials {
+		if own, ok := t.Best(m); ok && t.State != Failed && (best == nil || m.Better(own.Value, mark.Value)) {
+			best, mark = t, own
+		}
+	}
+	return best, mark
+}

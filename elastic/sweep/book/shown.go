@@ -43,7 +43,23 @@ type Best struct {
 	Mark
 }
 
-// Bests returns the best result so far over time, oldest first: each better than the one before, the
+// Leading is the result by which the sweep is judged: the value of the best point, with the trial whose
+// checkpoint is named. nil = there is none yet.
+func (b *Book) Leading(s sweep.Sweep) *Best {
+	p, ok := b.Leader(s)
+	if !ok {
+		return nil
+	}
+	t, mark := p.Best(s.Metric)
+	out := &Best{Trial: t.Number, Mark: mark}
+	out.Value = p.Value
+	if mark.At != 0 {
+		out.At = time.UnixMilli(mark.At)
+	}
+	return out
+}
+
+// Bests returns the best result so far of a trial over time, oldest first: each better than the one before, the
 // last one that of the book's Best. There are at most most: of results that came close together the
 // best is in it. Marks of failed trials, and marks whose time is not known, do not count.
 func (b *Book) Bests(m sweep.Metric, most int) []Best {

@@ -55,8 +55,10 @@ func find(jobs string, uid uint32, passed map[string]int) (all []*View, err erro
 			continue
 		}
 		own, err := dir.Owned(name, uid)
-		if err != nil { // another user's
+		if errors.Is(err, checkpoint.ErrOwner) || errors.Is(err, checkpoint.ErrNotRegular) { // not one of the user's
 			passed[name]++
+		}
+		if err != nil {
 			continue
 		}
 		data, err := own.Read(sweep.File, sweep.MaxFile)

@@ -125,13 +125,7 @@ type Summary struct {
 
 // Summary sums a view up. It goes through all trials and marks.
 func (v *View) Summary() Summary {
-	s := Summary{Sweep: v.Sweep, Folder: v.Folder, Word: v.Word(), End: v.Over(), Begun: len(v.Book.Trials), Counts: v.Counts(), Lanes: v.LanesRun(), Standing: v.Standing}
-	if t, mark := v.Book.Best(v.Metric); t != nil {
-		s.Best = &book.Best{Trial: t.Number, Mark: mark}
-		if mark.At != 0 {
-			s.Best.At = time.UnixMilli(mark.At)
-		}
-	}
+	s := Summary{Sweep: v.Sweep, Folder: v.Folder, Word: v.Word(), End: v.Over(), Begun: len(v.Book.Trials), Counts: v.Counts(), Lanes: v.LanesRun(), Best: v.Book.Leading(v.Sweep), Standing: v.Standing}
 	return s
 }
 
