@@ -107,6 +107,7 @@ type gated struct {
 	mu          sync.Mutex
 	now, most   int
 	in, release chan struct{}
+	late        bool // it also waits until the time for the answer is over
 }
 
 func (g *gated) Past(ctx context.Context, since time.Time, wanted func(journal.JobRecord) bool, each func(journal.JobRecord, []journal.Segment) error) error {
@@ -116,6 +117,9 @@ func (g *gated) Past(ctx context.Context, since time.Time, wanted func(journal.J
 	g.mu.Unlock()
 	g.in <- struct{}{}
 	<-g.release
+	if g.late {
+		<-ctx.Done()
+	}
 	g.mu.Lock()
 	g.now--
 	g.mu.Unlock()
@@ -161,7 +165,7 @@ func TestOneUsageAtATime(t *testing.T) {
 // A report that takes too long ends with what to type, and so does one that waited for it.
 func TestUsageThatTakesTooLong(t *testing.T) {
 	defer control.HurryUsage(50 * time.Millisecond)()
-	g := &gated{Service: controltest.New(), in: make(chan struct{}, 2), release: make(chan struct{})}
+	g := &gated{Service: controltest.New(), in: make(chan struct{}, 2), release: make(chan struct{}), late: true}
 	path := filepath.Join(t.TempDir(), "s", "sluiced.sock")
 	server, c := open(t, path, options(), g), client.Dial(path)
 	errs := make(chan error, 1)
