@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -313,9 +314,15 @@ func TestForgetDoesNotWait(t *testing.T) {
 // only there.
 func TestLateWriteCountsAsDone(t *testing.T) {
 	d, now := newDisk(), time.Now()
-	m := NewMailbox(d, time.Now)
+	var later atomic.Int64 // cycles are far apart here: each has all its time for waiting
+	m := NewMailbox(d, func() time.Time { return time.Now().Add(time.Duration(later.Load())) })
+	idle := func() {
+		t.Helper()
+		eventually(t, "the folder to be idle", func() bool { m.mu.Lock(); defer m.mu.Unlock(); return len(m.folders["a"].queue) == 0 })
+	}
 	slow := func(call func() error) {
 		t.Helper()
+		later.Add(int64(5 * time.Second))
 		d.hang("a")
 		if err := call(); !late(err) {
 			t.Fatalf("on a folder that hangs: %v", err)
@@ -323,7 +330,7 @@ func TestLateWriteCountsAsDone(t *testing.T) {
 		before := len(d.done())
 		d.answer("a")
 		eventually(t, "the write to be done", func() bool { return len(d.done()) > before })
-		eventually(t, "the folder to be idle", func() bool { m.mu.Lock(); defer m.mu.Unlock(); return len(m.folders["a"].queue) == 0 })
+		idle()
 	}
 	ask := func(id string, deadline time.Time) func() error {
 		return func() error { return m.Ask("a", checkpoint.Request{ID: id, Asked: now, Deadline: deadline}) }
@@ -333,10 +340,12 @@ func TestLateWriteCountsAsDone(t *testing.T) {
 	if err := ask("r1", now.Add(time.Minute))(); err != nil {
 		t.Errorf("asked again for what was written: %v", err)
 	}
+	later.Add(int64(5 * time.Second))
 	if err := ask("r2", now)(); !late(err) {
 		t.Errorf("asked for something else: %v", err)
 	}
 	d.answer("a")
+	idle()
 	slow(ask("r3", now))
 	if err := m.Withdraw("a"); err != nil {
 		t.Error(err)
@@ -349,6 +358,7 @@ func TestLateWriteCountsAsDone(t *testing.T) {
 	}
 	d.hang("a")
 	for range 2 {
+		later.Add(int64(5 * time.Second))
 		if _, _, err := m.RunnerNow("a", 1); !late(err) {
 			t.Errorf("a look of this moment: %v", err)
 		}
