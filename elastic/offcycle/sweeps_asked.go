@@ -94,18 +94,31 @@ func (f *files) transcript(base *checkpoint.Dir) error {
 		return err
 	}
 	defer file.Close()
-	if info.Size() > mostEvents {
+	if info.Size() > mostOfLane { // nor can a lane go on from it
 		return tooMuch{size: info.Size(), searcher: true}
 	}
-	if info.Size() <= a.offset {
-		return nil
+	data := make([]byte, min(max(0, info.Size()-a.offset), mostLines))
+	for a.offset < info.Size() {
+		n, err := file.ReadAt(data, a.offset)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		last := bytes.LastIndexByte(data[:n], '\n')
+		if last < 0 && n < mostLines {
+			return nil // a line that is being written
+		}
+		if last < 0 {
+			last = n - 1 // no line is as long
+		}
+		a.take(data[:last])
+		a.offset += int64(last) + 1
 	}
-	data, err := io.ReadAll(io.NewSectionReader(file, a.offset, info.Size()-a.offset))
-	if err != nil {
-		return err
-	}
-	last := bytes.LastIndexByte(data, '\n')
-	for line := range bytes.SplitSeq(data[:max(last, 0)], []byte("\n")) {
+	return nil
+}
+
+// take takes in lines of the transcript.
+func (a *asked) take(lines []byte) {
+	for line := range bytes.SplitSeq(lines, []byte("\n")) {
 		switch s, err := sweep.ParseSpoken(line); {
 		case err != nil: // a torn one
 		case s.Point != nil:
@@ -114,8 +127,6 @@ func (f *files) transcript(base *checkpoint.Dir) error {
 			a.none = true
 		}
 	}
-	a.offset += int64(last) + 1
-	return nil
 }
 
 // wants finds how many points are wanted: one for each trial, and one for each lane that waits for a

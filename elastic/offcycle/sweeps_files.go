@@ -26,7 +26,7 @@ import (
 const (
 	mostLanes  = 4096
 	mostLines  = 1 << 20   // of one lane's file, in bytes, in one step
-	mostOfLane = 64 << 20  // of one lane's file, in bytes; what follows is not read
+	mostOfLane = 64 << 20  // of one lane's file, and of a searcher's answers, in bytes; what follows is not read
 	mostEvents = 512 << 20 // of all lanes' files, likewise
 	mostRecord = 64 << 20
 	settleFor  = 10 * time.Second // after a record was lost: what lanes were told shows in their lines
@@ -43,7 +43,7 @@ func (e tooMuch) Error() string {
 	whose, most := "its lanes' files have", int64(mostEvents)
 	switch {
 	case e.searcher:
-		whose = "the answers of its searcher have"
+		whose, most = "the answers of its searcher have", mostOfLane
 	case e.lane != "":
 		whose, most = fmt.Sprintf("%s of its lane %s has", sweep.EventFile, e.lane), mostOfLane
 	}
@@ -113,7 +113,9 @@ func (f *files) step(live []LaneJob, idle bool, now time.Time) (Standing, error)
 	}
 	seen, complete := f.lanes(base, names, live)
 	seen.Idle = idle
-	if err := f.answers(base, &seen); err != nil {
+	if err := f.answers(base, &seen); errors.As(err, new(tooMuch)) {
+		f.problem = cmp.Or(f.problem, err)
+	} else if err != nil {
 		return Standing{}, err
 	}
 	if f.problem != nil && f.plan.Sweep.State != sweep.Stopped { // its lanes end all the same

@@ -42,11 +42,12 @@ func (s *Sweeps) Shown() map[string]Shown {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	out := make(map[string]Shown, len(s.known))
-	for token, k := range s.known {
-		if k.shown.Metric != "" || k.said != "" {
+	for name, k := range s.known {
+		_, other := out[name.token] // another user's jobs name the same token
+		if k.shown.Metric != "" || k.said != "" && !other {
 			v := k.shown
 			v.UID, v.Problem = k.uid, k.said
-			out[token] = v
+			out[name.token] = v
 		}
 	}
 	return out

@@ -391,3 +391,59 @@ func TestSweepsOwnJobs(t *testing.T) {
 		}
 	}
 }
+
+// TestSweepsTooMuchAnswers: a searcher whose answers are too many is said to be, and a sweep that its user stops ends
+// all the same.
+func TestSweepsTooMuchAnswers(t *testing.T) {
+	x := newSweepSite(t)
+	x.sweep.Algorithm, x.sweep.Searcher = "ask", []string{"python3", "s.py"}
+	x.put(filepath.Join(x.folder(), sweep.File), x.sweep)
+	x.look() // a lane runs the program
+	name := filepath.Join(x.folder(), sweep.SearcherFolder, sweep.Transcript(1))
+	x.must(os.MkdirAll(filepath.Dir(name), 0o755))
+	x.must(os.WriteFile(name, nil, 0o644))
+	x.must(os.Truncate(name, 65<<20))
+	x.look()
+	shown, err := os.ReadFile(filepath.Join(x.paths.Outbox, x.sweep.Token, sweep.File))
+	if err != nil || !strings.Contains(string(shown), "the answers of its searcher have 65.0 MiB of lines, of which 64 MiB are read") || len(x.said) != 1 {
+		t.Errorf("shown: %s, %v; said %q", shown, err, x.said)
+	}
+	x.sweep.State = sweep.Stopped
+	x.put(filepath.Join(x.folder(), sweep.File), x.sweep)
+	x.look()
+	if tell, ok := x.told(); !ok || !tell.Over {
+		t.Errorf("%+v, %v", tell, ok)
+	}
+}
+
+// TestSweepsOfAnotherUser: jobs of another user that name a sweep's token change nothing of it: not who its user is
+// after a restart, nor which jobs are still to take its trials.
+func TestSweepsOfAnotherUser(t *testing.T) {
+	x := newSweepSite(t)
+	x.sweep.OwnJobs, x.sweep.Trials = true, 2
+	x.put(filepath.Join(x.folder(), sweep.File), x.sweep)
+	own := x.live.Lanes
+	for i := range 5 {
+		x.live.Lanes = append([]offcycle.LaneJob{{Sweep: x.sweep.Token, Lane: fmt.Sprintf("%032x", i), UID: uint32(os.Geteuid()) + 1, Job: int64(i), Waits: true}}, x.live.Lanes...)
+	}
+	x.look()
+	first, ok := x.told()
+	if shown := x.s.Shown()[x.sweep.Token]; !ok || first.Trial != 1 || shown.UID != uint32(os.Geteuid()) || shown.Problem != "" {
+		t.Fatalf("%+v, %v, shown %+v, said %q", first, ok, shown, x.said)
+	}
+	x.writes(sweep.Event{Kind: sweep.Began, Trial: 1, Start: 1, Ask: x.ask.ID, Point: first.Point})
+	x.writes(sweep.Event{Kind: sweep.EndedAs, Trial: 1, Start: 1, How: sweep.Done})
+	x.asks()
+	x.look()
+	if last, ok := x.told(); !ok || last.Trial != 2 {
+		t.Errorf("the last trial: %+v, %v", last, ok)
+	}
+	x.live.Lanes = own
+	for range 2 { // the others' are forgotten
+		x.now = x.now.Add(11 * time.Minute)
+		x.look()
+	}
+	if _, err := os.Stat(filepath.Join(x.paths.Outbox, x.sweep.Token)); err != nil {
+		t.Errorf("what is written for its user went with the others' jobs: %v", err)
+	}
+}
