@@ -25,23 +25,30 @@ import (
 // Bounds of what is read of one sweep.
 const (
 	mostLanes  = 4096
-	mostLines  = 1 << 20   // of one lane's file, in bytes, in one step
-	mostOfLane = 64 << 20  // of one lane's file, and of a searcher's answers, in bytes; what follows is not read
-	mostEvents = 512 << 20 // of all lanes' files, likewise
-	mostRecord = 64 << 20
+	mostLines  = 1 << 20          // of one lane's file, in bytes, in one step
+	mostOfLane = 64 << 20         // of one lane's file, and of a searcher's answers, in bytes; what follows is not read
+	mostEvents = 512 << 20        // of all lanes' files, likewise
+	mostRecord = 64 << 20         // of its record
+	restRecord = 1 << 20          // of it is left for the end of the sweep
 	settleFor  = 10 * time.Second // after a record was lost: what lanes were told shows in their lines
 )
 
-// tooMuch: nothing more is read of a sweep's lanes, however long one waits.
+// tooMuch: nothing more is read of a sweep, however long one waits.
 type tooMuch struct {
 	lane     string // token; "" = all lanes together
 	size     int64
 	searcher bool // it is the program that is asked for points
+	record   bool // it is what was decided
+	reports  bool // they fit into the files, and there are too many
 }
 
 func (e tooMuch) Error() string {
 	whose, most := "its lanes' files have", int64(mostEvents)
 	switch {
+	case e.reports:
+		return "its trials have reported more epochs than are kept: nothing is decided about it any more; let its program report less often, and submit it anew"
+	case e.record:
+		return fmt.Sprintf("its record has %.1f MiB, and no more than %d MiB is kept of what is decided about a sweep: nothing is decided about it any more; submit it anew", float64(e.size)/(1<<20), mostRecord>>20)
 	case e.searcher:
 		whose, most = "the answers of its searcher have", mostOfLane
 	case e.lane != "":
@@ -110,6 +117,9 @@ func (f *files) step(live []LaneJob, idle bool, now time.Time) (Standing, error)
 		if err := f.replay(); err != nil {
 			return Standing{}, err
 		}
+	}
+	if size := f.size(f.record); size > mostRecord-restRecord {
+		f.problem = cmp.Or[error](f.problem, tooMuch{record: true, size: size})
 	}
 	seen, complete := f.lanes(base, names, live)
 	seen.Idle = idle
@@ -272,6 +282,8 @@ func (f *files) lines(dir *checkpoint.Dir, lane string) (done bool, err error) {
 	switch {
 	case from >= mostOfLane:
 		return false, tooMuch{lane: lane, size: info.Size()}
+	case f.book.Full():
+		return false, tooMuch{reports: true}
 	case f.bytes >= mostEvents:
 		return false, tooMuch{size: f.bytes + info.Size() - from}
 	}

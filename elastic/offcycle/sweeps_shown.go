@@ -90,7 +90,7 @@ const idlePerLevel = time.Minute
 func (f *files) rate(idle bool, now time.Time) error {
 	rule := level.DefaultRule()
 	m := f.plan.Sweep.Metric
-	done := f.book.Results(m)
+	done := f.book.Results(f.plan.Sweep)
 	for ; f.counted < len(done); f.counted++ {
 		f.level = rule.Done(f.level, done[:f.counted+1], m.Max)
 	}

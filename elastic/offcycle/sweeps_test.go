@@ -1,6 +1,7 @@
 package offcycle_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -445,5 +446,38 @@ func TestSweepsOfAnotherUser(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(x.paths.Outbox, x.sweep.Token)); err != nil {
 		t.Errorf("what is written for its user went with the others' jobs: %v", err)
+	}
+}
+
+// TestSweepsRecordIsBounded: what one sweep can make sluiced record is bounded, its user sees why nothing more is
+// decided (a daemon that starts reads the record all the same), and it can still be stopped.
+func TestSweepsRecordIsBounded(t *testing.T) {
+	const most = 64 << 20
+	x := newSweepSite(t)
+	x.must(os.MkdirAll(x.paths.Record, 0o700))
+	line := []byte(fmt.Sprintf(`{"at":"2026-11-28T12:00:00Z","leave":{"lane":"x","ask":"%s"}}`+"\n", strings.Repeat("a", 60<<10)))
+	text := bytes.Repeat(line, (most-600)/len(line))
+	last := fmt.Sprintf(`{"at":"2026-11-28T12:00:00Z","leave":{"lane":"x","ask":"%s"}}`+"\n", strings.Repeat("a", most-600-len(text)-len(line)+60<<10))
+	x.must(os.WriteFile(x.record(), append(text, last...), 0o600))
+	lines := x.lines()
+	for range 3 {
+		x.look()
+	}
+	shown, err := os.ReadFile(filepath.Join(x.paths.Outbox, x.sweep.Token, sweep.File))
+	if err != nil || !strings.Contains(string(shown), "its record has 64.0 MiB") || len(x.said) != 1 || x.lines() != lines {
+		t.Fatalf("shown %s, %v; said %q; %d lines of %d", shown, err, x.said, x.lines(), lines)
+	}
+	x.sweep.State = sweep.Stopped
+	x.put(filepath.Join(x.folder(), sweep.File), x.sweep)
+	x.look()
+	if tell, ok := x.told(); !ok || !tell.Over {
+		t.Errorf("%+v, %v", tell, ok)
+	}
+	for range 8 {
+		x.asks()
+		x.look()
+	}
+	if info, err := os.Stat(x.record()); err != nil || info.Size() > most || info.Size() < most-600 {
+		t.Errorf("%v, %v", info, err)
 	}
 }

@@ -154,3 +154,15 @@ func TestLinesAsWritten(t *testing.T) {
 		}
 	}
 }
+
+// TestTimesCanBeShown: a time that cannot be written as JSON again, in some time zone, is no time of a line.
+func TestTimesCanBeShown(t *testing.T) {
+	for at, good := range map[string]bool{
+		"9999-12-31T23:59:59-23:59": false, "9999-06-01T00:00:00Z": false, "0000-01-01T00:00:00+23:59": false, "2026-11-28T12:00:00+01:00": true, "0001-01-01T00:00:00Z": true,
+	} {
+		line := `{"event":"reported","trial":1,"start":1,"at":"` + at + `","epoch":1,"value":99}`
+		if _, err := ParseEvent([]byte(line)); (err == nil) != good {
+			t.Errorf("%s: %v", at, err)
+		}
+	}
+}

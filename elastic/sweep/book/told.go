@@ -1,6 +1,8 @@
 package book
 
 import (
+	"slices"
+
 	"github.com/sluice-hpc/sluice/elastic/sweep"
 )
 
@@ -35,8 +37,8 @@ func (b *Book) Told(s sweep.Sweep, lane string, ask string) (sweep.Tell, bool) {
 const maxDrop = 100
 
 // drop lists trials that do not run and whose checkpoints do not fit into what the sweep may keep:
-// the first of Sort stay, and the best one even if it alone is larger than KeepGB. At most maxDrop are named; once they
-// are dropped, more are. Every lane is told the same list: the first to remove a trial's
+// the best one (Leader, Point.Best) stays even if it alone is larger than KeepGB, and after it the first
+// of Sort. At most maxDrop are named; once they are dropped, more are. Every lane is told the same list: the first to remove a trial's
 // checkpoints reports it.
 func (b *Book) drop(s sweep.Sweep) (out []int) {
 	total := 0.
@@ -52,6 +54,12 @@ func (b *Book) drop(s sweep.Sweep) (out []int) {
 	for _, t := range b.Sort(s) {
 		if t.Bytes > 0 && !t.Dropped && t.Rests() {
 			kept = append(kept, t)
+		}
+	}
+	if p, ok := b.Leader(s); ok { // whatever the means are: its checkpoint is the one that is named
+		best, _ := p.Best(s.Metric)
+		if i := slices.Index(kept, best); i > 0 {
+			kept = slices.Insert(slices.Delete(kept, i, i+1), 0, best)
 		}
 	}
 	left := s.KeepGB * 1e9
