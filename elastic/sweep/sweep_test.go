@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -163,6 +164,26 @@ func TestTimesCanBeShown(t *testing.T) {
 		line := `{"event":"reported","trial":1,"start":1,"at":"` + at + `","epoch":1,"value":99}`
 		if _, err := ParseEvent([]byte(line)); (err == nil) != good {
 			t.Errorf("%s: %v", at, err)
+		}
+	}
+}
+
+// TestAdviceIsTaken: a search that an error names is one that there is.
+func TestAdviceIsTaken(t *testing.T) {
+	for _, method := range Searches() {
+		for _, change := range []func(*Sweep){func(s *Sweep) { s.Rungs = []int{3, 9} }, func(s *Sweep) { s.Reduction = 3 }} {
+			s := valid()
+			s.Algorithm, s.Members = method, 8
+			change(&s)
+			err := s.Check(2)
+			if err == nil {
+				continue
+			}
+			for _, name := range regexp.MustCompile(`asha\+\w+`).FindAllString(err.Error(), -1) {
+				if _, _, ok := (Sweep{Algorithm: name}).Search(); !ok {
+					t.Errorf("--sweep=%s: %v: there is no %s", method, err, name)
+				}
+			}
 		}
 	}
 }
