@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"slices"
 	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
@@ -30,10 +31,17 @@ func (f *files) answers(base *checkpoint.Dir, seen *keeper.Seen) error {
 	if !f.plan.Asks {
 		return nil
 	}
-	if f.book.Leads.Turn == 0 {
+	leads := f.book.Leads
+	if !slices.ContainsFunc(seen.Lanes, func(l keeper.Lane) bool {
+		return l.Asks && !l.Gone && l.Token == leads.Lane && l.Ask.Restarts == leads.Restarts
+	}) { // the next turn must be one that none was, also if the record is an older one
 		turn, err := f.highest(base)
-		seen.Turn = turn
-		return err
+		if seen.Turn = turn; err != nil {
+			return err
+		}
+	}
+	if leads.Turn == 0 {
+		return nil
 	}
 	if a.read != f.book.Leads.Turn {
 		*a = asked{turn: a.turn, since: a.since, read: f.book.Leads.Turn, points: map[int]string{}}

@@ -84,8 +84,9 @@ type files struct {
 	pace    pace
 	asked   asked
 
-	lanesRun map[string]LaneTrial // the trials of the lanes, as of what was read when acted was lanesAt
+	lanesRun map[string]LaneTrial // the trials of the lanes, as of what was read when acted was lanesAt, and bytes lanesOf
 	lanesAt  string
+	lanesOf  int64
 }
 
 // close releases the record.
@@ -315,10 +316,11 @@ func (f *files) lines(dir *checkpoint.Dir, lane string) (done bool, err error) {
 // answer tells the lanes. Those that were told something go first: a trial that is not to be dropped
 // any more is told to a lane only after that was taken back from the others.
 func (f *files) answer(lanes []keeper.Lane) error {
+	teller := f.book.Teller(f.plan.Sweep)
 	for _, again := range []bool{true, false} {
 		for _, l := range lanes {
 			if _, wrote := f.wrote[l.Ask.ID]; l.Asks && !l.Gone && wrote == again {
-				if err := f.tell(l); err != nil {
+				if err := f.tell(l, teller); err != nil {
 					return err
 				}
 			}
@@ -328,8 +330,8 @@ func (f *files) answer(lanes []keeper.Lane) error {
 }
 
 // tell writes what a lane is to be told, if that has changed.
-func (f *files) tell(l keeper.Lane) error {
-	tell, has := f.book.Told(f.plan.Sweep, l.Token, l.Ask.ID)
+func (f *files) tell(l keeper.Lane, teller book.Teller) error {
+	tell, has := teller.Told(l.Token, l.Ask.ID)
 	if old, wrote := f.wrote[l.Ask.ID]; !has || wrote && same(old, tell) {
 		return nil
 	}

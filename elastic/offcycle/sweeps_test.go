@@ -481,3 +481,47 @@ func TestSweepsRecordIsBounded(t *testing.T) {
 		t.Errorf("%v, %v", info, err)
 	}
 }
+
+// TestSweepsTurnIsNew: a lane that begins to ask a program does so in a turn that none was, also where the record is an
+// older one: nothing that an earlier turn left is taken for its answers.
+func TestSweepsTurnIsNew(t *testing.T) {
+	x := newSweepSite(t)
+	x.sweep.Algorithm, x.sweep.Searcher = "ask", []string{"python3", "s.py"}
+	x.put(filepath.Join(x.folder(), sweep.File), x.sweep)
+	x.look()
+	name := filepath.Join(x.folder(), sweep.SearcherFolder, sweep.Transcript(5))
+	x.must(os.MkdirAll(filepath.Dir(name), 0o755))
+	x.must(os.WriteFile(name, nil, 0o644))
+	x.ask = sweep.NewAsk(x.sweep.Token, 7, 1, x.now)
+	x.put(filepath.Join(x.lane(), sweep.AskFile), x.ask)
+	x.look()
+	shown, err := os.ReadFile(filepath.Join(x.paths.Outbox, x.sweep.Token, sweep.File))
+	if err != nil || !strings.Contains(string(shown), `"turn":6`) {
+		t.Errorf("shown: %s, %v", shown, err)
+	}
+}
+
+// TestSweepsLaneTrialsAsRead: while the lines of lanes are still being read after a restart, what each lane runs is
+// that of what was read last.
+func TestSweepsLaneTrialsAsRead(t *testing.T) {
+	x := newSweepSite(t)
+	x.look()
+	first, _ := x.told()
+	x.writes(sweep.Event{Kind: sweep.Began, Trial: 1, Start: 1, Ask: x.ask.ID, Point: first.Point})
+	for e := range 300 {
+		x.writes(sweep.Event{Kind: sweep.Reported, Trial: 1, Start: 1, Epoch: float64(e + 1), Ask: strings.Repeat("a", 10<<10)})
+	}
+	x.restart()
+	last := 0.
+	for range 3 {
+		x.look()
+		epoch := x.s.Standings()[x.sweep.Token].Lanes[laneOfSweep].Epoch
+		if epoch <= last {
+			t.Errorf("epoch %g after %g", epoch, last)
+		}
+		last = epoch
+	}
+	if last != 300 {
+		t.Errorf("epoch %g in the end", last)
+	}
+}

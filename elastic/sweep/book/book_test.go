@@ -291,3 +291,19 @@ func TestMeansAreFinite(t *testing.T) {
 		}
 	}
 }
+
+// TestDropsAreFoundOnce: for all lanes of a look the trials to drop are one list, since it takes a look at all trials.
+func TestDropsAreFoundOnce(t *testing.T) {
+	b := began(3)
+	for n := 1; n <= 2; n++ {
+		b.Take("a", sweep.Event{Kind: sweep.Reported, Trial: n, Start: 1, Epoch: 1, Value: float64(n)})
+		b.Take("a", sweep.Event{Kind: sweep.EndedAs, Trial: n, Start: 1, How: sweep.Done, Checkpoint: "/c", Bytes: 8e8})
+	}
+	b.Apply(book.Entry{Leave: &book.Which{Lane: "b", Ask: "b1"}})
+	teller := b.Teller(sweep.Sweep{Metric: acc, KeepGB: 1, Trials: 3, Parallel: 2})
+	x, _ := teller.Told("a", "a3")
+	y, _ := teller.Told("b", "b1")
+	if len(x.Drop) != 1 || len(y.Drop) != 1 || &x.Drop[0] != &y.Drop[0] {
+		t.Errorf("%v and %v", x.Drop, y.Drop)
+	}
+}
