@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -492,6 +493,7 @@ func TestSweepsTurnIsNew(t *testing.T) {
 	name := filepath.Join(x.folder(), sweep.SearcherFolder, sweep.Transcript(5))
 	x.must(os.MkdirAll(filepath.Dir(name), 0o755))
 	x.must(os.WriteFile(name, nil, 0o644))
+	x.must(os.WriteFile(filepath.Join(filepath.Dir(name), sweep.Transcript(math.MaxInt)), nil, 0o644)) // none could follow it
 	x.ask = sweep.NewAsk(x.sweep.Token, 7, 1, x.now)
 	x.put(filepath.Join(x.lane(), sweep.AskFile), x.ask)
 	x.look()
