@@ -134,6 +134,15 @@ func readSweepTOML(name, text string) (f sweepFile, err error) {
 		if err != nil {
 			return f, fail(err.Error())
 		}
+		if _, several := value.([]any); several {
+			switch key[0] {
+			case "rungs", "gpu-sizes", "gpu-types": // one text on a command line
+				list = []string{strings.Join(list, ",")}
+			case "where", "try", "sbatch": // each counts
+			default:
+				return f, fail("want one value, not a list")
+			}
+		}
 		for _, text := range list {
 			g := sbatch.Given{Option: key[0], Value: text, Line: place.line, Column: place.column}
 			switch {

@@ -282,5 +282,8 @@ func (c *sweepCall) extend(v *sweepView) error {
 	}
 	fmt.Fprintf(c.cmd.OutOrStdout(), "sweep %d: extended\n", v.Number)
 	c.sendLanes(v, len(c.params) > 0)
+	if v.book.Over != book.NotOver {
+		terminal.Warn(c.cmd.ErrOrStderr(), fmt.Sprintf("sweep %d stays over all the same: %s; submit a new sweep to try more", v.Number, endWords(v)))
+	}
 	return nil
 }

@@ -28,6 +28,11 @@ func (c *sweepCall) more(v *sweepView, s *sweep.Sweep) error {
 		s.Trials = n
 	}
 	if c.cmd.Flags().Changed("parallel") {
+		if v.OwnJobs && c.parallel > v.Parallel {
+			if most := c.parallelOf(v); c.parallel > most {
+				return fmt.Errorf("--parallel %d: the jobs of sweep %d were submitted with a bound of %d at once, which stays; give %d or less, or submit it anew", c.parallel, v.Number, most, most)
+			}
+		}
 		s.Parallel = c.parallel
 	}
 	switch {
@@ -41,6 +46,15 @@ func (c *sweepCall) more(v *sweepView, s *sweep.Sweep) error {
 		s.Goal = &x
 	}
 	return nil
+}
+
+// parallelOf is how many jobs of a sweep may run at once at most, as it was submitted: Slurm has that bound in
+// each of them.
+func (c *sweepCall) parallelOf(v *sweepView) int {
+	if s, err := c.restore(v); err == nil {
+		return max(v.Parallel, s.request.Sweep.Parallel)
+	}
+	return v.Parallel
 }
 
 // extendSpace replaces the ranges of parameters. New parameters are refused: trials that were begun

@@ -130,9 +130,10 @@ func (c *sweepCall) moreLanes(ctx context.Context, v *sweepView, changed bool) (
 	return s.addLanes(ctx, elastic.JobID(v.Number), max(v.Parallel, s.request.Sweep.Parallel, len(v.lanes)+len(live)), want)
 }
 
-// again shows a sweep that was over as one that goes on, if it does now.
+// again shows a sweep that was over as one that goes on, if it does now. A program that had no more points is not
+// asked again.
 func (v *sweepView) again(changed bool, now time.Time) {
-	if v.book.Resumes(v.Sweep, now) || changed && (v.book.Over == book.Exhausted || v.book.Over == book.Unsolvable) {
+	if v.book.Resumes(v.Sweep, now) || changed && !v.Asks() && (v.book.Over == book.Exhausted || v.book.Over == book.Unsolvable) {
 		v.book.Apply(book.Entry{Again: true})
 	}
 }

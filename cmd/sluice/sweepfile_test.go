@@ -42,7 +42,16 @@ func TestSweepTOML(t *testing.T) {
 	if batch := string(r.Batch(sbatch.Job{Sluice: "/s", Script: "/j"})); !strings.Contains(batch, "#SBATCH --time=10\n") || !strings.Contains(batch, "#SBATCH --partition=gpu\n") {
 		t.Errorf("%s", batch)
 	}
+	const head = "script = \"train.sh\"\nsweep = \"asha\"\nmetric = \"acc:max\"\n"
+	const params = "[param]\nlr = \"log:1e-5:1e-1\"\ndepth = \"int:2:8\"\n"
+	r, err = merged(t, name, head+"rungs = [3, 9, 27]\nwhere = [\"depth<7\", \"lr<1\"]\n"+params)
+	if err != nil || fmt.Sprint(r.Sweep.Rungs) != "[3 9 27]" || len(r.Sweep.Wheres) != 2 {
+		t.Errorf("lists: %+v, %v", r.Sweep, err)
+	}
 	for text, want := range map[string]string{
+		head + "trials = [10, 20]\n" + params:                  "sweep.toml:4:10: trials: want one value, not a list",
+		head + "searcher = [\"python3\", \"s.py\"]\n" + params: "sweep.toml:4:12: searcher: want one value, not a list",
+		head + "[param]\nx = [\"a\", \"b\"]\n":                 "sweep.toml:5:5: param.x: want one value, not a list",
 		"script = \"train.sh\"\nsweep = \"asha\"\nmetric = \"acc:max\"\n[param]\nlr = \"log:0:1\"\ndepth=\"int:1:2\"\n": "sweep.toml:5:11: --param=lr=log:0:1",
 		"script = \"train.sh\"\nsweeep = \"asha\"\n": "sweep.toml:2:11: sweeep: this is not one of sluice's options; did you mean sweep?",
 		"script = ":                              "sweep.toml:1:",

@@ -59,7 +59,7 @@ type Sweeps struct {
 	tell func(token string, err error) // logs what is wrong with a sweep, once; nil = it works again
 
 	mu     sync.Mutex
-	known  map[string]*kept
+	known  map[owned]*kept
 	busy   int
 	looked time.Time // when the lanes were last asked for because of the time alone
 	byUser map[uint32]int
@@ -73,6 +73,13 @@ type Sweeps struct {
 type SweepPaths struct {
 	Jobs, Outbox string
 	Record       string // of the daemon: a file for each sweep
+}
+
+// owned names a sweep: its token, and the user of the jobs that say so. A token is public, and anybody's job
+// may name it: only the user who owns the sweep's folder gets an answer.
+type owned struct {
+	token string
+	uid   uint32
 }
 
 // kept is one sweep. While busy is set only the goroutine that works on it uses files. The other
@@ -115,7 +122,7 @@ type Standing struct {
 // goroutine. now is the clock, and is called from several goroutines. tell may be nil; else it is
 // called with the lock held, so that it MUST NOT call Sweeps and MUST NOT wait.
 func NewSweeps(paths SweepPaths, live func() Live, now func() time.Time, tell func(string, error)) *Sweeps {
-	return &Sweeps{paths: paths, live: live, now: now, tell: tell, known: map[string]*kept{}, byUser: map[uint32]int{}}
+	return &Sweeps{paths: paths, live: live, now: now, tell: tell, known: map[owned]*kept{}, byUser: map[uint32]int{}}
 }
 
 // Run looks after all sweeps, once per tick, until ctx ends. Steps that are under way then are not
@@ -157,34 +164,35 @@ func (s *Sweeps) Look() {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	lanes := map[string][]LaneJob{}
+	lanes := map[owned][]LaneJob{}
 	for _, l := range live.Lanes {
 		if sweep.ValidToken(l.Sweep) {
-			lanes[l.Sweep] = append(lanes[l.Sweep], l)
+			name := owned{l.Sweep, l.UID}
+			lanes[name] = append(lanes[name], l)
 		}
 	}
 	now := s.now()
-	for token, of := range lanes {
-		k := s.known[token]
+	for name := range lanes {
+		k := s.known[name]
 		if k == nil {
-			k = &kept{token: token, uid: of[0].UID}
-			s.known[token] = k
+			k = &kept{token: name.token, uid: name.uid}
+			s.known[name] = k
 		}
 		k.seen = now
 	}
-	for token, k := range s.known {
+	for name, k := range s.known {
 		switch {
 		case k.busy || now.Before(k.due) || s.busy >= mostSweeps || s.byUser[k.uid] >= mostPerUser:
 			continue
 		case now.Sub(k.seen) > forgottenAfter:
-			delete(s.known, token)
+			delete(s.known, name)
 			go k.forget(s.paths) // it may hang
 			continue
 		}
 		k.busy = true
 		s.busy++
 		s.byUser[k.uid]++
-		go s.step(k, lanes[token], live.Idle)
+		go s.step(k, lanes[name], live.Idle)
 	}
 }
 
@@ -209,6 +217,9 @@ func (s *Sweeps) anyDue() bool {
 // back. No step of it may be under way.
 func (k *kept) forget(paths SweepPaths) {
 	k.files.close()
+	if k.standing.Metric == "" {
+		return // nothing was written for it: the token may be another user's
+	}
 	_ = os.RemoveAll(filepath.Join(paths.Outbox, k.token)) // what is left there is a number
 }
 
@@ -226,11 +237,21 @@ func (s *Sweeps) Prune(now time.Time) {
 			continue
 		}
 		s.mu.Lock()
-		if s.known[token] == nil { // else it is open
+		if !s.has(token) { // else it is open
 			_ = os.Remove(filepath.Join(s.paths.Record, e.Name())) // tried again tomorrow
 		}
 		s.mu.Unlock()
 	}
+}
+
+// has reports whether there are lanes that name a sweep. The lock is held.
+func (s *Sweeps) has(token string) bool {
+	for name := range s.known {
+		if name.token == token {
+			return true
+		}
+	}
+	return false
 }
 
 // paused reports whether a sweep is one that its user paused.
@@ -300,9 +321,9 @@ func (s *Sweeps) Standings() map[string]Standing {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	out := make(map[string]Standing, len(s.known))
-	for token, k := range s.known {
-		if k.standing.Metric != "" {
-			out[token] = k.standing
+	for name, k := range s.known {
+		if k.standing.Metric != "" { // of two users' only one owns the folder
+			out[name.token] = k.standing
 		}
 	}
 	return out

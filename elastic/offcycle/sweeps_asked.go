@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"slices"
 	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
@@ -30,10 +31,17 @@ func (f *files) answers(base *checkpoint.Dir, seen *keeper.Seen) error {
 	if !f.plan.Asks {
 		return nil
 	}
-	if f.book.Leads.Turn == 0 {
+	leads := f.book.Leads
+	if !slices.ContainsFunc(seen.Lanes, func(l keeper.Lane) bool {
+		return l.Asks && !l.Gone && l.Token == leads.Lane && l.Ask.Restarts == leads.Restarts
+	}) { // the next turn must be one that none was, also if the record is an older one
 		turn, err := f.highest(base)
-		seen.Turn = turn
-		return err
+		if seen.Turn = turn; err != nil {
+			return err
+		}
+	}
+	if leads.Turn == 0 {
+		return nil
 	}
 	if a.read != f.book.Leads.Turn {
 		*a = asked{turn: a.turn, since: a.since, read: f.book.Leads.Turn, points: map[int]string{}}
@@ -94,18 +102,31 @@ func (f *files) transcript(base *checkpoint.Dir) error {
 		return err
 	}
 	defer file.Close()
-	if info.Size() > mostEvents {
+	if info.Size() > mostOfLane { // nor can a lane go on from it
 		return tooMuch{size: info.Size(), searcher: true}
 	}
-	if info.Size() <= a.offset {
-		return nil
+	data := make([]byte, min(max(0, info.Size()-a.offset), mostLines))
+	for a.offset < info.Size() {
+		n, err := file.ReadAt(data, a.offset)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		last := bytes.LastIndexByte(data[:n], '\n')
+		if last < 0 && n < mostLines {
+			return nil // a line that is being written
+		}
+		if last < 0 {
+			last = n - 1 // no line is as long
+		}
+		a.take(data[:last])
+		a.offset += int64(last) + 1
 	}
-	data, err := io.ReadAll(io.NewSectionReader(file, a.offset, info.Size()-a.offset))
-	if err != nil {
-		return err
-	}
-	last := bytes.LastIndexByte(data, '\n')
-	for line := range bytes.SplitSeq(data[:max(last, 0)], []byte("\n")) {
+	return nil
+}
+
+// take takes in lines of the transcript.
+func (a *asked) take(lines []byte) {
+	for line := range bytes.SplitSeq(lines, []byte("\n")) {
 		switch s, err := sweep.ParseSpoken(line); {
 		case err != nil: // a torn one
 		case s.Point != nil:
@@ -114,8 +135,6 @@ func (f *files) transcript(base *checkpoint.Dir) error {
 			a.none = true
 		}
 	}
-	a.offset += int64(last) + 1
-	return nil
 }
 
 // wants finds how many points are wanted: one for each trial, and one for each lane that waits for a

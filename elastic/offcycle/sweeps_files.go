@@ -25,25 +25,32 @@ import (
 // Bounds of what is read of one sweep.
 const (
 	mostLanes  = 4096
-	mostLines  = 1 << 20   // of one lane's file, in bytes, in one step
-	mostOfLane = 64 << 20  // of one lane's file, in bytes; what follows is not read
-	mostEvents = 512 << 20 // of all lanes' files, likewise
-	mostRecord = 64 << 20
+	mostLines  = 1 << 20          // of one lane's file, in bytes, in one step
+	mostOfLane = 64 << 20         // of one lane's file, and of a searcher's answers, in bytes; what follows is not read
+	mostEvents = 512 << 20        // of all lanes' files, likewise
+	mostRecord = 64 << 20         // of its record
+	restRecord = 1 << 20          // of it is left for the end of the sweep
 	settleFor  = 10 * time.Second // after a record was lost: what lanes were told shows in their lines
 )
 
-// tooMuch: nothing more is read of a sweep's lanes, however long one waits.
+// tooMuch: nothing more is read of a sweep, however long one waits.
 type tooMuch struct {
 	lane     string // token; "" = all lanes together
 	size     int64
 	searcher bool // it is the program that is asked for points
+	record   bool // it is what was decided
+	reports  bool // they fit into the files, and there are too many
 }
 
 func (e tooMuch) Error() string {
 	whose, most := "its lanes' files have", int64(mostEvents)
 	switch {
+	case e.reports:
+		return "its trials have reported more epochs than are kept: nothing is decided about it any more; let its program report less often, and submit it anew"
+	case e.record:
+		return fmt.Sprintf("its record has %.1f MiB, and no more than %d MiB is kept of what is decided about a sweep: nothing is decided about it any more; submit it anew", float64(e.size)/(1<<20), mostRecord>>20)
 	case e.searcher:
-		whose = "the answers of its searcher have"
+		whose, most = "the answers of its searcher have", mostOfLane
 	case e.lane != "":
 		whose, most = fmt.Sprintf("%s of its lane %s has", sweep.EventFile, e.lane), mostOfLane
 	}
@@ -77,8 +84,9 @@ type files struct {
 	pace    pace
 	asked   asked
 
-	lanesRun map[string]LaneTrial // the trials of the lanes, as of what was read when acted was lanesAt
+	lanesRun map[string]LaneTrial // the trials of the lanes, as of what was read when acted was lanesAt, and bytes lanesOf
 	lanesAt  string
+	lanesOf  int64
 }
 
 // close releases the record.
@@ -111,9 +119,14 @@ func (f *files) step(live []LaneJob, idle bool, now time.Time) (Standing, error)
 			return Standing{}, err
 		}
 	}
+	if size := f.size(f.record); size > mostRecord-restRecord {
+		f.problem = cmp.Or[error](f.problem, tooMuch{record: true, size: size})
+	}
 	seen, complete := f.lanes(base, names, live)
 	seen.Idle = idle
-	if err := f.answers(base, &seen); err != nil {
+	if err := f.answers(base, &seen); errors.As(err, new(tooMuch)) {
+		f.problem = cmp.Or(f.problem, err)
+	} else if err != nil {
 		return Standing{}, err
 	}
 	if f.problem != nil && f.plan.Sweep.State != sweep.Stopped { // its lanes end all the same
@@ -270,6 +283,8 @@ func (f *files) lines(dir *checkpoint.Dir, lane string) (done bool, err error) {
 	switch {
 	case from >= mostOfLane:
 		return false, tooMuch{lane: lane, size: info.Size()}
+	case f.book.Full():
+		return false, tooMuch{reports: true}
 	case f.bytes >= mostEvents:
 		return false, tooMuch{size: f.bytes + info.Size() - from}
 	}
@@ -301,10 +316,11 @@ func (f *files) lines(dir *checkpoint.Dir, lane string) (done bool, err error) {
 // answer tells the lanes. Those that were told something go first: a trial that is not to be dropped
 // any more is told to a lane only after that was taken back from the others.
 func (f *files) answer(lanes []keeper.Lane) error {
+	teller := f.book.Teller(f.plan.Sweep)
 	for _, again := range []bool{true, false} {
 		for _, l := range lanes {
 			if _, wrote := f.wrote[l.Ask.ID]; l.Asks && !l.Gone && wrote == again {
-				if err := f.tell(l); err != nil {
+				if err := f.tell(l, teller); err != nil {
 					return err
 				}
 			}
@@ -314,8 +330,8 @@ func (f *files) answer(lanes []keeper.Lane) error {
 }
 
 // tell writes what a lane is to be told, if that has changed.
-func (f *files) tell(l keeper.Lane) error {
-	tell, has := f.book.Told(f.plan.Sweep, l.Token, l.Ask.ID)
+func (f *files) tell(l keeper.Lane, teller book.Teller) error {
+	tell, has := teller.Told(l.Token, l.Ask.ID)
 	if old, wrote := f.wrote[l.Ask.ID]; !has || wrote && same(old, tell) {
 		return nil
 	}

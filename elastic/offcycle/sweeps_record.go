@@ -2,6 +2,7 @@ package offcycle
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -71,7 +72,8 @@ func (f *files) size(file *os.File) int64 {
 }
 
 // add records entries, durably, or none of them: what could not be made durable is taken back, since
-// a later daemon would read it from the cache and tell it.
+// a later daemon would read it from the cache and tell it. Beyond mostRecord it records none: a later daemon
+// reads no more, and one user's sweep must not fill the disk on which all jobs' moves are stored.
 func (f *files) add(entries []book.Entry) error {
 	if len(entries) == 0 {
 		return nil
@@ -85,6 +87,10 @@ func (f *files) add(entries []book.Entry) error {
 		b.Write(append(line, '\n'))
 	}
 	size := f.size(f.record)
+	if size+int64(b.Len()) > mostRecord {
+		f.problem = cmp.Or[error](f.problem, tooMuch{record: true, size: size})
+		return f.problem
+	}
 	_, err := f.record.Write(b.Bytes())
 	if err == nil {
 		err = f.record.Sync()

@@ -42,11 +42,12 @@ func (s *Sweeps) Shown() map[string]Shown {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	out := make(map[string]Shown, len(s.known))
-	for token, k := range s.known {
-		if k.shown.Metric != "" || k.said != "" {
+	for name, k := range s.known {
+		_, other := out[name.token] // another user's jobs name the same token
+		if k.shown.Metric != "" || k.said != "" && !other {
 			v := k.shown
 			v.UID, v.Problem = k.uid, k.said
-			out[token] = v
+			out[name.token] = v
 		}
 	}
 	return out
@@ -89,7 +90,7 @@ const idlePerLevel = time.Minute
 func (f *files) rate(idle bool, now time.Time) error {
 	rule := level.DefaultRule()
 	m := f.plan.Sweep.Metric
-	done := f.book.Results(m)
+	done := f.book.Results(f.plan.Sweep)
 	for ; f.counted < len(done); f.counted++ {
 		f.level = rule.Done(f.level, done[:f.counted+1], m.Max)
 	}

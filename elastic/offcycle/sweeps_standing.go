@@ -13,7 +13,7 @@ type LaneTrial struct {
 // trials are the trials of the lanes, by token. Most looks find nothing new, and it goes through all
 // trials: it is made anew only where something was read since.
 func (f *files) trials() map[string]LaneTrial {
-	if f.lanesRun != nil && f.lanesAt == f.acted {
+	if f.lanesRun != nil && f.lanesAt == f.acted && f.lanesOf == f.bytes {
 		return f.lanesRun
 	}
 	out := map[string]LaneTrial{}
@@ -28,6 +28,6 @@ func (f *files) trials() map[string]LaneTrial {
 		last, known := t.Last()
 		out[lane] = LaneTrial{t.Number, last.Epoch, last.Value, known}
 	}
-	f.lanesRun, f.lanesAt = out, f.acted
+	f.lanesRun, f.lanesAt, f.lanesOf = out, f.acted, f.bytes
 	return out
 }

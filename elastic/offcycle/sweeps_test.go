@@ -1,9 +1,11 @@
 package offcycle_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -389,5 +391,139 @@ func TestSweepsOwnJobs(t *testing.T) {
 		if got := x.s.Standings()[x.sweep.Token].Lanes[laneOfSweep]; got != want {
 			t.Errorf("the job runs %+v, want %+v", got, want)
 		}
+	}
+}
+
+// TestSweepsTooMuchAnswers: a searcher whose answers are too many is said to be, and a sweep that its user stops ends
+// all the same.
+func TestSweepsTooMuchAnswers(t *testing.T) {
+	x := newSweepSite(t)
+	x.sweep.Algorithm, x.sweep.Searcher = "ask", []string{"python3", "s.py"}
+	x.put(filepath.Join(x.folder(), sweep.File), x.sweep)
+	x.look() // a lane runs the program
+	name := filepath.Join(x.folder(), sweep.SearcherFolder, sweep.Transcript(1))
+	x.must(os.MkdirAll(filepath.Dir(name), 0o755))
+	x.must(os.WriteFile(name, nil, 0o644))
+	x.must(os.Truncate(name, 65<<20))
+	x.look()
+	shown, err := os.ReadFile(filepath.Join(x.paths.Outbox, x.sweep.Token, sweep.File))
+	if err != nil || !strings.Contains(string(shown), "the answers of its searcher have 65.0 MiB of lines, of which 64 MiB are read") || len(x.said) != 1 {
+		t.Errorf("shown: %s, %v; said %q", shown, err, x.said)
+	}
+	x.sweep.State = sweep.Stopped
+	x.put(filepath.Join(x.folder(), sweep.File), x.sweep)
+	x.look()
+	if tell, ok := x.told(); !ok || !tell.Over {
+		t.Errorf("%+v, %v", tell, ok)
+	}
+}
+
+// TestSweepsOfAnotherUser: jobs of another user that name a sweep's token change nothing of it: not who its user is
+// after a restart, nor which jobs are still to take its trials.
+func TestSweepsOfAnotherUser(t *testing.T) {
+	x := newSweepSite(t)
+	x.sweep.OwnJobs, x.sweep.Trials = true, 2
+	x.put(filepath.Join(x.folder(), sweep.File), x.sweep)
+	own := x.live.Lanes
+	for i := range 5 {
+		x.live.Lanes = append([]offcycle.LaneJob{{Sweep: x.sweep.Token, Lane: fmt.Sprintf("%032x", i), UID: uint32(os.Geteuid()) + 1, Job: int64(i), Waits: true}}, x.live.Lanes...)
+	}
+	x.look()
+	first, ok := x.told()
+	if shown := x.s.Shown()[x.sweep.Token]; !ok || first.Trial != 1 || shown.UID != uint32(os.Geteuid()) || shown.Problem != "" {
+		t.Fatalf("%+v, %v, shown %+v, said %q", first, ok, shown, x.said)
+	}
+	x.writes(sweep.Event{Kind: sweep.Began, Trial: 1, Start: 1, Ask: x.ask.ID, Point: first.Point})
+	x.writes(sweep.Event{Kind: sweep.EndedAs, Trial: 1, Start: 1, How: sweep.Done})
+	x.asks()
+	x.look()
+	if last, ok := x.told(); !ok || last.Trial != 2 {
+		t.Errorf("the last trial: %+v, %v", last, ok)
+	}
+	x.live.Lanes = own
+	for range 2 { // the others' are forgotten
+		x.now = x.now.Add(11 * time.Minute)
+		x.look()
+	}
+	if _, err := os.Stat(filepath.Join(x.paths.Outbox, x.sweep.Token)); err != nil {
+		t.Errorf("what is written for its user went with the others' jobs: %v", err)
+	}
+}
+
+// TestSweepsRecordIsBounded: what one sweep can make sluiced record is bounded, its user sees why nothing more is
+// decided (a daemon that starts reads the record all the same), and it can still be stopped.
+func TestSweepsRecordIsBounded(t *testing.T) {
+	const most = 64 << 20
+	x := newSweepSite(t)
+	x.must(os.MkdirAll(x.paths.Record, 0o700))
+	line := []byte(fmt.Sprintf(`{"at":"2026-11-28T12:00:00Z","leave":{"lane":"x","ask":"%s"}}`+"\n", strings.Repeat("a", 60<<10)))
+	text := bytes.Repeat(line, (most-600)/len(line))
+	last := fmt.Sprintf(`{"at":"2026-11-28T12:00:00Z","leave":{"lane":"x","ask":"%s"}}`+"\n", strings.Repeat("a", most-600-len(text)-len(line)+60<<10))
+	x.must(os.WriteFile(x.record(), append(text, last...), 0o600))
+	lines := x.lines()
+	for range 3 {
+		x.look()
+	}
+	shown, err := os.ReadFile(filepath.Join(x.paths.Outbox, x.sweep.Token, sweep.File))
+	if err != nil || !strings.Contains(string(shown), "its record has 64.0 MiB") || len(x.said) != 1 || x.lines() != lines {
+		t.Fatalf("shown %s, %v; said %q; %d lines of %d", shown, err, x.said, x.lines(), lines)
+	}
+	x.sweep.State = sweep.Stopped
+	x.put(filepath.Join(x.folder(), sweep.File), x.sweep)
+	x.look()
+	if tell, ok := x.told(); !ok || !tell.Over {
+		t.Errorf("%+v, %v", tell, ok)
+	}
+	for range 8 {
+		x.asks()
+		x.look()
+	}
+	if info, err := os.Stat(x.record()); err != nil || info.Size() > most || info.Size() < most-600 {
+		t.Errorf("%v, %v", info, err)
+	}
+}
+
+// TestSweepsTurnIsNew: a lane that begins to ask a program does so in a turn that none was, also where the record is an
+// older one: nothing that an earlier turn left is taken for its answers.
+func TestSweepsTurnIsNew(t *testing.T) {
+	x := newSweepSite(t)
+	x.sweep.Algorithm, x.sweep.Searcher = "ask", []string{"python3", "s.py"}
+	x.put(filepath.Join(x.folder(), sweep.File), x.sweep)
+	x.look()
+	name := filepath.Join(x.folder(), sweep.SearcherFolder, sweep.Transcript(5))
+	x.must(os.MkdirAll(filepath.Dir(name), 0o755))
+	x.must(os.WriteFile(name, nil, 0o644))
+	x.must(os.WriteFile(filepath.Join(filepath.Dir(name), sweep.Transcript(math.MaxInt)), nil, 0o644)) // none could follow it
+	x.ask = sweep.NewAsk(x.sweep.Token, 7, 1, x.now)
+	x.put(filepath.Join(x.lane(), sweep.AskFile), x.ask)
+	x.look()
+	shown, err := os.ReadFile(filepath.Join(x.paths.Outbox, x.sweep.Token, sweep.File))
+	if err != nil || !strings.Contains(string(shown), `"turn":6`) {
+		t.Errorf("shown: %s, %v", shown, err)
+	}
+}
+
+// TestSweepsLaneTrialsAsRead: while the lines of lanes are still being read after a restart, what each lane runs is
+// that of what was read last.
+func TestSweepsLaneTrialsAsRead(t *testing.T) {
+	x := newSweepSite(t)
+	x.look()
+	first, _ := x.told()
+	x.writes(sweep.Event{Kind: sweep.Began, Trial: 1, Start: 1, Ask: x.ask.ID, Point: first.Point})
+	for e := range 300 {
+		x.writes(sweep.Event{Kind: sweep.Reported, Trial: 1, Start: 1, Epoch: float64(e + 1), Ask: strings.Repeat("a", 10<<10)})
+	}
+	x.restart()
+	last := 0.
+	for range 3 {
+		x.look()
+		epoch := x.s.Standings()[x.sweep.Token].Lanes[laneOfSweep].Epoch
+		if epoch <= last {
+			t.Errorf("epoch %g after %g", epoch, last)
+		}
+		last = epoch
+	}
+	if last != 300 {
+		t.Errorf("epoch %g in the end", last)
 	}
 }

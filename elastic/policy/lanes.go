@@ -118,16 +118,21 @@ func (f *fleet) beyond() int { return len(f.runs) - f.target }
 // A lane with an open move to start counts as one that runs. A sweep of which nothing is known yet wants
 // all its lanes (Snapshot.SweepOf), so that it does not wait for a first report.
 func (l *laning) muster() {
-	by := map[string]*fleet{}
+	type owned struct { // a token alone may be in any user's jobs
+		token string
+		uid   uint32
+	}
+	by := map[owned]*fleet{}
 	for i := range l.s.Jobs {
 		j := &l.s.Jobs[i]
 		if j.Spec.Sweep == "" {
 			continue
 		}
-		f := by[j.Spec.Sweep]
+		name := owned{j.Spec.Sweep, j.UID}
+		f := by[name]
 		if f == nil {
 			f = &fleet{uid: j.UID}
-			by[j.Spec.Sweep] = f
+			by[name] = f
 			l.fleets = append(l.fleets, f)
 		}
 		l.of[j.ID] = f
@@ -139,7 +144,7 @@ func (l *laning) muster() {
 			f.waits = append(f.waits, j)
 		}
 	}
-	for token, f := range by {
+	for name, f := range by {
 		byID := func(x, y *elastic.Job) int { return cmp.Compare(x.ID, y.ID) }
 		slices.SortFunc(f.runs, byID)
 		slices.SortFunc(f.waits, byID)
@@ -148,9 +153,9 @@ func (l *laning) muster() {
 		if len(all) > 0 {
 			first = slices.MinFunc(all, byID).ID
 		}
-		f.Sweep = l.s.SweepOf(token, first, len(all))
+		f.Sweep = l.s.SweepOf(name.token, first, len(all))
 	}
-	slices.SortFunc(l.fleets, func(x, y *fleet) int { return cmp.Compare(x.Number, y.Number) })
+	slices.SortFunc(l.fleets, func(x, y *fleet) int { return cmp.Or(cmp.Compare(x.Number, y.Number), cmp.Compare(x.uid, y.uid)) })
 }
 
 // stoppable reports whether a lane may be stopped now, having had its GPUs for so long.

@@ -162,3 +162,24 @@ func TestLanesWithinShares(t *testing.T) {
 		}
 	})
 }
+
+// TestLanesOfAnotherUser: a job of another user that names a sweep's token is not its first lane: the sweep's own
+// starts as early as any job.
+func TestLanesOfAnotherUser(t *testing.T) {
+	p, err := policy.ByName("lookahead")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := elastic.Snapshot{Now: now, Limits: elastic.Limits{Cooldown: time.Minute, Payback: 2, DeafAfter: 3}, Nodes: []nodes.Node{{Name: "n0", Partitions: []string{"gpu"}, GPUs: 2, Usable: true, CPUs: 64}}}
+	lane := func(id elastic.JobID, uid uint32) elastic.Job {
+		return elastic.Job{ID: id, UID: uid, Partition: "gpu", Speaks: true, Phase: elastic.Waiting, Spec: elastic.Spec{Min: 1, Max: 1, Sweep: sweepToken(1)}, Submitted: now.Add(time.Duration(id-100) * time.Minute)}
+	}
+	foreign, own, other := lane(1, 1001), lane(3, 1000), lane(4, 1000)
+	foreign.Phase, foreign.Place, foreign.Started = elastic.Running, nodes.Placement{{Node: "n0", GPUs: 1}}, now.Add(-time.Hour)
+	other.Spec.Sweep, other.UID = "", 1002
+	s.Jobs = []elastic.Job{foreign, own, other}
+	s.Nodes = nodes.With(s.Nodes, foreign.Load(foreign.Place))
+	if a := p.Decide(s); a[own.ID].GPUs != 1 || a[other.ID].GPUs != 0 {
+		t.Errorf("the sweep's first lane: %+v, the job after it: %+v", a[own.ID], a[other.ID])
+	}
+}

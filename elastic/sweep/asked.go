@@ -19,11 +19,14 @@ const (
 // Transcript is the name of a turn's file.
 func Transcript(turn int) string { return fmt.Sprintf("%06d.jsonl", turn) }
 
+// maxTurn is more turns than there are: a larger number is a name that a user made up, and none could follow it.
+const maxTurn = 1_000_000_000
+
 // TurnOf is the turn of a transcript's file; false if the name is that of another file.
 func TurnOf(name string) (turn int, is bool) {
 	number, is := strings.CutSuffix(name, ".jsonl")
 	turn, err := strconv.Atoi(number)
-	return turn, is && err == nil && turn > 0 && Transcript(turn) == name
+	return turn, is && err == nil && turn > 0 && turn <= maxTurn && Transcript(turn) == name
 }
 
 // Turn says which lane runs the program that is asked, and how many points are wanted in all. sluiced

@@ -161,6 +161,10 @@ func (s Sweep) Check(varied int) error {
 		return &OptionError{"epochs", fmt.Sprint(s.Epochs), "asha compares trials within their length: give 2 or more, or --sweep=random"}
 	case halving && len(s.Rungs) > 0 && s.Epochs > 0 && float64(s.Rungs[0]) >= s.Epochs:
 		return &OptionError{"rungs", fmt.Sprint(s.Rungs[0]), fmt.Sprintf("a trial has %g epochs, so none would be compared", s.Epochs)}
+	case method == "pbt" && len(s.Rungs) > 0:
+		return &OptionError{"rungs", "", "pbt compares its members by itself: leave it out"}
+	case method == "pbt" && s.Reduction > 0:
+		return &OptionError{"reduction", fmt.Sprint(s.Reduction), "pbt replaces a quarter of its members: leave it out"}
 	case !halving && len(s.Rungs) > 0:
 		return &OptionError{"rungs", "", fmt.Sprintf("--sweep=%s compares no trials at epochs: choose asha or asha+%s, or leave it out", s.Algorithm, s.Algorithm)}
 	case !halving && s.Reduction > 0:

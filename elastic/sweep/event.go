@@ -82,6 +82,9 @@ func ParseEvent(line []byte) (Event, error) {
 		return Event{}, fmt.Errorf("%s: %w", EventFile, err)
 	}
 	finite := func(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+	// A time is shown to others, as JSON of any time zone, which has the years up to 9999. The zero time is of the year 1.
+	year := e.At.UTC().Year()
+	dated := year >= 1 && year <= 9998
 	good := e.Trial >= 1 && e.Trial <= MaxTrials && e.Start >= 1 && e.Start <= 1_000_000 && len(e.Others) <= maxOthers
 	switch e.Kind {
 	case Began:
@@ -98,7 +101,7 @@ func ParseEvent(line []byte) (Event, error) {
 	default:
 		good = false
 	}
-	if !good {
+	if !good || !dated {
 		return Event{}, fmt.Errorf("%s: %.80q: not a line of a lane", EventFile, line)
 	}
 	e.End, e.Words, e.Checkpoint = Clean(e.End, 64), Clean(e.Words, maxWords), Clean(e.Checkpoint, 4096)

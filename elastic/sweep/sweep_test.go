@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -151,6 +152,38 @@ func TestLinesAsWritten(t *testing.T) {
 		}
 		if got, err := ParseEvent(line); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %+v, %v", line, got, err)
+		}
+	}
+}
+
+// TestTimesCanBeShown: a time that cannot be written as JSON again, in some time zone, is no time of a line.
+func TestTimesCanBeShown(t *testing.T) {
+	for at, good := range map[string]bool{
+		"9999-12-31T23:59:59-23:59": false, "9999-06-01T00:00:00Z": false, "0000-01-01T00:00:00+23:59": false, "2026-11-28T12:00:00+01:00": true, "0001-01-01T00:00:00Z": true,
+	} {
+		line := `{"event":"reported","trial":1,"start":1,"at":"` + at + `","epoch":1,"value":99}`
+		if _, err := ParseEvent([]byte(line)); (err == nil) != good {
+			t.Errorf("%s: %v", at, err)
+		}
+	}
+}
+
+// TestAdviceIsTaken: a search that an error names is one that there is.
+func TestAdviceIsTaken(t *testing.T) {
+	for _, method := range Searches() {
+		for _, change := range []func(*Sweep){func(s *Sweep) { s.Rungs = []int{3, 9} }, func(s *Sweep) { s.Reduction = 3 }} {
+			s := valid()
+			s.Algorithm, s.Members = method, 8
+			change(&s)
+			err := s.Check(2)
+			if err == nil {
+				continue
+			}
+			for _, name := range regexp.MustCompile(`asha\+\w+`).FindAllString(err.Error(), -1) {
+				if _, _, ok := (Sweep{Algorithm: name}).Search(); !ok {
+					t.Errorf("--sweep=%s: %v: there is no %s", method, err, name)
+				}
+			}
 		}
 	}
 }

@@ -143,3 +143,24 @@ func TestCapsOnlyWhereTheyBind(t *testing.T) {
 		t.Errorf("%+v, %v", c, err)
 	}
 }
+
+// TestFirstLaneOfItsUser: a job of another user that names a sweep's token does not take the place of the lane that
+// the sweep keeps.
+func TestFirstLaneOfItsUser(t *testing.T) {
+	tree, err := share.Parse("phys=1,bio=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lane := func(who string, uid uint32) elastic.Job {
+		return with(runs(who, 1, 1, 1), func(j *elastic.Job) { j.Spec.Sweep, j.UID = strings.Repeat("a", 32), uid })
+	}
+	got, err := Of(tree, site(0, lane("bob@bio", 1001), lane("ann@phys", 1000), lane("ann@phys", 1000)), nil, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range got.Each {
+		if c.Least != 1 {
+			t.Errorf("%+v keeps %d, want its first lane", c, c.Least)
+		}
+	}
+}

@@ -1,8 +1,6 @@
 package book
 
 import (
-	"cmp"
-	"slices"
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic/sweep"
@@ -20,15 +18,6 @@ const (
 	Failed  State = "failed"
 	Done    State = "done"
 )
-
-// Mark is one point of a learning curve. Epoch is at least 0 and may be a fraction; Value is
-// finite, in the metric's unit.
-type Mark struct {
-	Epoch, Value float64
-	Others       map[string]float64
-	Start        int   // the start that reported it
-	At           int64 // Unix time in ms, by the lane's clock; 0 = not known
-}
 
 // Trial is one trial of a sweep. Lane, Ask and Start name its last run, which is going on if State
 // is Running. Rung above 0 means that it lost: the running one is told to stop, and its State
@@ -68,25 +57,6 @@ type Copy struct {
 	Epoch float64 // of the checkpoint
 }
 
-// Best returns the best mark of the trial; false if there is none. Of equal marks it is the
-// earliest.
-func (t *Trial) Best(m sweep.Metric) (best Mark, ok bool) {
-	for _, mark := range t.Curve {
-		if !ok || m.Better(mark.Value, best.Value) {
-			best, ok = mark, true
-		}
-	}
-	return best, ok
-}
-
-// Last returns the last mark of the trial; false if there is none.
-func (t *Trial) Last() (Mark, bool) {
-	if len(t.Curve) == 0 {
-		return Mark{}, false
-	}
-	return t.Curve[len(t.Curve)-1], true
-}
-
 // Rests reports whether the trial will not go on by itself. A resting trial may run again: a paused
 // one as an extra, a stopped one after Again.
 func (t *Trial) Rests() bool { return t.State != Waiting && t.State != Running }
@@ -119,6 +89,7 @@ type Book struct {
 
 	found    []Entry // what lanes began and the record does not know
 	foundAll int     // how many there were
+	marks    int     // of all trials
 	Leads    Leading // which lane runs the program that is asked for points
 }
 
@@ -277,7 +248,7 @@ func (b *Book) Take(lane string, e sweep.Event) {
 		if !e.At.IsZero() {
 			at = e.At.UnixMilli()
 		}
-		t.mark(Mark{e.Epoch, e.Value, e.Others, e.Start, at})
+		b.mark(t, Mark{e.Epoch, e.Value, e.Others, e.Start, at})
 	case e.Kind == sweep.Copied:
 		t.Copied = &Copy{e.From, e.Epoch}
 	case e.Kind == sweep.Dropped && !e.At.Before(t.Ended): // lines of lanes are read in any order
@@ -325,17 +296,6 @@ func (b *Book) Found() []Entry {
 	found := b.found
 	b.found = nil
 	return found
-}
-
-// mark adds a point. Of one epoch the latest start counts: it went on from a checkpoint before it.
-func (t *Trial) mark(m Mark) {
-	i, found := slices.BinarySearchFunc(t.Curve, m.Epoch, func(x Mark, epoch float64) int { return cmp.Compare(x.Epoch, epoch) })
-	switch {
-	case found && t.Curve[i].Start <= m.Start:
-		t.Curve[i] = m
-	case !found:
-		t.Curve = slices.Insert(t.Curve, i, m)
-	}
 }
 
 // earlier takes in how an earlier start ended.

@@ -2,6 +2,7 @@ package book_test
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -217,5 +218,92 @@ func TestFoundIsBounded(t *testing.T) {
 	}
 	if n := len(b.Found()); n != 2*sweep.MaxTrials {
 		t.Errorf("%d entries", n)
+	}
+}
+
+// TestCurvesAreBounded: of a trial a bounded number of epochs is kept, in whatever order they are reported; one
+// that is there already is still corrected.
+func TestCurvesAreBounded(t *testing.T) {
+	b := began(1)
+	for e := 30_000; e > 0; e-- {
+		b.Take("a", sweep.Event{Kind: sweep.Reported, Trial: 1, Start: 1, Epoch: float64(e), Value: .5})
+	}
+	b.Take("a", sweep.Event{Kind: sweep.Reported, Trial: 1, Start: 1, Epoch: 30_000, Value: .7})
+	if last, _ := b.Trial(1).Last(); len(b.Trial(1).Curve) != 20_000 || last.Epoch != 30_000 || last.Value != .7 || b.Full() {
+		t.Errorf("%d marks, the last %+v", len(b.Trial(1).Curve), last)
+	}
+}
+
+// TestDropKeepsWhatIsNamed: the checkpoint that is named as the sweep's best stays, also where its point was tried
+// several times: by a program that asks for it again, or with --repeats.
+func TestDropKeepsWhatIsNamed(t *testing.T) {
+	for _, repeats := range []int{0, 3} {
+		s := sweep.Sweep{Metric: acc, Trials: 6, Parallel: 1, KeepGB: 1, Repeats: repeats}
+		b := book.New()
+		for n, value := range []float64{.8, .8, .8, .5, .95, 1} { // points x=0, x=1
+			b.Apply(book.Entry{At: noon, Tell: &book.Telling{Lane: "a", Ask: fmt.Sprint("a", n+1), Trial: n + 1, Start: 1, Point: fmt.Sprint("x=", n/3), Repeat: n % 3}})
+			b.Take("a", sweep.Event{Kind: sweep.Reported, Trial: n + 1, Start: 1, Epoch: 1, Value: value})
+			b.Take("a", sweep.Event{Kind: sweep.EndedAs, Trial: n + 1, Start: 1, How: sweep.Done, Checkpoint: "/c", Bytes: 8e8})
+		}
+		leader, _ := b.Leader(s)
+		best, _ := leader.Best(acc)
+		tell, _ := b.Told(s, "a", "a6")
+		if best.Number != 6 || len(tell.Drop) != 5 || slices.Contains(tell.Drop, best.Number) {
+			t.Errorf("repeats %d: the best is trial %d, and %v are dropped", repeats, best.Number, tell.Drop)
+		}
+	}
+}
+
+// TestResultsAreOfPoints: with repeats the level counts each point once, when all of its trials have ended.
+func TestResultsAreOfPoints(t *testing.T) {
+	b := book.New()
+	for n, value := range []float64{.25, .75, 1, .5, .5} { // points x=0, x=0, x=1, x=1, x=2
+		b.Apply(book.Entry{At: noon, Tell: &book.Telling{Lane: "a", Ask: fmt.Sprint("a", n+1), Trial: n + 1, Start: 1, Point: fmt.Sprint("x=", n/2), Repeat: n % 2}})
+		b.Take("a", sweep.Event{Kind: sweep.Reported, Trial: n + 1, Start: 1, Epoch: 1, Value: value})
+		if n != 3 {
+			b.Take("a", sweep.Event{Kind: sweep.EndedAs, At: noon.Add(time.Duration(n) * time.Minute), Trial: n + 1, Start: 1, How: sweep.Done})
+		}
+	}
+	s := sweep.Sweep{Metric: acc, Repeats: 2}
+	if got := b.Results(s); !slices.Equal(got, []float64{.5}) {
+		t.Errorf("while a repeat runs: %v", got)
+	}
+	b.Take("a", sweep.Event{Kind: sweep.EndedAs, At: noon.Add(time.Hour), Trial: 4, Start: 1, How: sweep.Failed})
+	if got := b.Results(s); !slices.Equal(got, []float64{.5, 1}) {
+		t.Errorf("once it failed: %v", got)
+	}
+	if s.Repeats = 0; !slices.Equal(b.Results(s), []float64{.25, .75, 1, .5}) {
+		t.Errorf("without repeats: %v", b.Results(s))
+	}
+}
+
+// TestMeansAreFinite: the mean of values is finite where their sum is not, or all sweeps' lists could not be written.
+func TestMeansAreFinite(t *testing.T) {
+	for _, values := range [][]float64{{1e308, 1e308}, {-1e308, -1e308, -1e308}, {math.MaxFloat64, math.MaxFloat64, math.MaxFloat64}, {math.MaxFloat64, math.MaxFloat64, -math.MaxFloat64, -math.MaxFloat64}} {
+		b := book.New()
+		for n, value := range values {
+			b.Apply(book.Entry{At: noon, Tell: &book.Telling{Lane: "a", Ask: "a", Trial: n + 1, Start: 1, Point: "x=1", Repeat: n}})
+			b.Take("a", sweep.Event{Kind: sweep.Reported, Trial: n + 1, Start: 1, Epoch: 1, Value: value})
+		}
+		got := b.Leading(sweep.Sweep{Metric: acc, Repeats: len(values)}).Value
+		if math.IsInf(got, 0) || math.IsNaN(got) || got > slices.Max(values) || got < slices.Min(values) {
+			t.Errorf("%v: %g", values, got)
+		}
+	}
+}
+
+// TestDropsAreFoundOnce: for all lanes of a look the trials to drop are one list, since it takes a look at all trials.
+func TestDropsAreFoundOnce(t *testing.T) {
+	b := began(3)
+	for n := 1; n <= 2; n++ {
+		b.Take("a", sweep.Event{Kind: sweep.Reported, Trial: n, Start: 1, Epoch: 1, Value: float64(n)})
+		b.Take("a", sweep.Event{Kind: sweep.EndedAs, Trial: n, Start: 1, How: sweep.Done, Checkpoint: "/c", Bytes: 8e8})
+	}
+	b.Apply(book.Entry{Leave: &book.Which{Lane: "b", Ask: "b1"}})
+	teller := b.Teller(sweep.Sweep{Metric: acc, KeepGB: 1, Trials: 3, Parallel: 2})
+	x, _ := teller.Told("a", "a3")
+	y, _ := teller.Told("b", "b1")
+	if len(x.Drop) != 1 || len(y.Drop) != 1 || &x.Drop[0] != &y.Drop[0] {
+		t.Errorf("%v and %v", x.Drop, y.Drop)
 	}
 }

@@ -16,11 +16,12 @@ type Point struct {
 	Whole bool
 }
 
-// Points joins the repeats of each point, which are consecutive trials, in the order of their numbers.
+// Points joins the repeats of each point, which are consecutive trials, in the order of their numbers. Where
+// the sweep repeats none, each trial is by itself, also where a program asked for a point again.
 func (b *Book) Points(s sweep.Sweep) (out []Point) {
 	for i := 0; i < len(b.Trials); {
 		n := i + 1
-		for n < len(b.Trials) && b.Trials[n].Repeat > b.Trials[n-1].Repeat && b.Trials[n].Point == b.Trials[i].Point {
+		for s.Repeats > 1 && n < len(b.Trials) && b.Trials[n].Repeat > b.Trials[n-1].Repeat && b.Trials[n].Point == b.Trials[i].Point {
 			n++
 		}
 		out = append(out, pointOf(s, b.Trials[i:n]))
@@ -32,16 +33,16 @@ func (b *Book) Points(s sweep.Sweep) (out []Point) {
 func pointOf(s sweep.Sweep, trials []*Trial) Point {
 	p := Point{Trials: trials}
 	failed := 0
+	var values []float64
 	for _, t := range trials {
 		if t.State == Failed {
 			failed++
 		} else if best, ok := t.Best(s.Metric); ok {
-			p.Value += best.Value
-			p.Marks++
+			values = append(values, best.Value)
 		}
 	}
+	p.Value, p.Marks = sweep.Mean(values...), len(values)
 	p.Whole = p.Marks > 0 && p.Marks+failed >= max(1, s.Repeats)
-	p.Value /= float64(max(1, p.Marks))
 	return p
 }
 

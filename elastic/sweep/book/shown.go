@@ -12,7 +12,7 @@ type Rating struct {
 	At    time.Time `json:"at"`
 	Level int       `json:"level"`
 	Gap   float64   `json:"gap"`    // mean gap among its best results, in the metric's unit
-	Done  int       `json:"trials"` // that the level takes in
+	Done  int       `json:"trials"` // that the level takes in; of repeats each point is one
 }
 
 // mostRatings bounds the ratings of a book; of more the newest are kept.

@@ -2,6 +2,7 @@ package book
 
 import (
 	"slices"
+	"time"
 
 	"github.com/sluice-hpc/sluice/elastic/sweep"
 )
@@ -28,20 +29,31 @@ func (b *Book) Best(m sweep.Metric) (best *Trial, mark Mark) {
 	return best, mark
 }
 
-// Results returns the best metrics of the trials that are done, in the order in which they ended.
+// Results returns the best metrics of the trials that are done, in the order in which they ended. Of repeats
+// it is the mean, once the point is whole and none of them goes on.
 // Their order is what level.Rule needs. It goes by the lanes' clocks: a line that is read late may
 // insert a result before others.
-func (b *Book) Results(m sweep.Metric) (out []float64) {
-	var done []*Trial
-	for _, t := range b.Trials {
-		if _, ok := t.Best(m); ok && t.State == Done {
-			done = append(done, t)
+func (b *Book) Results(s sweep.Sweep) (out []float64) {
+	type result struct {
+		ended time.Time // of its last trial
+		value float64
+	}
+	var done []result
+	for _, p := range b.Points(s) {
+		r, all := result{value: p.Value}, p.Whole
+		for _, t := range p.Trials {
+			all = all && (t.State == Done || t.State == Failed)
+			if t.Ended.After(r.ended) {
+				r.ended = t.Ended
+			}
+		}
+		if all {
+			done = append(done, r)
 		}
 	}
-	slices.SortStableFunc(done, func(x, y *Trial) int { return x.Ended.Compare(y.Ended) })
-	for _, t := range done {
-		best, _ := t.Best(m)
-		out = append(out, best.Value)
+	slices.SortStableFunc(done, func(x, y result) int { return x.ended.Compare(y.ended) })
+	for _, r := range done {
+		out = append(out, r.value)
 	}
 	return out
 }

@@ -1,8 +1,25 @@
 package book
 
 import (
+	"slices"
+
 	"github.com/sluice-hpc/sluice/elastic/sweep"
 )
+
+// Teller tells lanes what the book has. It is for one look at all lanes: the book MUST NOT change meanwhile.
+type Teller struct {
+	book *Book
+	s    sweep.Sweep
+	drop []int // the same for all: it takes a look at all trials
+}
+
+// Teller returns what tells the lanes of a sweep.
+func (b *Book) Teller(s sweep.Sweep) Teller { return Teller{b, s, b.drop(s)} }
+
+// Told is Teller.Told for one lane.
+func (b *Book) Told(s sweep.Sweep, lane string, ask string) (sweep.Tell, bool) {
+	return b.Teller(s).Told(lane, ask)
+}
 
 // Told returns what the lane that asked so is to be told; false if it has no answer yet. What it
 // follows from MUST be recorded BEFORE the Tell is written. It is asked again after each step: the
@@ -13,16 +30,17 @@ import (
 //	the sweep is over, or its user paused or stopped it
 //
 // The first of these keeps a lane that was believed dead from running a trial beside its new lane.
-func (b *Book) Told(s sweep.Sweep, lane string, ask string) (sweep.Tell, bool) {
+func (x Teller) Told(lane string, ask string) (sweep.Tell, bool) {
+	b, s := x.book, x.s
 	a, known := b.Answers[lane]
 	if !known || a.Ask != ask {
 		return sweep.Tell{}, false
 	}
 	if a.Trial == 0 {
-		return sweep.Tell{Over: true, End: string(b.Over), Drop: b.drop(s)}, true
+		return sweep.Tell{Over: true, End: string(b.Over), Drop: x.drop}, true
 	}
 	t := b.Trial(a.Trial)
-	tell := sweep.Tell{Trial: a.Trial, Start: a.Start, Point: t.Point, Repeat: t.Repeat, Extra: t.Extra, Origin: t.Origin, Drop: b.drop(s)}
+	tell := sweep.Tell{Trial: a.Trial, Start: a.Start, Point: t.Point, Repeat: t.Repeat, Extra: t.Extra, Origin: t.Origin, Drop: x.drop}
 	current := t.State == Running && t.Start == a.Start
 	tell.Stop = !current || t.Rung > 0 || t.Yields || b.Over != NotOver || s.State != sweep.Active
 	if tell.Stop && current {
@@ -35,8 +53,8 @@ func (b *Book) Told(s sweep.Sweep, lane string, ask string) (sweep.Tell, bool) {
 const maxDrop = 100
 
 // drop lists trials that do not run and whose checkpoints do not fit into what the sweep may keep:
-// the first of Sort stay, and the best one even if it alone is larger than KeepGB. At most maxDrop are named; once they
-// are dropped, more are. Every lane is told the same list: the first to remove a trial's
+// the best one (Leader, Point.Best) stays even if it alone is larger than KeepGB, and after it the first
+// of Sort. At most maxDrop are named; once they are dropped, more are. Every lane is told the same list: the first to remove a trial's
 // checkpoints reports it.
 func (b *Book) drop(s sweep.Sweep) (out []int) {
 	total := 0.
@@ -52,6 +70,12 @@ func (b *Book) drop(s sweep.Sweep) (out []int) {
 	for _, t := range b.Sort(s) {
 		if t.Bytes > 0 && !t.Dropped && t.Rests() {
 			kept = append(kept, t)
+		}
+	}
+	if p, ok := b.Leader(s); ok { // whatever the means are: its checkpoint is the one that is named
+		best, _ := p.Best(s.Metric)
+		if i := slices.Index(kept, best); i > 0 {
+			kept = slices.Insert(slices.Delete(kept, i, i+1), 0, best)
 		}
 	}
 	left := s.KeepGB * 1e9

@@ -614,3 +614,78 @@ func TestNoPlaceLeft(t *testing.T) {
 		}
 	}
 }
+
+// TestRepeatsReturnTogether: all repeats of a point that comes back go on, or its mean would be that of one that went
+// to its end and one that did not.
+func TestRepeatsReturnTogether(t *testing.T) {
+	p := planOf(t, func(s *sweep.Sweep) { s.Trials, s.Repeats, s.Rungs, s.Algorithm = 20, 2, []int{1}, "asha+sobol" })
+	b := book.New()
+	asks := 0
+	tell := func(n int) (out []sweep.Tell) { // lanes ask at once
+		seen := Seen{}
+		for i := range n {
+			asks++
+			seen.Lanes = append(seen.Lanes, Lane{Token: token(i), Job: int64(i + 1), Asks: true, Ask: sweep.Ask{ID: fmt.Sprint("ask", asks)}})
+		}
+		Step(b, p, seen, noon)
+		for _, l := range seen.Lanes {
+			told, _ := b.Told(p.Sweep, l.Token, l.Ask.ID)
+			out = append(out, told)
+		}
+		return out
+	}
+	for point, value := range []float64{.9, .5, .1, .1} {
+		now := tell(2)
+		for i, told := range now {
+			b.Take(token(i), sweep.Event{Kind: sweep.Reported, Trial: told.Trial, Start: told.Start, Epoch: 1, Value: value})
+		}
+		Step(b, p, Seen{}, noon)
+		for i, told := range now {
+			how := sweep.Done
+			if b.Trial(told.Trial).Rung > 0 {
+				how = sweep.Yielded
+			}
+			b.Take(token(i), sweep.Event{Kind: sweep.EndedAs, Trial: told.Trial, Start: told.Start, How: how, Lost: b.Trial(told.Trial).Lost})
+		}
+		if paused := b.Trial(2*point+1).State == book.Paused; paused != (point > 0) || b.Trial(2*point+2).State != b.Trial(2*point+1).State {
+			t.Fatalf("point %d: %s and %s", point, b.Trial(2*point+1).State, b.Trial(2*point+2).State)
+		}
+	}
+	var got []int
+	for _, told := range tell(2) {
+		got = append(got, told.Trial*10+told.Start)
+	}
+	if want := []int{32, 42}; !slices.Equal(got, want) {
+		t.Errorf("trials and starts %v, want %v", got, want)
+	}
+}
+
+// TestRecordLostBetweenTrials: a trial that no lane had begun when the record was lost gets the point, the repeat and
+// the try that it had.
+func TestRecordLostBetweenTrials(t *testing.T) {
+	for _, algorithm := range []string{"random", "sobol", "grid", "tpe"} {
+		for lost := 1; lost <= 4; lost++ {
+			p := planOf(t, func(s *sweep.Sweep) {
+				s.Algorithm, s.Repeats, s.Epochs, s.Tries = algorithm, 2, 0, []string{"lr=0.01,depth=3"}
+			})
+			first := book.New()
+			ask := func(b *book.Book, i int) {
+				Step(b, p, Seen{Lanes: []Lane{{Token: token(i), Job: int64(i + 1), Asks: true, Ask: sweep.Ask{ID: fmt.Sprint("ask", i)}}}}, noon)
+			}
+			for i := range 5 {
+				ask(first, i)
+			}
+			again := book.New()
+			for i, old := range first.Trials {
+				if old.Number != lost {
+					again.Take(token(i), sweep.Event{Kind: sweep.Began, Trial: old.Number, Start: 1, Ask: old.Ask, Point: old.Point, Repeat: old.Repeat})
+				}
+			}
+			ask(again, 9)
+			want, got := first.Trial(lost), again.Trial(lost)
+			if len(first.Trials) != 5 || got.Point != want.Point || got.Repeat != want.Repeat {
+				t.Errorf("%s, trial %d: %s repeat %d, and it was %s repeat %d", algorithm, lost, got.Point, got.Repeat, want.Point, want.Repeat)
+			}
+		}
+	}
+}

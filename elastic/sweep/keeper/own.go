@@ -54,17 +54,7 @@ func (s *step) left() int {
 			n++
 		}
 	}
-	if rule, ok := s.rungs(); ok {
-		points, repeats := s.points()
-		for _, i := range rule.Returns(points) {
-			for _, t := range repeats[i] {
-				if t.State == book.Paused {
-					n++
-				}
-			}
-		}
-	}
-	return n
+	return n + len(s.returning())
 }
 
 // toCome counts the lanes that will ask and have no trial of their own. One that has asked in its

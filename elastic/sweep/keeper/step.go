@@ -246,7 +246,7 @@ func (s *step) next(idle bool) *book.Telling {
 			return next
 		}
 	} else if number <= s.plan.Sweep.Trials {
-		list, err := search.Suggest(s.plan.Problem, s.history(), 1)
+		list, err := search.Suggest(s.plan.Problem, s.before(number), 1)
 		switch {
 		case len(list) == 1:
 			o := list[0].Origin
@@ -281,19 +281,34 @@ func again(t *book.Trial) *book.Telling {
 // returns is the first paused trial that would not be paused now, since trials after it were worse
 // (rung.Returns); nil if there is none.
 func (s *step) returns() *book.Trial {
+	if list := s.returning(); len(list) > 0 {
+		return list[0]
+	}
+	return nil
+}
+
+// returning lists the paused trials that would not be paused now, the first to go on first. A point of which
+// one repeat goes on already, or is done, is not whole while another one rests: that counts as paused, too.
+func (s *step) returning() (list []*book.Trial) {
 	rule, ok := s.rungs()
 	if !ok {
 		return nil
 	}
+	rests := func(t *book.Trial) bool { return t.State == book.Paused }
 	points, repeats := s.points()
+	for i := range points {
+		if slices.ContainsFunc(repeats[points[i].Trial], rests) {
+			points[i].State = search.Paused
+		}
+	}
 	for _, i := range rule.Returns(points) {
 		for _, t := range repeats[i] {
-			if t.State == book.Paused {
-				return t
+			if rests(t) {
+				list = append(list, t)
 			}
 		}
 	}
-	return nil
+	return list
 }
 
 // bestPaused returns the paused trial with the best metric at the highest rung. By the epoch of its
@@ -314,6 +329,17 @@ func (s *step) bestPaused() (best *book.Trial) {
 		}
 	}
 	return best
+}
+
+// before is the history by which a trial is suggested. One between others, which nobody had begun when the record
+// was lost, is suggested as it was at first, from the trials before it. A population has no such order: its
+// newest member is a copy of another one as that is now.
+func (s *step) before(number int) []search.Observation {
+	history := s.history()
+	if s.plan.Problem.Method == population {
+		return history
+	}
+	return slices.DeleteFunc(history, func(o search.Observation) bool { return o.Trial >= number-1 })
 }
 
 // history is the book as the searchers see it. Points that cannot be read are left out; there are

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"math"
 	"slices"
 
 	"github.com/sluice-hpc/sluice/elastic/sweep/space"
@@ -34,8 +35,8 @@ func merge(asked []Observation) []group {
 }
 
 // join makes one group of at least one trial. Epochs that only some repeats reached are left out: a
-// mean over fewer trials would jump where one of them stopped. So while the slowest repeat is at
-// epoch 3, the group's curve ends there.
+// mean over fewer trials would jump where one of them stopped. So while the slowest repeat is at epoch 3, the
+// group's curve ends there. Epochs whose values have no finite sum are left out, too.
 func join(repeats []Observation) group {
 	g := group{point: repeats[0].Point, state: Failed}
 	var sound []Observation
@@ -62,7 +63,9 @@ func join(repeats []Observation) group {
 	}
 	slices.Sort(epochs)
 	for _, e := range epochs {
-		g.curve = append(g.curve, Measure{e, sums[e] / float64(len(sound))})
+		if mean := sums[e] / float64(len(sound)); !math.IsInf(mean, 0) && !math.IsNaN(mean) {
+			g.curve = append(g.curve, Measure{e, mean})
+		}
 	}
 	return g
 }

@@ -209,6 +209,10 @@ func TestRepeatsCountAsOnePoint(t *testing.T) {
 	if r[1].Curve[1].Value != 3 {
 		t.Errorf("%+v", r[1])
 	}
+	history[0].Curve[0].Value, history[2].Curve[0].Value = 1e308, 1e308 // their sum is no number any more
+	if r := search.Results(history); fmt.Sprint(r[0].Curve) != "[{1 0}]" {
+		t.Errorf("%+v", r[0])
+	}
 }
 
 func TestCurves(t *testing.T) {
