@@ -202,7 +202,7 @@ func (t *trial) save(r checkpoint.Request) {
 	t.saving = &checkpoint.Request{Version: checkpoint.Version, Job: t.number, ID: r.ID, Restarts: t.tell.Start - 1, Asked: now,
 		Deadline: now.Add(t.Grace), Why: r.Why, Continue: r.Continue}
 	t.since = now
-	if len(t.sweep.Run) > 0 && !t.knows() {
+	if len(t.sweep.Run) > 0 && !t.knows() && !t.patient() {
 		return // its program knows no requests
 	}
 	dir, err := checkpoint.OpenDir(t.inner)
@@ -256,7 +256,7 @@ func (t *trial) saved() error {
 		return errors.Join(t.answer(r, t.tell.Trial), t.unask())
 	case t.saving.Continue:
 		return nil
-	case answered, late, !t.knows():
+	case answered, late, !t.knows() && !t.patient():
 		t.end()
 	}
 	return nil
