@@ -84,9 +84,10 @@ func readJSON(folder, name string, into any) bool {
 const wanted = "warm"
 
 // hostable reports whether the script may train several trials in one process: no parameter is on
-// its command lines, and the lane is not one trial's job.
+// its command lines, the lane is not one trial's job, and the metric is not looked for in the trial's
+// output: below srun or sluice ranks that of a host stays the output of its first trial.
 func (l *lane) hostable() bool {
-	if l.sweep.OwnJobs {
+	if l.sweep.OwnJobs || l.metric != nil {
 		return false
 	}
 	for _, u := range sweep.Uses(l.script) {

@@ -1,6 +1,7 @@
 package lane
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,7 +12,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/sweep"
 )
 
-// hosting gives a lane a host with this shell command.
+// hosting gives a lane a host with this shell command, in which $HOST is the host's folder.
 func hosting(t *testing.T, l *lane, command string) {
 	t.Helper()
 	family, err := process.Found()
@@ -29,7 +30,7 @@ func hosting(t *testing.T, l *lane, command string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.host.output.Close() })
-	l.host.child, err = family.Start(process.Command{Argv: []string{"/bin/sh", "-c", command}, Env: os.Environ(), Stdout: l.host.output, Stderr: l.host.output})
+	l.host.child, err = family.Start(process.Command{Argv: []string{"/bin/sh", "-c", command}, Env: append(os.Environ(), "HOST="+l.host.folder), Stdout: l.host.output, Stderr: l.host.output})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,5 +122,30 @@ func TestRunnerOfATrialEnds(t *testing.T) {
 			}
 			l.family.KillAll(time.Second)
 		})
+	}
+}
+
+// TestNotStartedAgain: a trial that its host did not take up, and that cannot be started in a process of its own
+// either, has failed, and says why.
+func TestNotStartedAgain(t *testing.T) {
+	l, ask := newLane(t, sweep.Tell{Trial: 1, Start: 1})
+	hosting(t, l, `while [ ! -e "$HOST/next.json" ]; do sleep 0.01; done; exit 1`)
+	l.script, l.Poll, l.Sluice = []byte("#!/bin/sh\n"), 5*time.Millisecond, filepath.Join(l.inner, "sluice")
+	l.Env = append(os.Environ(), "HOST="+l.host.folder)
+	runner := `#!/bin/sh
+rm "$0"
+echo '{"version":1,"id":"b"}' > "$HOST/next.json"
+while [ ! -e "$HOST/died.json" ]; do sleep 0.01; done
+exit 1
+`
+	err := errors.Join(os.WriteFile(l.Sluice, []byte(runner), 0o700), os.WriteFile(filepath.Join(l.Sweep, wanted), nil, 0o600))
+	if err == nil {
+		err = l.trial(ask, sweep.Tell{Trial: 1, Start: 1, Point: "x=1"})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e := events(t, l); len(e) != 1 || e[0].How != sweep.Failed || !e[0].Node || !strings.Contains(e[0].Words, "could not be started") {
+		t.Errorf("%+v", e)
 	}
 }

@@ -57,9 +57,9 @@ func (l *lane) trial(ask sweep.Ask, tell sweep.Tell) error {
 		err = t.start()
 	}
 	if err != nil {
-		return t.over(sweep.Event{How: sweep.Failed, Words: "it could not be started: " + err.Error(), Node: true})
+		return t.unstarted(err)
 	}
-	defer t.output.Close()
+	defer func() { t.output.Close() }() // it is opened again where the trial is started again
 	for {
 		l.wait(t.child.Done())
 		t.report()
@@ -69,9 +69,10 @@ func (l *lane) trial(ask sweep.Ask, tell sweep.Tell) error {
 				l.cold = true
 				t.rest()
 				t.output.Close()
-				if err := t.start(); err == nil {
-					continue
+				if err := t.start(); err != nil {
+					return t.unstarted(err)
 				}
+				continue
 			}
 			return t.ends()
 		default:
@@ -91,6 +92,11 @@ func (l *lane) trial(ask sweep.Ask, tell sweep.Tell) error {
 			return err
 		}
 	}
+}
+
+// unstarted ends a trial whose runner cannot be started, which may be the node's fault.
+func (t *trial) unstarted(err error) error {
+	return t.over(sweep.Event{How: sweep.Failed, Words: "it could not be started: " + err.Error(), Node: true})
 }
 
 // start makes the trial's folder and starts its runner.
