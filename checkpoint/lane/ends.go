@@ -19,6 +19,10 @@ const lateSignal = time.Second
 // ends writes down how the trial ended, and answers the request for which it saved.
 func (t *trial) ends() error {
 	<-t.child.Done()
+	hostWords := t.hostWords()
+	if t.host.alive() && !t.ended && !t.handedBack() {
+		t.endHost() // the trial's runner ended by itself, and the host would train on
+	}
 	t.rest()
 	t.report()
 	exit := t.child.Exit()
@@ -39,7 +43,7 @@ func (t *trial) ends() error {
 		if known && word.LastWords != nil {
 			e.Words = word.LastWords.Why
 		}
-		e.Words = cmp.Or(t.hostWords(), e.Words)
+		e.Words = cmp.Or(hostWords, e.Words)
 		e.Node = known && word.Stranded || t.unfit()
 	case t.stopped:
 		e.How, e.Lost = sweep.Yielded, t.lost

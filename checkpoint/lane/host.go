@@ -84,9 +84,10 @@ func readJSON(folder, name string, into any) bool {
 const wanted = "warm"
 
 // hostable reports whether the script may train several trials in one process: no parameter is on
-// its command lines, and the lane is not one trial's job.
+// its command lines, the lane is not one trial's job, and the metric is not looked for in the trial's
+// output: below srun or sluice ranks that of a host stays the output of its first trial.
 func (l *lane) hostable() bool {
-	if l.sweep.OwnJobs {
+	if l.sweep.OwnJobs || l.metric != nil {
 		return false
 	}
 	for _, u := range sweep.Uses(l.script) {
@@ -214,6 +215,13 @@ func (t *trial) leave() bool {
 	return false
 }
 
+// handedBack reports whether the host is through with the last trial that it was handed.
+func (t *trial) handedBack() bool {
+	var current next
+	var r ready
+	return !readJSON(t.host.folder, nextFile, &current) || readJSON(t.host.folder, readyFile, &r) && r.After == current.ID
+}
+
 // elsewhere says in the trial's output where what it prints is, if not there.
 func (t *trial) elsewhere() {
 	var where at
@@ -236,10 +244,14 @@ func (t *trial) rest() {
 	}, t.End)
 }
 
-// endHost ends the process of the host.
+// endHost ends the process of the host, which is killed if it does not end in time. What it started may
+// outlive it: rest kills that, as it spares only a host that lives.
 func (l *lane) endHost() {
-	if l.host.alive() {
-		l.host.child.Signal(syscall.SIGTERM)
+	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
+		if !l.host.alive() {
+			return
+		}
+		l.host.child.Signal(s)
 		select {
 		case <-l.host.child.Done():
 		case <-time.After(l.End):

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -45,13 +46,16 @@ func (l *lane) saved(t *testing.T, n int) string {
 }
 
 // TestHostable: a process trains many trials if no parameter is on the script's command lines, and never
-// where each trial is a job.
+// where each trial is a job, or its metric is found in its output.
 func TestHostable(t *testing.T) {
 	for _, c := range []struct {
-		script    string
-		own, want bool
-	}{{"python3 train.py", false, true}, {"python3 train.py --lr {lr}", false, false}, {"python3 train.py", true, false}} {
+		script           string
+		own, regex, want bool
+	}{{"python3 train.py", false, false, true}, {"python3 train.py --lr {lr}", false, false, false}, {"python3 train.py", true, false, false}, {"python3 train.py", false, true, false}} {
 		l := &lane{script: []byte(c.script), sweep: sweep.Sweep{OwnJobs: c.own}}
+		if c.regex {
+			l.metric = regexp.MustCompile("acc=(.*)")
+		}
 		if got := l.hostable(); got != c.want {
 			t.Errorf("%+v: %v", c, got)
 		}

@@ -10,9 +10,7 @@ import (
 // job's progress, from which sluiced learns its speed, and a request to the job is one to the trial.
 // A lane that accepts several sizes reports the epochs of its trials, one after the other.
 
-// passOn adds a line of the trial's progress to the job's own log. Without a hello of a trial's
-// program sluiced takes the trial's job for one that cannot save, and leaves it at its size; a lane
-// has said hello itself.
+// passOn adds a line of the trial's progress to the job's own log.
 func (t *trial) passOn(p checkpoint.Progress) {
 	switch {
 	case t.sweep.OwnJobs:
@@ -42,5 +40,6 @@ func (t *trial) passOn(p checkpoint.Progress) {
 }
 
 // patient reports whether the trial may go on if it does not save in time: its job was asked, and
-// is not resized then.
+// is not resized then. sluiced asks a job that has reported, whether or not its program says hello: it
+// may load for minutes first, or never ask whether it is to save.
 func (t *trial) patient() bool { return t.sweep.OwnJobs && t.for_ != nil && !t.for_.Continue }

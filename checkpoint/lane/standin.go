@@ -15,7 +15,7 @@ import (
 // addresses at which its ranks meet, stay.
 var given = []string{
 	"SLUICE_JOB_ID", "SLUICE_JOB_DIR", "SLUICE_REQUEST", "SLUICE_CHECKPOINTS", "SLUICE_RESUME", "SLUICE_RESTARTS", "SLUICE_INCARNATION",
-	"SLUICE_UNIT", "SLUICE_SWEEP", "SLUICE_TRIAL", "SLUICE_TRIAL_METRIC", "SLUICE_TRIAL_OUTPUT", "SLUICE_PARAMS",
+	"SLUICE_UNIT", "SLUICE_SWEEP", "SLUICE_TRIAL", "SLUICE_SEED", "SLUICE_TRIAL_METRIC", "SLUICE_TRIAL_OUTPUT", "SLUICE_PARAMS",
 }
 
 // Bounds of the time between two looks of a stand-in: the hundredth part of the time that the trial

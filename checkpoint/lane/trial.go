@@ -57,9 +57,9 @@ func (l *lane) trial(ask sweep.Ask, tell sweep.Tell) error {
 		err = t.start()
 	}
 	if err != nil {
-		return t.over(sweep.Event{How: sweep.Failed, Words: "it could not be started: " + err.Error(), Node: true})
+		return t.unstarted(err)
 	}
-	defer t.output.Close()
+	defer func() { t.output.Close() }() // it is opened again where the trial is started again
 	for {
 		l.wait(t.child.Done())
 		t.report()
@@ -69,9 +69,10 @@ func (l *lane) trial(ask sweep.Ask, tell sweep.Tell) error {
 				l.cold = true
 				t.rest()
 				t.output.Close()
-				if err := t.start(); err == nil {
-					continue
+				if err := t.start(); err != nil {
+					return t.unstarted(err)
 				}
+				continue
 			}
 			return t.ends()
 		default:
@@ -91,6 +92,11 @@ func (l *lane) trial(ask sweep.Ask, tell sweep.Tell) error {
 			return err
 		}
 	}
+}
+
+// unstarted ends a trial whose runner cannot be started, which may be the node's fault.
+func (t *trial) unstarted(err error) error {
+	return t.over(sweep.Event{How: sweep.Failed, Words: "it could not be started: " + err.Error(), Node: true})
 }
 
 // start makes the trial's folder and starts its runner.
@@ -202,7 +208,7 @@ func (t *trial) save(r checkpoint.Request) {
 	t.saving = &checkpoint.Request{Version: checkpoint.Version, Job: t.number, ID: r.ID, Restarts: t.tell.Start - 1, Asked: now,
 		Deadline: now.Add(t.Grace), Why: r.Why, Continue: r.Continue}
 	t.since = now
-	if len(t.sweep.Run) > 0 && !t.knows() {
+	if len(t.sweep.Run) > 0 && !t.knows() && !t.patient() {
 		return // its program knows no requests
 	}
 	dir, err := checkpoint.OpenDir(t.inner)
@@ -256,7 +262,7 @@ func (t *trial) saved() error {
 		return errors.Join(t.answer(r, t.tell.Trial), t.unask())
 	case t.saving.Continue:
 		return nil
-	case answered, late, !t.knows():
+	case answered, late, !t.knows() && !t.patient():
 		t.end()
 	}
 	return nil

@@ -18,6 +18,7 @@ type news struct {
 	book    *book.Book
 	offsets map[string]int64
 	told    map[int]*toldOf // by trial
+	owes    bool            // lines were read and not returned: a lane's could not be read
 }
 
 // toldOf is what the program knows of a trial.
@@ -42,20 +43,20 @@ func (n *news) read(jobs, folder string, script *transcript) (out []sweep.Spoken
 	if err != nil {
 		return nil, err
 	}
-	fresh := false
 	for _, lane := range lanes {
 		if !checkpoint.ValidToken(lane.Name()) {
 			continue
 		}
 		more, failed := n.lines(filepath.Join(jobs, lane.Name()), lane.Name())
-		fresh = fresh || more
+		n.owes = n.owes || more
 		if failed != nil {
 			err = failed
 		}
 	}
-	if !fresh || err != nil {
+	if !n.owes || err != nil {
 		return nil, err
 	}
+	n.owes = false
 	for _, t := range n.book.Trials {
 		if t.Point != "" && !script.points[t.Number] {
 			out = append(out, sweep.Spoken{Point: &sweep.Pointed{Trial: t.Number, Point: t.Point, Given: true}})

@@ -51,6 +51,8 @@ type Searcher struct {
 	status sweep.Status
 	again  time.Time // when the program is started again
 	bad    bool      // sweep.json cannot be read
+
+	complained string // of this error: it is not said again at each look
 }
 
 // asks is the question that the program has not answered; trial 0 = none.
@@ -125,15 +127,24 @@ func (s *Searcher) look() {
 		s.begin()
 	}
 	if err := s.tell(); err != nil {
-		s.Complain(err)
+		s.complain(err)
 		return
 	}
+	s.complained = ""
 	switch {
 	case s.talk == nil:
 	case s.asks.trial == 0:
 		s.ask()
 	case s.Now().After(s.asks.until):
 		s.failed(fmt.Sprintf("no answer for trial %d within %v", s.asks.trial, s.Patience))
+	}
+}
+
+// complain says an error once, however many looks it lasts.
+func (s *Searcher) complain(err error) {
+	if err.Error() != s.complained {
+		s.complained = err.Error()
+		s.Complain(err)
 	}
 }
 
@@ -162,7 +173,7 @@ func (s *Searcher) refresh() bool {
 		s.quit()
 		script, err := openTranscript(s.folder, shown.Asks.Turn)
 		if err != nil {
-			s.Complain(err)
+			s.complain(err)
 			return false
 		}
 		s.script, s.news, s.status = script, news{}, sweep.Status{Turn: shown.Asks.Turn}

@@ -73,6 +73,51 @@ func TestTranscripts(t *testing.T) {
 	}
 }
 
+// TestNewsAfterAnError: what was read of a lane is told once the lanes that could not be read can be, without a
+// new line of any.
+func TestNewsAfterAnError(t *testing.T) {
+	jobs, folder := t.TempDir(), t.TempDir()
+	a, b := strings.Repeat("a", 32), strings.Repeat("b", 32)
+	broken := filepath.Join(jobs, b, sweep.EventFile)
+	for _, d := range []string{filepath.Join(jobs, a), broken, filepath.Join(folder, sweep.LaneFolder, a), filepath.Join(folder, sweep.LaneFolder, b)} {
+		if err := os.MkdirAll(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	line, err := json.Marshal(sweep.Event{Kind: sweep.Began, Trial: 1, Start: 1, Ask: "4CB4PM4VFI4BJFDIYZKRZDF5RR", Point: "x=1"})
+	if err == nil {
+		err = os.WriteFile(filepath.Join(jobs, a, sweep.EventFile), append(line, '\n'), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, script := news{}, &transcript{points: map[int]bool{}}
+	if told, err := n.read(jobs, folder, script); err == nil || len(told) > 0 {
+		t.Fatalf("%+v, %v", told, err)
+	}
+	if err := os.Remove(broken); err != nil {
+		t.Fatal(err)
+	}
+	if told, err := n.read(jobs, folder, script); err != nil || len(told) == 0 {
+		t.Errorf("%+v, %v", told, err)
+	}
+	if told, err := n.read(jobs, folder, script); err != nil || len(told) > 0 {
+		t.Errorf("told again: %+v, %v", told, err)
+	}
+}
+
+// TestComplainsOnce: an error that lasts is said once, and so is another one.
+func TestComplainsOnce(t *testing.T) {
+	said := 0
+	s := &Searcher{Config: Config{Complain: func(error) { said++ }}}
+	for range 3 {
+		s.complain(os.ErrPermission)
+	}
+	if s.complain(os.ErrExist); said != 2 {
+		t.Errorf("said %d times", said)
+	}
+}
+
 // TestHangs: a program that does not answer is ended and started again; one that does not end either is
 // killed, and the status says why.
 func TestHangs(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -31,8 +32,8 @@ func (b *sweepBench) progressOf(job int) (out []checkpoint.Progress) {
 	return out
 }
 
-// asked asks a lane to save and stop, as sluiced does, and waits for the answer.
-func (b *sweepBench) asked(job int, id string) checkpoint.Manifest {
+// asks asks a lane to save and stop, as sluiced does.
+func (b *sweepBench) asks(job int, id string) {
 	b.t.Helper()
 	now := time.Now().UTC()
 	text, err := json.Marshal(checkpoint.Request{Version: 1, Job: int64(job), ID: id, Incarnation: 2, Asked: now, Deadline: now.Add(time.Minute), Why: "a test", Stop: true})
@@ -44,6 +45,12 @@ func (b *sweepBench) asked(job int, id string) checkpoint.Manifest {
 	b.must(err)
 	defer sub.Close()
 	b.must(sub.Write(checkpoint.RequestFile, text, 0o644))
+}
+
+// asked is asks, and waits for the answer.
+func (b *sweepBench) asked(job int, id string) checkpoint.Manifest {
+	b.t.Helper()
+	b.asks(job, id)
 	folder := filepath.Join(b.jobs, laneToken(job))
 	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		word, err := runnerWord(folder)
@@ -107,6 +114,45 @@ func TestOwnJobs(t *testing.T) {
 	}
 	if saved.Epoch < 2 || saved.Epoch > 12 {
 		t.Errorf("it saved at epoch %v", saved.Epoch)
+	}
+}
+
+// TestOwnJobWithoutHello: a trial whose program has reported and not said hello goes on when its job is asked
+// to save: the job is not resized. A program that says hello only then saves.
+func TestOwnJobWithoutHello(t *testing.T) {
+	for name, program := range map[string]string{
+		"never": strings.ReplaceAll(trialProgram, "sluice.should_checkpoint()", "False"),
+		"late":  strings.ReplaceAll(trialProgram, "sluice.should_checkpoint()", "epoch >= 6 and sluice.should_checkpoint()"),
+	} {
+		b := newSweepBench(t, func(s *sweep.Sweep) { s.Params, s.Trials, s.Epochs, s.OwnJobs = []string{"x=choice:1"}, 1, 8, true })
+		b.must(os.WriteFile(filepath.Join(b.dir, "trial.py"), []byte(program), 0o644))
+		b.slurm([]int{101}, nil)
+		b.starts()
+		first := b.lane(101, 0, "PAUSE=0.3", "EPOCHS=8")
+		b.until("a report", func(v *sweepView) bool { return len(v.book.Trials) == 1 && len(v.book.Trials[0].Curve) > 0 })
+		if name == "late" {
+			if saved := b.asked(101, "r-1"); saved.Epoch < 6 {
+				t.Errorf("%s: it saved at epoch %v", name, saved.Epoch)
+			}
+			b.must(first.Process.Kill())
+			first.Wait()
+			continue
+		}
+		b.asks(101, "r-1")
+		b.until("more reports", func(v *sweepView) bool { return len(v.book.Trials[0].Curve) > 4 })
+		b.withdraws(101)
+		v := b.until("the sweep to end", func(v *sweepView) bool { return v.book.Over == book.AllTried })
+		b.must(first.Wait())
+		trial := v.book.Trials[0]
+		word, err := runnerWord(filepath.Join(b.jobs, laneToken(101)))
+		if trial.State != book.Done || trial.Start != 1 || len(trial.Curve) != 8 || err == nil && word.Answer != nil {
+			t.Errorf("%s: %+v, %+v, %v", name, trial, word.Answer, err)
+		}
+		for epoch := 1; epoch <= 8; epoch++ {
+			if n := b.trained()[fmt.Sprint(trial.Number, " ", epoch)]; n != 1 {
+				t.Errorf("%s: epoch %d was trained %d times", name, epoch, n)
+			}
+		}
 	}
 }
 

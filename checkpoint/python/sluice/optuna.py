@@ -37,6 +37,7 @@ Event = Mapping[str, Any]
 Study = Union["optuna.Study", Callable[[Event], "optuna.Study"]]
 
 NUMBER = "sluice_trial"  # the sweep's number of a trial, as an attribute of Optuna's
+REFUSED = "sluice_refused"  # the sweep's constraints reject it: it is no trial of the sweep
 FINISHED = {"done": TrialState.COMPLETE, "failed": TrialState.FAIL, "paused": TrialState.PRUNED, "stopped": TrialState.PRUNED}
 
 
@@ -52,7 +53,7 @@ class Search:
         self.numbers: Dict[int, int] = {}  # Optuna's number of each trial of the sweep
         self.resumed: Dict[int, Dict[int, float]] = {}
         for trial in study.get_trials(deepcopy=False):
-            if NUMBER in trial.user_attrs and trial.state != TrialState.WAITING:
+            if NUMBER in trial.user_attrs and REFUSED not in trial.user_attrs and trial.state != TrialState.WAITING:
                 self.numbers.setdefault(int(trial.user_attrs[NUMBER]), trial.number)
 
     def ask(self, number: int) -> Dict[str, Any]:
@@ -71,16 +72,22 @@ class Search:
 
     def refuse(self, number: int) -> Dict[str, Any]:
         """Another point: the sweep's constraints reject the last."""
+        self.study._storage.set_trial_user_attr(self._trial(number)._trial_id, REFUSED, True)  # while it may still be changed
         self.study.tell(self.numbers.pop(number), state=TrialState.FAIL)
         return self.ask(number)
 
     def know(self, number: int, point: Mapping[str, Any]) -> None:
         """Take in the point of a trial that the study may not have drawn itself."""
         if number not in self.numbers:
-            self._add(number, point, TrialState.RUNNING)
+            try:
+                self._add(number, point, TrialState.RUNNING)
+            except ValueError as e:  # its user made the space smaller
+                print(f"sluice.optuna: trial {number} is not in the space any more: {e}", file=sys.stderr)
 
     def tell(self, number: int, epoch: float, value: Optional[float], state: str) -> None:
         """Take in a report, or the state, of a trial. Told again, it changes nothing."""
+        if number not in self.numbers:
+            return  # it is not in the space any more
         trial = self._trial(number)
         if value is not None and not trial.state.is_finished() and int(epoch) not in trial.intermediate_values:
             self.study._storage.set_trial_intermediate_value(trial._trial_id, int(epoch), float(value))

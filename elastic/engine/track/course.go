@@ -18,11 +18,12 @@ type course struct {
 	reached float64 // GPU-seconds used when of was reached; 0 = not yet
 }
 
-// foldCourse updates course. Whether the total is reached is the job's own report; the
+// foldCourse updates course. The job of a sweep has none: it may run several trials one after the other, each
+// with that total. Whether the total is reached is the job's own report; the
 // GPU-seconds at that point are measured by the daemon.
 func (js *Job) foldCourse(now time.Time) {
 	total, c := js.Rec.Tag.Spec.Total, &js.Runs.course
-	if total <= 0 || js.Rec.FirstRun.IsZero() || !js.Runs.counted {
+	if total <= 0 || js.Rec.Tag.Spec.Sweep != "" || js.Rec.FirstRun.IsZero() || !js.Runs.counted {
 		return
 	}
 	if js.Shown.Slurm.State == slurm.Running && (js.Runs.Seg == nil || js.Runs.Seg.Restarts != js.Restarts()) {

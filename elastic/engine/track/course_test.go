@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
 	"github.com/sluice-hpc/sluice/nodes"
 	"github.com/sluice-hpc/sluice/slurm"
 )
@@ -41,6 +42,28 @@ func TestCourse(t *testing.T) {
 	js.Rec.State = string(slurm.Cancelled)
 	if js.noteLength(begin.Add(20 * time.Minute)); js.Rec.Ending.Declared != 1200 || js.Rec.Ending.Had != 2400 {
 		t.Errorf("it took %+v, want twice what it declared at first", js.Rec.Ending)
+	}
+}
+
+// TestCourseOfTrials: the job of a sweep runs trial after trial. The second does not train past a declared
+// end, and says nothing of how long its user's jobs are.
+func TestCourseOfTrials(t *testing.T) {
+	begin := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	old := journal.Segment{Place: nodes.Placement{{Node: "a", GPUs: 2}}, Started: begin, Ended: begin.Add(10 * time.Minute), DoneTo: 10}
+	for _, history := range []observe.History{{}, {Segments: []journal.Segment{old}}} {
+		js := &Job{Shown: shown{Slurm: slurm.Job{State: slurm.Running}}}
+		js.Rec.FirstRun, js.Rec.Tag.Spec.Total, js.Rec.Tag.Spec.Sweep = begin, 10, "s"
+		js.recount(history)
+		js.Runs.Seg = &journal.Segment{Place: old.Place, Started: begin}
+		for minutes, done := range []float64{0, 5, 10, 1, 5, 10} {
+			js.Rec.Done, js.Runs.Seg.DoneTo = done, done
+			js.foldCourse(begin.Add(time.Duration(minutes) * time.Minute))
+		}
+		js.Shown.Slurm.State = slurm.Completed
+		js.noteLength(begin.Add(20 * time.Minute))
+		if js.Runs.course != (course{}) || js.Rec.Ending.Declared != 0 || js.Rec.Ending.Had != 0 {
+			t.Errorf("%+v, %+v", js.Runs.course, js.Rec.Ending)
+		}
 	}
 }
 

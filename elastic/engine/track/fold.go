@@ -175,7 +175,9 @@ func (st *State) foldSample(js *Job, line checkpoint.Progress, now time.Time) {
 	}
 	s := st.sample(js, place, line.Seconds, now)
 	if js.Rec.Tag.Spec.Sweep != "" {
-		s = js.Learnt.levelled.takeOut(s, st.Learnt.Fit(st.KeysOf(js.Rec), now))
+		if s, ok = js.Learnt.levelled.takeOut(s, st.Learnt.Fit(st.KeysOf(js.Rec), now)); !ok {
+			return
+		}
 	}
 	st.Learnt.Keep(st.modelOf(js.Rec), s)
 	js.Learnt.fresh = append(js.Learnt.fresh, s)

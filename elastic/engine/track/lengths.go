@@ -27,10 +27,11 @@ func (h histories) Note(r journal.JobRecord) {
 //	reached its declared total     what it took up to there, and in all
 //	completed before it            the same for both: the declaration did no harm
 //	failed or cancelled before it  nothing
+//	a job of a sweep               nothing: it may run several trials
 func (js *Job) noteLength(now time.Time) {
 	had, spec := js.Runs.attained(now), js.Rec.Tag.Spec
 	switch {
-	case spec.Total <= 0 || had <= 0 || !js.Runs.counted:
+	case spec.Total <= 0 || spec.Sweep != "" || had <= 0 || !js.Runs.counted:
 	case js.Runs.course.first > 0:
 		js.Rec.Ending.Declared, js.Rec.Ending.Had = min(had, js.Runs.course.first), had
 	case js.Shown.Slurm.State == slurm.Completed:

@@ -25,8 +25,9 @@ type levelled struct {
 const newLevel, levelGrain = 0.25, 0.05
 
 // takeOut takes the level out of a sample of a job of a sweep, after it has learned from it. curve is that of the
-// sweep before the sample.
-func (l *levelled) takeOut(s speed.Sample, curve *speed.Curve) speed.Sample {
+// sweep before the sample. False: others of the sweep had other sizes on this node type, and nothing says yet whether the
+// job's level or its size makes the difference: the sample says nothing of the others.
+func (l *levelled) takeOut(s speed.Sample, curve *speed.Curve) (speed.Sample, bool) {
 	if curve.Samples() > 0 {
 		if seconds, src := curve.On(s.Kind).Seconds(s.Shape); src == speed.Measured && seconds > 0 {
 			ratio := s.Seconds / seconds
@@ -38,8 +39,9 @@ func (l *levelled) takeOut(s speed.Sample, curve *speed.Curve) speed.Sample {
 	}
 	if l.level > 0 {
 		s.Seconds /= l.level
+		return s, true
 	}
-	return s
+	return s, curve.Observed(s.Kind) == 0
 }
 
 // own returns the job's curve from that of its sweep, to look at once.

@@ -15,9 +15,16 @@ func TestLevels(t *testing.T) {
 	var samples []speed.Sample
 	report := func(l *levelled, gpus int, seconds float64) {
 		s := speed.Sample{Shape: speed.Shape{GPUs: gpus, Nodes: 1}, Seconds: seconds, Units: 1, At: now}
-		samples = append(samples, l.takeOut(s, speed.Fit(samples, now)))
+		if s, ok := l.takeOut(s, speed.Fit(samples, now)); ok {
+			samples = append(samples, s)
+		}
 	}
-	var short, long levelled
+	var short, long, first levelled
+	report(&short, 1, 10)
+	report(&first, 2, 20) // it has begun with two, and nothing says yet that it takes four times as long
+	if first.level != 0 || len(samples) != 1 {
+		t.Errorf("level %v, %v", first.level, samples)
+	}
 	for range 3 {
 		report(&short, 1, 10)
 		report(&long, 1, 30)

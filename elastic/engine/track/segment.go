@@ -161,7 +161,7 @@ func (js *Job) recount(old observe.History) {
 		if i+1 < len(old.Segments) { // its end was not seen
 			until = old.Segments[i+1].Started
 		}
-		if end := js.Rec.Tag.Spec.Total; end > 0 && js.Runs.course.of == 0 && seg.DoneTo >= end && seg.Held(until) > 0 {
+		if end := js.Rec.Tag.Spec.Total; end > 0 && js.Rec.Tag.Spec.Sweep == "" && js.Runs.course.of == 0 && seg.DoneTo >= end && seg.Held(until) > 0 {
 			js.Runs.course = passedBefore(js.Runs.had, seg, seg.Held(until), end)
 		}
 		js.Runs.had += seg.Held(until)

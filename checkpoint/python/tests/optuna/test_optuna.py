@@ -116,6 +116,22 @@ class Case(unittest.TestCase):
         self.assertNotEqual(answers[0]["point"], answers[1]["point"])
         self.assertEqual([t.state for t in study.get_trials()], [TrialState.FAIL, TrialState.RUNNING])
 
+    def test_refused_and_started_again(self):
+        refused = {"event": "refused", "trial": 1, "why": "depth*width<4096 is not satisfied"}
+        points = [a["point"] for a in self.talk(self.study(), asks(1), refused)]
+        points += [a["point"] for a in self.talk(self.study(), asks(1), refused)]
+        self.assertEqual(len(points), 4)
+        self.talk(self.study(), {"event": "point", "trial": 1, "point": points[-1]}, tells(1, 1, 0.5), tells(1, 1, state="done"))
+        done = [t for t in self.study().get_trials() if t.state == TrialState.COMPLETE]
+        self.assertEqual([(t.user_attrs[sluice.optuna.NUMBER], t.value, t.params["lr"]) for t in done], [(1, 0.5, points[-1]["lr"])])
+
+    def test_a_space_that_was_made_smaller(self):
+        point = {"lr": 0.01, "depth": 4, "width": 64, "opt": "adamw", "size": 32}
+        space = [{**one, "high": 1e-3} if one["name"] == "lr" else one for one in SPACE]
+        answers = self.talk(self.study(stored=False), {"event": "point", "trial": 1, "point": point}, tells(1, 1, 0.5),
+                            tells(1, 1, state="done"), asks(2), hello={**HELLO, "space": space})
+        self.assertEqual([a["trial"] for a in answers], [2])
+
     def test_another_direction(self):
         with self.assertRaisesRegex(ValueError, "minimize"):
             self.talk(optuna.create_study(direction="minimize"), asks(1))
