@@ -36,12 +36,13 @@ esac
 type pretended struct {
 	*testing.T
 	dir, place string
+	script     string
 }
 
 // newPretended makes a machine with the files named in it; pip is what installing does.
 func newPretended(t *testing.T, pip string, files ...string) *pretended {
 	t.Helper()
-	p := &pretended{T: t, dir: t.TempDir()}
+	p := &pretended{T: t, dir: t.TempDir(), script: "install-frameworks"}
 	p.place = filepath.Join(p.dir, "cache", "frameworks")
 	p.write("python3", fakePython, 0o755)
 	for _, f := range files {
@@ -63,13 +64,13 @@ func (p *pretended) write(name, content string, mode os.FileMode) {
 // install runs the script and returns what it printed and its exit status.
 func (p *pretended) install(env ...string) (string, int) {
 	p.Helper()
-	script, err := filepath.Abs("install-frameworks")
+	script, err := filepath.Abs(p.script)
 	if err != nil {
 		p.Fatal(err)
 	}
 	cmd := exec.Command("/bin/sh", script)
 	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "FAKE=" + p.dir, "PYTHON=" + filepath.Join(p.dir, "python3"),
-		"SLUICE_FRAMEWORKS=" + p.place, "TMPDIR=" + p.dir}, env...)
+		"SLUICE_FRAMEWORKS=" + p.place, "SLUICE_OPTUNA=" + filepath.Join(filepath.Dir(p.place), "optuna"), "TMPDIR=" + p.dir}, env...)
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
@@ -192,9 +193,46 @@ func TestInstallFrameworksOwn(t *testing.T) {
 	}
 }
 
+// TestInstallOptuna: Optuna is installed in the same way, beside the frameworks.
+func TestInstallOptuna(t *testing.T) {
+	p := newPretended(t, "")
+	p.script = "install-optuna"
+	optuna := filepath.Join(filepath.Dir(p.place), "optuna")
+	if said, code := p.install(); code != 0 || !strings.Contains(said, "install-optuna: installing into "+optuna) {
+		t.Errorf("exit %d: %s", code, said)
+	}
+	if said, code := p.install(); said != "" || code != 0 || p.pips() != 1 {
+		t.Errorf("again: exit %d after %d installations: %s", code, p.pips(), said)
+	}
+	if _, err := os.Stat(filepath.Join(optuna, "bin", "python")); err != nil {
+		t.Error(err)
+	}
+	p.script = "install-frameworks"
+	if _, code := p.install(); code != 0 || p.pips() != 2 {
+		t.Errorf("the frameworks: exit %d after %d installations", code, p.pips())
+	}
+	p = newPretended(t, "exit 1\n")
+	p.script = "install-optuna"
+	if said, code := p.install(); code != 75 || !strings.Contains(said, "NOT INSTALLED, and therefore skipped: sluice.optuna") {
+		t.Errorf("no index: exit %d: %s", code, said)
+	}
+}
+
 // TestFrameworksPinned: every package at one version, each once.
 func TestFrameworksPinned(t *testing.T) {
-	data, err := os.ReadFile("frameworks.txt")
+	for file, wanted := range map[string][]string{"frameworks.txt": {"torch", "lightning", "transformers", "accelerate"}, "optuna.txt": {"optuna"}} {
+		seen := pins(t, file)
+		for _, name := range wanted {
+			if !seen[name] {
+				t.Errorf("%s: packages %v", file, seen)
+			}
+		}
+	}
+}
+
+func pins(t *testing.T, file string) map[string]bool {
+	t.Helper()
+	data, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,13 +244,11 @@ func TestFrameworksPinned(t *testing.T) {
 		}
 		name, _, _ := strings.Cut(strings.ToLower(line), "==")
 		if !pinned.MatchString(line) || seen[name] {
-			t.Errorf("%q: not pinned, or there twice", line)
+			t.Errorf("%s: %q: not pinned, or there twice", file, line)
 		}
 		seen[name] = true
 	}
-	if !seen["torch"] || !seen["lightning"] || !seen["transformers"] || !seen["accelerate"] {
-		t.Errorf("packages %v", seen)
-	}
+	return seen
 }
 
 var pinned = regexp.MustCompile(`^[A-Za-z0-9._-]+==[0-9][0-9A-Za-z.]*$`)
