@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/sluice-hpc/sluice/cmd/terminal"
+	"github.com/sluice-hpc/sluice/elastic/sweep/book"
 )
 
 // SweepEnd says in words why a sweep is over, by the code of it; failures is how many trials failed.
@@ -41,5 +42,13 @@ func SweepLevel(counted int, gap float64) string {
 	return fmt.Sprintf("after %s the best results are %s apart on average", terminal.Plural(counted, "trial"), Metric(gap))
 }
 
-// Metric writes the value of a metric with six digits.
+// Place says at which place a trial was paused; "" if it was not.
+func Place(t *book.Trial) string {
+	if t.State != book.Paused || t.Rung == 0 {
+		return ""
+	}
+	return fmt.Sprintf("place %d of %d at epoch %d", t.Rank, t.Of, t.Rung)
+}
+
+// Metric writes the value of a metric, or an epoch, with six digits.
 func Metric(x float64) string { return strconv.FormatFloat(x, 'g', 6, 64) }

@@ -167,7 +167,7 @@ func (c *sweepCall) save(v *sweepView, change func(*sweep.Sweep) error) error {
 	if err := s.Validate(); err != nil {
 		return err
 	}
-	if err := writeSweep(v.folder, s); err != nil {
+	if err := writeSweep(v.Folder, s); err != nil {
 		return err
 	}
 	v.Sweep, v.points = s, nil
@@ -175,7 +175,7 @@ func (c *sweepCall) save(v *sweepView, change func(*sweep.Sweep) error) error {
 }
 
 func (c *sweepCall) pause(v *sweepView) error {
-	if v.book.Over != book.NotOver {
+	if v.Book.Over != book.NotOver {
 		return fmt.Errorf("sweep %d is over (%s)", v.Number, endWords(v))
 	}
 	if err := c.save(v, func(s *sweep.Sweep) error { s.State = sweep.Paused; return nil }); err != nil {
@@ -187,7 +187,7 @@ func (c *sweepCall) pause(v *sweepView) error {
 
 func (c *sweepCall) resume(v *sweepView) error {
 	if v.State == sweep.Active {
-		return fmt.Errorf("sweep %d is not paused: %s", v.Number, v.state())
+		return fmt.Errorf("sweep %d is not paused: %s", v.Number, v.Word())
 	}
 	if err := c.save(v, func(s *sweep.Sweep) error { s.State = sweep.Active; return nil }); err != nil {
 		return err
@@ -282,7 +282,7 @@ func (c *sweepCall) extend(v *sweepView) error {
 	}
 	fmt.Fprintf(c.cmd.OutOrStdout(), "sweep %d: extended\n", v.Number)
 	c.sendLanes(v, len(c.params) > 0)
-	if v.book.Over != book.NotOver {
+	if v.Book.Over != book.NotOver {
 		terminal.Warn(c.cmd.ErrOrStderr(), fmt.Sprintf("sweep %d stays over all the same: %s; submit a new sweep to try more", v.Number, endWords(v)))
 	}
 	return nil

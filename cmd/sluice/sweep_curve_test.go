@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic/sweep"
 	"github.com/sluice-hpc/sluice/elastic/sweep/book"
+	"github.com/sluice-hpc/sluice/elastic/sweep/own"
 )
 
 // curve is a trial's, a mark each epoch.
@@ -41,9 +42,9 @@ func TestSmallCurves(t *testing.T) {
 
 // TestBestTrials: --best bounds the list, whatever the number of trials, and --curves draws them.
 func TestBestTrials(t *testing.T) {
-	v := &sweepView{Sweep: sweep.Sweep{Metric: sweep.Metric{Name: "acc", Max: true}}, book: book.New()}
+	v := &sweepView{View: own.New(sweep.Sweep{Metric: sweep.Metric{Name: "acc", Max: true}}, "")}
 	for n := range 10_000 {
-		v.book.Trials = append(v.book.Trials, curve(n+1, 0, float64(n%9999)))
+		v.Book.Trials = append(v.Book.Trials, curve(n+1, 0, float64(n%9999)))
 	}
 	list := func(c *sweepCall) (string, error) {
 		var out bytes.Buffer
