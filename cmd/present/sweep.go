@@ -8,29 +8,29 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/sweep/book"
 )
 
-// SweepEnd says in words why a sweep is over, by the code of it; failures is how many trials failed.
-func SweepEnd(code string, failures int) string {
-	switch code {
-	case "":
+// SweepEnd says in words why a sweep is over; failures is how many trials failed.
+func SweepEnd(end book.End, failures int) string {
+	switch end {
+	case book.NotOver:
 		return "not over"
-	case "goal":
+	case book.AtGoal:
 		return "the goal is reached"
-	case "trials":
+	case book.AllTried:
 		return "all trials have ended"
-	case "exhausted":
+	case book.Exhausted:
 		return "every point of the space was tried"
-	case "constraints":
+	case book.Unsolvable:
 		return "no point satisfies the constraints"
-	case "population":
+	case book.AllEnded:
 		return "every member of the population has come to its end"
-	case "time":
+	case book.TooLong:
 		return "its time is over"
-	case "failures":
+	case book.TooMany:
 		return terminal.Plural(failures, "trial") + " failed"
-	case "stopped":
+	case book.ByUser:
 		return "stopped by its user"
 	}
-	return code // of a newer sluice
+	return string(end) // of a newer sluice
 }
 
 // SweepLevel says what the level of a sweep follows from: counted trials are done, and the best results

@@ -232,16 +232,12 @@ func (c *sweepCall) stop(v *sweepView) error {
 
 // cancelWaiting cancels the lanes that wait in Slurm.
 func (c *sweepCall) cancelWaiting(ctx context.Context, v *sweepView) (n int, err error) {
-	client, err := slurmFor(c.site)
-	if err != nil {
-		return 0, err
-	}
-	jobs, err := client.Jobs(ctx)
+	client, jobs, err := c.laneJobs(ctx, v)
 	if err != nil {
 		return 0, err
 	}
 	for _, j := range jobs {
-		if j.State != slurm.Pending || !v.owns(j) {
+		if j.State != slurm.Pending {
 			continue
 		}
 		if failed := client.Cancel(ctx, j.ID); failed != nil && !errors.Is(failed, slurm.ErrNotFound) {

@@ -14,6 +14,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/sweep/book"
 	"github.com/sluice-hpc/sluice/sbatch"
 	"github.com/sluice-hpc/sluice/slurm"
+	"github.com/sluice-hpc/sluice/slurm/command"
 )
 
 // keptFile is what was submitted, in the sweep's folder, for lanes that are submitted later. Only its
@@ -91,11 +92,10 @@ func (c *sweepCall) restore(v *sweepView) (*submission, error) {
 	return s, nil
 }
 
-// laneJobs are the sweep's jobs in Slurm that have not ended.
-func (c *sweepCall) laneJobs(ctx context.Context, v *sweepView) (out []slurm.Job, err error) {
-	client, err := slurmFor(c.site)
-	if err != nil {
-		return nil, err
+// laneJobs are the sweep's jobs that have not ended, and the Slurm that has them.
+func (c *sweepCall) laneJobs(ctx context.Context, v *sweepView) (client *command.Client, out []slurm.Job, err error) {
+	if client, err = slurmFor(c.site); err != nil {
+		return nil, nil, err
 	}
 	jobs, err := client.Jobs(ctx)
 	for _, j := range jobs {
@@ -103,7 +103,7 @@ func (c *sweepCall) laneJobs(ctx context.Context, v *sweepView) (out []slurm.Job
 			out = append(out, j)
 		}
 	}
-	return out, err
+	return client, out, err
 }
 
 // moreLanes submits the lanes that the sweep can use and has no jobs for: those of earlier ones that
@@ -115,7 +115,7 @@ func (c *sweepCall) moreLanes(ctx context.Context, v *sweepView, changed bool) (
 	if want == 0 || v.Number == 0 { // without a number none of its lanes has started: they wait
 		return nil, nil
 	}
-	live, err := c.laneJobs(ctx, v)
+	_, live, err := c.laneJobs(ctx, v)
 	if err != nil {
 		return nil, fmt.Errorf("whether lanes of it still wait or run is not known: %w", err)
 	}

@@ -60,7 +60,7 @@ func (v *sweepView) laneWords(run int) string {
 }
 
 // endWords says why a sweep is over.
-func endWords(v *sweepView) string { return present.SweepEnd(string(v.Book.Over), v.Book.Failures()) }
+func endWords(v *sweepView) string { return present.SweepEnd(v.Book.Over, v.Book.Failures()) }
 
 func (v *sweepView) stateWords() string {
 	if v.Book.Over != book.NotOver {

@@ -9,6 +9,7 @@ import (
 	"github.com/sluice-hpc/sluice/cmd/present"
 	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
+	"github.com/sluice-hpc/sluice/elastic/sweep/book"
 )
 
 // sweepTab is what is shown of an open sweep.
@@ -159,7 +160,7 @@ func (m Model) sweepHead() []line {
 	}
 	first := fmt.Sprintf("sweep %s  %s  of %s  %s", numberOf(*s), terminal.Escape(s.Name), terminal.Escape(s.User), s.State)
 	if s.End != "" {
-		first += " (" + terminal.Escape(present.SweepEnd(s.End, s.Failed)) + ")"
+		first += " (" + terminal.Escape(present.SweepEnd(book.End(s.End), s.Failed)) + ")"
 	}
 	if s.Metric != "" {
 		first += fmt.Sprintf("  %s  %s, %s", terminal.Escape(s.Algorithm), terminal.Escape(s.Metric), direction)

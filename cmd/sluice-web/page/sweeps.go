@@ -129,7 +129,7 @@ func publishedRow(s *wire.Sweep, viewer Viewer) sweepRow {
 		Problem: s.Problem, Created: s.Created, Published: s}
 	r.Why = present.SweepLevel(s.Counted, s.Gap)
 	if s.State == "over" {
-		r.Why = present.SweepEnd(s.End, s.Failed)
+		r.Why = present.SweepEnd(book.End(s.End), s.Failed)
 	}
 	return r
 }
@@ -152,7 +152,7 @@ func (r *sweepRow) fill(s own.Summary) {
 	}
 	r.State, r.Why = s.Word, present.SweepLevel(r.Counted, r.Gap)
 	if s.End != book.NotOver {
-		r.State, r.Why = "over", present.SweepEnd(string(s.End), r.Failed)
+		r.State, r.Why = "over", present.SweepEnd(s.End, r.Failed)
 	}
 }
 
