@@ -165,6 +165,27 @@ func (b *sweepBench) view() *sweepView {
 	return all[i]
 }
 
+// checkGrid checks how the trials of trialProgram ended: words are in those of the one that fails by itself.
+func checkGrid(t *testing.T, v *sweepView, words string) {
+	t.Helper()
+	for _, trial := range v.Book.Trials {
+		switch trial.Point {
+		case "x=0.25":
+			if trial.State != book.Failed || !strings.Contains(trial.Words, words) {
+				t.Errorf("%+v", trial)
+			}
+		case "x=0.75":
+			if trial.State != book.Failed || trial.Words != "score is not a finite number at epoch 3" {
+				t.Errorf("%+v", trial)
+			}
+		default:
+			if trial.State != book.Done || len(trial.Curve) != 4 || trial.Start != 1 {
+				t.Errorf("%+v", trial)
+			}
+		}
+	}
+}
+
 func (b *sweepBench) until(what string, is func(*sweepView) bool) *sweepView {
 	b.t.Helper()
 	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
@@ -200,22 +221,7 @@ func TestLanes(t *testing.T) {
 		}
 	}
 	v := b.view()
-	for _, trial := range v.Book.Trials {
-		switch trial.Point {
-		case "x=0.25":
-			if trial.State != book.Failed || !strings.Contains(trial.Words, "exit code 1") {
-				t.Errorf("%+v", trial)
-			}
-		case "x=0.75":
-			if trial.State != book.Failed || trial.Words != "score is not a finite number at epoch 3" {
-				t.Errorf("%+v", trial)
-			}
-		default:
-			if trial.State != book.Done || len(trial.Curve) != 4 || trial.Start != 1 {
-				t.Errorf("%+v", trial)
-			}
-		}
-	}
+	checkGrid(t, v, "exit code 1")
 	if best, mark := v.Book.Best(b.sweep.Metric); best == nil || best.Point != "x=1" || mark.Value != 4 {
 		t.Errorf("best %+v", best)
 	}

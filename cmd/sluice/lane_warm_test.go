@@ -123,21 +123,8 @@ func TestWarm(t *testing.T) {
 		if err != nil || strings.Count(string(output), "this is trial") != 1 || !strings.Contains(string(output), fmt.Sprint("this is trial ", trial.Number)) {
 			t.Errorf("output of trial %d: %s, %v", trial.Number, output, err)
 		}
-		switch trial.Point {
-		case "x=0.25":
-			if trial.State != book.Failed || !strings.Contains(trial.Words, "this point is no good") {
-				t.Errorf("%+v", trial)
-			}
-		case "x=0.75":
-			if trial.State != book.Failed || trial.Words != "score is not a finite number at epoch 3" {
-				t.Errorf("%+v", trial)
-			}
-		default:
-			if trial.State != book.Done || len(trial.Curve) != 4 || trial.Start != 1 {
-				t.Errorf("%+v", trial)
-			}
-		}
 	}
+	checkGrid(t, v, "this point is no good")
 	of := b.processes()
 	for number := 1; number <= 5; number++ {
 		if len(of[number]) != 1 || of[number][0] != of[1][0] {

@@ -67,3 +67,20 @@ func TestBestTrials(t *testing.T) {
 		}
 	}
 }
+
+// TestExportIsExact: the points of curves have their epochs and values in all digits, also where an epoch is a step.
+func TestExportIsExact(t *testing.T) {
+	v := &sweepView{View: own.New(sweep.Sweep{Metric: sweep.Metric{Name: "acc", Max: true}}, "")}
+	v.Book.Trials = []*book.Trial{{Number: 1, Curve: []book.Mark{{Epoch: 1234567, Value: .123456789}}}}
+	for verb, want := range map[string]struct {
+		print func(*sweepCall, *sweepView) error
+		line  string
+	}{"export": {(*sweepCall).export, "1,1.234567e+06,0.123456789"}, "trials": {(*sweepCall).list, "1,,0,1.234567e+06,0.123456789,,"}} {
+		var out bytes.Buffer
+		c := &sweepCall{cmd: &cobra.Command{}, csv: true}
+		c.cmd.SetOut(&out)
+		if err := want.print(c, v); err != nil || !strings.Contains(out.String(), "\n"+want.line+"\n") {
+			t.Errorf("%s: %v\n%s", verb, err, out.String())
+		}
+	}
+}

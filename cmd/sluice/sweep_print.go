@@ -238,6 +238,9 @@ func (v *sweepView) names() (out []string) {
 	return out
 }
 
+// exact writes a number for programs, in all digits.
+func exact(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+
 func (c *sweepCall) trialsCSV(v *sweepView, trials []*book.Trial) error {
 	w := csv.NewWriter(c.cmd.OutOrStdout())
 	names := v.names()
@@ -249,15 +252,15 @@ func (c *sweepCall) trialsCSV(v *sweepView, trials []*book.Trial) error {
 	for _, t := range trials {
 		row := []string{strconv.Itoa(t.Number), string(t.State), strconv.Itoa(t.Start), "", "", t.Words, v.checkpointOf(t)}
 		if last, ok := t.Last(); ok {
-			row[3] = present.Metric(last.Epoch)
+			row[3] = exact(last.Epoch)
 		}
 		if best, ok := t.Best(v.Metric); ok {
-			row[4] = strconv.FormatFloat(best.Value, 'g', -1, 64)
+			row[4] = exact(best.Value)
 		}
 		if v.Repeats > 1 {
 			mean := ""
 			if p := v.point(t); p.Marks > 0 {
-				mean = strconv.FormatFloat(p.Value, 'g', -1, 64)
+				mean = exact(p.Value)
 			}
 			row = append(row, strconv.FormatUint(v.SeedOf(t.Repeat), 10), mean)
 		}
@@ -309,7 +312,7 @@ func (c *sweepCall) export(v *sweepView) error {
 	for _, t := range v.sorted() {
 		values := v.values(t, names)
 		for _, m := range t.Curve {
-			w.Write(append([]string{strconv.Itoa(t.Number), present.Metric(m.Epoch), strconv.FormatFloat(m.Value, 'g', -1, 64)}, values...))
+			w.Write(append([]string{strconv.Itoa(t.Number), exact(m.Epoch), exact(m.Value)}, values...))
 		}
 	}
 	w.Flush()
