@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"encoding/json"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -92,11 +91,7 @@ func TestOwnJobs(t *testing.T) {
 		if trial.State != book.Done || trial.Start != 2-i || len(trial.Curve) != 12 || trial.Lane != laneToken(101+i) {
 			t.Errorf("%+v", trial)
 		}
-		for epoch := 1; epoch <= 12; epoch++ {
-			if n := b.trained()[fmt.Sprint(trial.Number, " ", epoch)]; n != 1 {
-				t.Errorf("epoch %d of trial %d was trained %d times", epoch, trial.Number, n)
-			}
-		}
+		b.eachOnce(trial.Number, 12)
 	}
 	lines := b.progressOf(101)
 	var epochs []float64
@@ -148,11 +143,7 @@ func TestOwnJobWithoutHello(t *testing.T) {
 		if trial.State != book.Done || trial.Start != 1 || len(trial.Curve) != 8 || err == nil && word.Answer != nil {
 			t.Errorf("%s: %+v, %+v, %v", name, trial, word.Answer, err)
 		}
-		for epoch := 1; epoch <= 8; epoch++ {
-			if n := b.trained()[fmt.Sprint(trial.Number, " ", epoch)]; n != 1 {
-				t.Errorf("%s: epoch %d was trained %d times", name, epoch, n)
-			}
-		}
+		b.eachOnce(trial.Number, 8)
 	}
 }
 

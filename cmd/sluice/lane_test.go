@@ -207,6 +207,17 @@ func (b *sweepBench) trained() map[string]int {
 	return out
 }
 
+// eachOnce checks that each epoch of a trial was trained once.
+func (b *sweepBench) eachOnce(trial, epochs int) {
+	b.t.Helper()
+	trained := b.trained()
+	for epoch := 1; epoch <= epochs; epoch++ {
+		if n := trained[fmt.Sprint(trial, " ", epoch)]; n != 1 {
+			b.t.Errorf("epoch %d of trial %d was trained %d times", epoch, trial, n)
+		}
+	}
+}
+
 // TestLanes: two lanes run all points of a grid. One that fails and one that reports NaN count as failed
 // with their last words, and the others are done, each with its whole curve.
 func TestLanes(t *testing.T) {
@@ -284,11 +295,7 @@ func TestLaneStopped(t *testing.T) {
 	if trial.State != book.Done || trial.Start != 2 || len(trial.Curve) != 20 || trial.Lane != laneToken(102) {
 		t.Errorf("%+v", trial)
 	}
-	for epoch := 1; epoch <= 20; epoch++ {
-		if n := b.trained()[fmt.Sprint("1 ", epoch)]; n != 1 {
-			t.Errorf("epoch %d was trained %d times", epoch, n)
-		}
-	}
+	b.eachOnce(1, 20)
 }
 
 func (b *sweepBench) job() (j sbatch.Job) {

@@ -38,18 +38,17 @@ type sweepCall struct {
 // sweepVerbs are the verbs of sluice sweep.
 var sweepVerbs = []struct {
 	use, short string
-	many       bool // without a sweep all are meant
 	run        func(*sweepCall, *sweepView) error
 }{
-	{"show", "Show a sweep: its state, its best trials", false, (*sweepCall).show},
-	{"trials", "List the trials of a sweep", false, (*sweepCall).list},
-	{"best", "Print the best trial: parameters, metric, checkpoint", false, (*sweepCall).best},
-	{"explain", "Say why a sweep has the lanes it has, and why trials ended", false, (*sweepCall).explain},
-	{"export", "Print all learning curves, as CSV or --json", false, (*sweepCall).export},
-	{"pause", "Save all trials and give the GPUs back, until 'sluice sweep resume'", false, (*sweepCall).pause},
-	{"resume", "Let a paused sweep go on", false, (*sweepCall).resume},
-	{"stop", "End a sweep: its trials save and end", false, (*sweepCall).stop},
-	{"extend", "Give a sweep more trials or lanes, another goal, other ranges", false, (*sweepCall).extend},
+	{"show", "Show a sweep: its state, its best trials", (*sweepCall).show},
+	{"trials", "List the trials of a sweep", (*sweepCall).list},
+	{"best", "Print the best trial: parameters, metric, checkpoint", (*sweepCall).best},
+	{"explain", "Say why a sweep has the lanes it has, and why trials ended", (*sweepCall).explain},
+	{"export", "Print all learning curves, as CSV or --json", (*sweepCall).export},
+	{"pause", "Save all trials and give the GPUs back, until 'sluice sweep resume'", (*sweepCall).pause},
+	{"resume", "Let a paused sweep go on", (*sweepCall).resume},
+	{"stop", "End a sweep: its trials save and end", (*sweepCall).stop},
+	{"extend", "Give a sweep more trials or lanes, another goal, other ranges", (*sweepCall).extend},
 }
 
 func newSweepCommand() *cobra.Command {
