@@ -218,7 +218,7 @@ sweeps: packages
 # tests, TESTS of them. Some half an hour; 75 where there can be no NFS, which is said.
 TESTS ?= TestNFS|TestKilledAtEveryStep|TestCrashes$$|TestSlurmdKilledDuringResize|TestControllerKilledDuringResize
 nfs: packages
-	$(GO) build -tags crash -o bin/nfs/ ./cmd/sluice ./cmd/sluice-lab ./cmd/sluiced
+	$(GO) build -tags crash -o bin/nfs/ ./cmd/sluice ./cmd/sluice-lab ./cmd/sluice-web ./cmd/sluiced
 	$(GO) test -c -o bin/nfs/runner.test ./checkpoint/runner
 	$(GO) test -tags crash -c -o bin/nfs/sluiced.test ./cmd/sluiced
 	@SLUICE_BUILT=$(CURDIR)/bin/nfs etc/campaign nfs etc/nfs-world etc/nfs-tests '$(TESTS)'

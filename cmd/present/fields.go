@@ -61,7 +61,7 @@ func Trial(j *wire.Job) string {
 	case t.Value == nil:
 		return strconv.Itoa(t.Trial)
 	default:
-		return fmt.Sprintf("%d %s %s", t.Trial, t.Metric, strconv.FormatFloat(*t.Value, 'g', 6, 64))
+		return fmt.Sprintf("%d %s %s", t.Trial, t.Metric, Metric(*t.Value))
 	}
 }
 

@@ -5,31 +5,32 @@ import (
 	"strconv"
 
 	"github.com/sluice-hpc/sluice/cmd/terminal"
+	"github.com/sluice-hpc/sluice/elastic/sweep/book"
 )
 
-// SweepEnd says in words why a sweep is over, by the code of it; failures is how many trials failed.
-func SweepEnd(code string, failures int) string {
-	switch code {
-	case "":
+// SweepEnd says in words why a sweep is over; failures is how many trials failed.
+func SweepEnd(end book.End, failures int) string {
+	switch end {
+	case book.NotOver:
 		return "not over"
-	case "goal":
+	case book.AtGoal:
 		return "the goal is reached"
-	case "trials":
+	case book.AllTried:
 		return "all trials have ended"
-	case "exhausted":
+	case book.Exhausted:
 		return "every point of the space was tried"
-	case "constraints":
+	case book.Unsolvable:
 		return "no point satisfies the constraints"
-	case "population":
+	case book.AllEnded:
 		return "every member of the population has come to its end"
-	case "time":
+	case book.TooLong:
 		return "its time is over"
-	case "failures":
+	case book.TooMany:
 		return terminal.Plural(failures, "trial") + " failed"
-	case "stopped":
+	case book.ByUser:
 		return "stopped by its user"
 	}
-	return code // of a newer sluice
+	return string(end) // of a newer sluice
 }
 
 // SweepLevel says what the level of a sweep follows from: counted trials are done, and the best results
@@ -41,5 +42,13 @@ func SweepLevel(counted int, gap float64) string {
 	return fmt.Sprintf("after %s the best results are %s apart on average", terminal.Plural(counted, "trial"), Metric(gap))
 }
 
-// Metric writes the value of a metric with six digits.
+// Place says at which place a trial was paused; "" if it was not.
+func Place(t *book.Trial) string {
+	if t.State != book.Paused || t.Rung == 0 {
+		return ""
+	}
+	return fmt.Sprintf("place %d of %d at epoch %d", t.Rank, t.Of, t.Rung)
+}
+
+// Metric writes the value of a metric, or an epoch, with six digits.
 func Metric(x float64) string { return strconv.FormatFloat(x, 'g', 6, 64) }

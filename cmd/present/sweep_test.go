@@ -1,12 +1,16 @@
 package present
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/sluice-hpc/sluice/elastic/sweep/book"
+)
 
 // What is said of a sweep; a code that is not known is said as it is.
 func TestSweepWords(t *testing.T) {
-	for code, want := range map[string]string{"": "not over", "goal": "the goal is reached", "failures": "7 trials failed", "stopped": "stopped by its user", "eclipse": "eclipse"} {
-		if got := SweepEnd(code, 7); got != want {
-			t.Errorf("%q: %q", code, got)
+	for end, want := range map[book.End]string{"": "not over", "goal": "the goal is reached", "failures": "7 trials failed", "stopped": "stopped by its user", "eclipse": "eclipse"} {
+		if got := SweepEnd(end, 7); got != want {
+			t.Errorf("%q: %q", end, got)
 		}
 	}
 	if got := SweepEnd("failures", 1); got != "1 trial failed" {

@@ -102,17 +102,15 @@ func writeSubmission(w io.Writer, sub wire.Submission, a wire.WhatIfAnswer) erro
 	p := &printer{w: w}
 	p.say("If %s were submitted now: %s of %s in at most %s. Nothing was submitted.", terminal.Escape(sub.Name),
 		terminal.Plural(sub.Trials, "trial"), terminal.Clock(time.Duration(sub.Seconds*float64(time.Second))), terminal.Plural(sub.Lanes, "lane"))
-	var starts, ends []time.Time
-	var low, high time.Time
+	var starts []time.Time
+	var last wire.Expected // of the lanes that start, the one that ends last
 	for _, l := range a.Added {
-		if !l.Starts.IsZero() {
-			starts = append(starts, l.Starts)
+		if l.Starts.IsZero() {
+			continue
 		}
-		if !l.Ends.IsZero() && !l.Starts.IsZero() && (len(ends) == 0 || l.Ends.After(slices.MaxFunc(ends, time.Time.Compare))) {
-			low, high = l.Low, l.High
-		}
-		if !l.Ends.IsZero() && !l.Starts.IsZero() {
-			ends = append(ends, l.Ends)
+		starts = append(starts, l.Starts)
+		if l.Ends.After(last.Ends) {
+			last = l
 		}
 	}
 	slices.SortFunc(starts, time.Time.Compare)
@@ -121,10 +119,10 @@ func writeSubmission(w io.Writer, sub wire.Submission, a wire.WhatIfAnswer) erro
 	} else {
 		p.say("first lane  %s", after(a.At, starts[0]))
 		p.say("lanes       %d of %d are expected to get GPUs, the last %s", len(starts), len(a.Added), after(a.At, starts[len(starts)-1]))
-		if len(ends) > 0 {
-			p.say("over        %s, from %s to %s; sooner at its goal", after(a.At, slices.MaxFunc(ends, time.Time.Compare)), terminal.Clock(low.Sub(a.At)), terminal.Clock(high.Sub(a.At)))
-		} else {
+		if last.Ends.IsZero() {
 			p.say("over        not known: the forecast ends before")
+		} else {
+			p.say("over        %s, from %s to %s; sooner at its goal", after(a.At, last.Ends), terminal.Clock(last.Low.Sub(a.At)), terminal.Clock(last.High.Sub(a.At)))
 		}
 	}
 	others := slices.DeleteFunc(slices.Clone(a.Jobs), func(d wire.Difference) bool {

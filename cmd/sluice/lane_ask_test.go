@@ -134,12 +134,12 @@ func TestAsk(t *testing.T) {
 			b.slurm([]int{101}, nil)
 			b.starts()
 			cmd := b.lane(101, 0, "FAULTS="+faults, "MOST=4")
-			v := b.until("the sweep to end", func(v *sweepView) bool { return v.book.Over == book.Exhausted })
+			v := b.until("the sweep to end", func(v *sweepView) bool { return v.Book.Over == book.Exhausted })
 			b.must(cmd.Wait())
-			if len(v.book.Trials) != 4 {
+			if len(v.Book.Trials) != 4 {
 				t.Errorf("%+v", v.row())
 			}
-			for _, trial := range v.book.Trials {
+			for _, trial := range v.Book.Trials {
 				if trial.Point != fmt.Sprintf("x=%d", trial.Number) || trial.State != book.Done || trial.Start != 1 {
 					t.Errorf("%+v", trial)
 				}
@@ -156,17 +156,17 @@ func TestAskMoves(t *testing.T) {
 	b.slurm([]int{101, 102}, nil)
 	b.starts()
 	first := b.lane(101, 0, "PAUSE=0.2")
-	b.until("two trials", func(v *sweepView) bool { return len(v.book.Trials) >= 2 })
+	b.until("two trials", func(v *sweepView) bool { return len(v.Book.Trials) >= 2 })
 	second := b.lane(102, 0, "PAUSE=0.05")
-	b.until("the second lane to run a trial", func(v *sweepView) bool { return len(v.book.Trials) >= 3 })
+	b.until("the second lane to run a trial", func(v *sweepView) bool { return len(v.Book.Trials) >= 3 })
 	b.stop()
 	b.must(first.Process.Kill())
 	first.Wait()
 	b.slurm([]int{102}, nil)
 	b.starts()
-	v := b.until("the sweep to end", func(v *sweepView) bool { return v.book.Over == book.AllTried })
+	v := b.until("the sweep to end", func(v *sweepView) bool { return v.Book.Over == book.AllTried })
 	b.must(second.Wait())
-	for _, trial := range v.book.Trials {
+	for _, trial := range v.Book.Trials {
 		want := fmt.Sprintf("x=%d", trial.Number)
 		if trial.Number == 1 {
 			want = "x=40"
@@ -189,7 +189,7 @@ func TestAskExplained(t *testing.T) {
 	b.slurm([]int{101}, nil)
 	b.starts()
 	b.lane(101, 0)
-	b.until("a status", func(v *sweepView) bool { return v.searcher.Failures > 0 })
+	b.until("a status", func(v *sweepView) bool { return v.searcher().Failures > 0 })
 	var out strings.Builder
 	cmd := &sweepCall{cmd: newSweepCommand()}
 	cmd.cmd.SetOut(&out)
@@ -212,7 +212,7 @@ func TestOptunaSweep(t *testing.T) {
 	b.slurm([]int{101}, nil)
 	b.starts()
 	cmd := b.lane(101, 0)
-	b.until("three trials", func(v *sweepView) bool { return len(v.book.Trials) >= 3 })
+	b.until("three trials", func(v *sweepView) bool { return len(v.Book.Trials) >= 3 })
 	killed := 0
 	b.must(eachProcess(func(pid int, argv []string) {
 		if slices.Contains(argv, journal) {
@@ -223,9 +223,9 @@ func TestOptunaSweep(t *testing.T) {
 	if killed != 1 {
 		t.Errorf("%d searchers ran", killed)
 	}
-	v := b.until("the sweep to end", func(v *sweepView) bool { return v.book.Over == book.AllTried })
+	v := b.until("the sweep to end", func(v *sweepView) bool { return v.Book.Over == book.AllTried })
 	b.must(cmd.Wait())
-	if len(v.book.Trials) != 8 {
+	if len(v.Book.Trials) != 8 {
 		t.Errorf("%+v", v.row())
 	}
 	out, err := exec.Command(python, "-c", `import json, sys, optuna
@@ -243,7 +243,7 @@ print(json.dumps([[t.user_attrs["sluice_trial"], t.state.name, t.params["x"]] fo
 			t.Errorf("trial %v is in the journal twice", number)
 		}
 		seen[number] = true
-		if trial := v.book.Trial(int(number)); trial == nil || !strings.Contains(trial.Point, fmt.Sprintf("x=%v", one[2])) {
+		if trial := v.Book.Trial(int(number)); trial == nil || !strings.Contains(trial.Point, fmt.Sprintf("x=%v", one[2])) {
 			t.Errorf("%v in the journal is %+v", one, trial)
 		}
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"encoding/json"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -74,29 +73,25 @@ func TestOwnJobs(t *testing.T) {
 	b.slurm([]int{101}, map[int]int{102: 0})
 	b.starts()
 	first := b.lane(101, 0, "PAUSE=0.2", "EPOCHS=12")
-	b.until("a report", func(v *sweepView) bool { return len(v.book.Trials) == 1 && len(v.book.Trials[0].Curve) > 1 })
+	b.until("a report", func(v *sweepView) bool { return len(v.Book.Trials) == 1 && len(v.Book.Trials[0].Curve) > 1 })
 	saved := b.asked(101, "r-1")
 	b.must(first.Process.Signal(syscall.SIGTERM))
 	first.Wait()
 	b.must(os.Remove(filepath.Join(b.outbox, laneToken(101), checkpoint.RequestFile)))
 	b.slurm([]int{102}, map[int]int{101: 1})
 	second := b.lane(102, 0, "PAUSE=0.01", "EPOCHS=12")
-	b.until("the second job to begin", func(v *sweepView) bool { return len(v.book.Trials) == 2 })
+	b.until("the second job to begin", func(v *sweepView) bool { return len(v.Book.Trials) == 2 })
 	b.slurm([]int{101, 102}, nil)
 	again := b.lane(101, 1, "PAUSE=0.01", "EPOCHS=12")
-	v := b.until("the sweep to end", func(v *sweepView) bool { return v.book.Over == book.AllTried })
+	v := b.until("the sweep to end", func(v *sweepView) bool { return v.Book.Over == book.AllTried })
 	for _, cmd := range []*exec.Cmd{second, again} {
 		b.must(cmd.Wait())
 	}
-	for i, trial := range v.book.Trials {
+	for i, trial := range v.Book.Trials {
 		if trial.State != book.Done || trial.Start != 2-i || len(trial.Curve) != 12 || trial.Lane != laneToken(101+i) {
 			t.Errorf("%+v", trial)
 		}
-		for epoch := 1; epoch <= 12; epoch++ {
-			if n := b.trained()[fmt.Sprint(trial.Number, " ", epoch)]; n != 1 {
-				t.Errorf("epoch %d of trial %d was trained %d times", epoch, trial.Number, n)
-			}
-		}
+		b.eachOnce(trial.Number, 12)
 	}
 	lines := b.progressOf(101)
 	var epochs []float64
@@ -129,7 +124,7 @@ func TestOwnJobWithoutHello(t *testing.T) {
 		b.slurm([]int{101}, nil)
 		b.starts()
 		first := b.lane(101, 0, "PAUSE=0.3", "EPOCHS=8")
-		b.until("a report", func(v *sweepView) bool { return len(v.book.Trials) == 1 && len(v.book.Trials[0].Curve) > 0 })
+		b.until("a report", func(v *sweepView) bool { return len(v.Book.Trials) == 1 && len(v.Book.Trials[0].Curve) > 0 })
 		if name == "late" {
 			if saved := b.asked(101, "r-1"); saved.Epoch < 6 {
 				t.Errorf("%s: it saved at epoch %v", name, saved.Epoch)
@@ -139,20 +134,16 @@ func TestOwnJobWithoutHello(t *testing.T) {
 			continue
 		}
 		b.asks(101, "r-1")
-		b.until("more reports", func(v *sweepView) bool { return len(v.book.Trials[0].Curve) > 4 })
+		b.until("more reports", func(v *sweepView) bool { return len(v.Book.Trials[0].Curve) > 4 })
 		b.withdraws(101)
-		v := b.until("the sweep to end", func(v *sweepView) bool { return v.book.Over == book.AllTried })
+		v := b.until("the sweep to end", func(v *sweepView) bool { return v.Book.Over == book.AllTried })
 		b.must(first.Wait())
-		trial := v.book.Trials[0]
+		trial := v.Book.Trials[0]
 		word, err := runnerWord(filepath.Join(b.jobs, laneToken(101)))
 		if trial.State != book.Done || trial.Start != 1 || len(trial.Curve) != 8 || err == nil && word.Answer != nil {
 			t.Errorf("%s: %+v, %+v, %v", name, trial, word.Answer, err)
 		}
-		for epoch := 1; epoch <= 8; epoch++ {
-			if n := b.trained()[fmt.Sprint(trial.Number, " ", epoch)]; n != 1 {
-				t.Errorf("%s: epoch %d was trained %d times", name, epoch, n)
-			}
-		}
+		b.eachOnce(trial.Number, 8)
 	}
 }
 

@@ -165,6 +165,27 @@ func (b *sweepBench) view() *sweepView {
 	return all[i]
 }
 
+// checkGrid checks how the trials of trialProgram ended: words are in those of the one that fails by itself.
+func checkGrid(t *testing.T, v *sweepView, words string) {
+	t.Helper()
+	for _, trial := range v.Book.Trials {
+		switch trial.Point {
+		case "x=0.25":
+			if trial.State != book.Failed || !strings.Contains(trial.Words, words) {
+				t.Errorf("%+v", trial)
+			}
+		case "x=0.75":
+			if trial.State != book.Failed || trial.Words != "score is not a finite number at epoch 3" {
+				t.Errorf("%+v", trial)
+			}
+		default:
+			if trial.State != book.Done || len(trial.Curve) != 4 || trial.Start != 1 {
+				t.Errorf("%+v", trial)
+			}
+		}
+	}
+}
+
 func (b *sweepBench) until(what string, is func(*sweepView) bool) *sweepView {
 	b.t.Helper()
 	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
@@ -186,6 +207,17 @@ func (b *sweepBench) trained() map[string]int {
 	return out
 }
 
+// eachOnce checks that each epoch of a trial was trained once.
+func (b *sweepBench) eachOnce(trial, epochs int) {
+	b.t.Helper()
+	trained := b.trained()
+	for epoch := 1; epoch <= epochs; epoch++ {
+		if n := trained[fmt.Sprint(trial, " ", epoch)]; n != 1 {
+			b.t.Errorf("epoch %d of trial %d was trained %d times", epoch, trial, n)
+		}
+	}
+}
+
 // TestLanes: two lanes run all points of a grid. One that fails and one that reports NaN count as failed
 // with their last words, and the others are done, each with its whole curve.
 func TestLanes(t *testing.T) {
@@ -193,30 +225,15 @@ func TestLanes(t *testing.T) {
 	b.slurm([]int{101, 102}, nil)
 	b.starts()
 	lanes := []*exec.Cmd{b.lane(101, 0), b.lane(102, 0)}
-	b.until("the sweep to end", func(v *sweepView) bool { return v.book.Over == book.AllTried })
+	b.until("the sweep to end", func(v *sweepView) bool { return v.Book.Over == book.AllTried })
 	for _, cmd := range lanes {
 		if err := cmd.Wait(); err != nil {
 			t.Errorf("a lane: %v", err)
 		}
 	}
 	v := b.view()
-	for _, trial := range v.book.Trials {
-		switch trial.Point {
-		case "x=0.25":
-			if trial.State != book.Failed || !strings.Contains(trial.Words, "exit code 1") {
-				t.Errorf("%+v", trial)
-			}
-		case "x=0.75":
-			if trial.State != book.Failed || trial.Words != "score is not a finite number at epoch 3" {
-				t.Errorf("%+v", trial)
-			}
-		default:
-			if trial.State != book.Done || len(trial.Curve) != 4 || trial.Start != 1 {
-				t.Errorf("%+v", trial)
-			}
-		}
-	}
-	if best, mark := v.book.Best(b.sweep.Metric); best == nil || best.Point != "x=1" || mark.Value != 4 {
+	checkGrid(t, v, "exit code 1")
+	if best, mark := v.Book.Best(b.sweep.Metric); best == nil || best.Point != "x=1" || mark.Value != 4 {
 		t.Errorf("best %+v", best)
 	}
 	params, err := os.ReadFile(filepath.Join(v.trialFolder(1), sweep.ParamsFile))
@@ -264,7 +281,7 @@ func TestLaneStopped(t *testing.T) {
 	b.slurm([]int{101}, nil)
 	b.starts()
 	first := b.lane(101, 0, "PAUSE=0.3", "EPOCHS=20")
-	b.until("a report", func(v *sweepView) bool { return len(v.book.Trials) == 1 && len(v.book.Trials[0].Curve) > 0 })
+	b.until("a report", func(v *sweepView) bool { return len(v.Book.Trials) == 1 && len(v.Book.Trials[0].Curve) > 0 })
 	b.asksToSave(101)
 	b.stop()
 	b.must(first.Process.Signal(syscall.SIGTERM))
@@ -272,17 +289,13 @@ func TestLaneStopped(t *testing.T) {
 	b.slurm([]int{102}, map[int]int{101: 1})
 	b.starts()
 	second := b.lane(102, 0, "PAUSE=0.01", "EPOCHS=20")
-	v := b.until("the sweep to end", func(v *sweepView) bool { return v.book.Over == book.AllTried })
+	v := b.until("the sweep to end", func(v *sweepView) bool { return v.Book.Over == book.AllTried })
 	b.must(second.Wait())
-	trial := v.book.Trials[0]
+	trial := v.Book.Trials[0]
 	if trial.State != book.Done || trial.Start != 2 || len(trial.Curve) != 20 || trial.Lane != laneToken(102) {
 		t.Errorf("%+v", trial)
 	}
-	for epoch := 1; epoch <= 20; epoch++ {
-		if n := b.trained()[fmt.Sprint("1 ", epoch)]; n != 1 {
-			t.Errorf("epoch %d was trained %d times", epoch, n)
-		}
-	}
+	b.eachOnce(1, 20)
 }
 
 func (b *sweepBench) job() (j sbatch.Job) {
@@ -301,9 +314,9 @@ func TestMetricRegex(t *testing.T) {
 	b.slurm([]int{101}, nil)
 	b.starts()
 	cmd := b.lane(101, 0)
-	v := b.until("the sweep to end", func(v *sweepView) bool { return v.book.Over == book.AllTried })
+	v := b.until("the sweep to end", func(v *sweepView) bool { return v.Book.Over == book.AllTried })
 	b.must(cmd.Wait())
-	for _, trial := range v.book.Trials {
+	for _, trial := range v.Book.Trials {
 		if last, _ := trial.Last(); trial.State != book.Done || len(trial.Curve) != 3 || last.Epoch != 3 || last.Value != map[string]float64{"x=2": .32, "x=5": .35}[trial.Point] {
 			t.Errorf("%+v", trial)
 		}
@@ -321,9 +334,9 @@ func TestRepeats(t *testing.T) {
 	b.slurm([]int{101}, nil)
 	b.starts()
 	cmd := b.lane(101, 0)
-	v := b.until("the sweep to end", func(v *sweepView) bool { return v.book.Over == book.AllTried })
+	v := b.until("the sweep to end", func(v *sweepView) bool { return v.Book.Over == book.AllTried })
 	b.must(cmd.Wait())
-	best, ok := v.book.Leader(b.sweep)
+	best, ok := v.Book.Leader(b.sweep)
 	if !ok || len(best.Trials) != 3 || best.Trials[0].Point != "x=2" || best.Value < 5.409 || best.Value > 5.411 {
 		t.Errorf("%+v", best)
 	}
@@ -368,24 +381,24 @@ sluice.finished()
 		lanes = append(lanes, b.lane(job, 0))
 	}
 	b.until("a member to be replaced", func(v *sweepView) bool {
-		return len(v.book.Trials) > 4 && len(v.book.Trials[4].Curve) > 0
+		return len(v.Book.Trials) > 4 && len(v.Book.Trials[4].Curve) > 0
 	})
 	b.stop() // the daemon is killed, and starts again
 	b.starts()
-	v := b.until("the sweep to end", func(v *sweepView) bool { return v.book.Over != book.NotOver })
+	v := b.until("the sweep to end", func(v *sweepView) bool { return v.Book.Over != book.NotOver })
 	for _, cmd := range lanes {
 		b.must(cmd.Wait())
 	}
-	if v.book.Over != book.AllEnded && v.book.Over != book.AllTried {
-		t.Errorf("over: %q", v.book.Over)
+	if v.Book.Over != book.AllEnded && v.Book.Over != book.AllTried {
+		t.Errorf("over: %q", v.Book.Over)
 	}
 	replaced := map[int]bool{}
-	for _, trial := range v.book.Trials {
+	for _, trial := range v.Book.Trials {
 		if trial.Number <= 4 {
 			continue
 		}
-		parent := v.book.Trial(trial.From)
-		if trial.Replaces == 0 || replaced[trial.Replaces] || v.book.Trial(trial.Replaces).State != book.Paused || parent == nil || trial.Copied == nil || trial.Copied.From != trial.From {
+		parent := v.Book.Trial(trial.From)
+		if trial.Replaces == 0 || replaced[trial.Replaces] || v.Book.Trial(trial.Replaces).State != book.Paused || parent == nil || trial.Copied == nil || trial.Copied.From != trial.From {
 			t.Fatalf("%+v, copied %+v", trial, trial.Copied)
 		}
 		replaced[trial.Replaces] = true
@@ -422,29 +435,29 @@ func TestGoesOn(t *testing.T) {
 	b.slurm([]int{101}, nil)
 	b.starts()
 	first := b.lane(101, 0, "PAUSE=0.3")
-	b.until("a report", func(v *sweepView) bool { return len(v.book.Trials) == 1 && len(v.book.Trials[0].Curve) > 0 })
+	b.until("a report", func(v *sweepView) bool { return len(v.Book.Trials) == 1 && len(v.Book.Trials[0].Curve) > 0 })
 	b.must(syscall.Kill(-first.Process.Pid, syscall.SIGKILL))
 	first.Wait()
 	b.slurm([]int{102}, nil) // Slurm does not have the cancelled one any more
 	second := b.lane(102, 0)
-	v := b.until("the space to be tried", func(v *sweepView) bool { return v.book.Over == book.Exhausted })
+	v := b.until("the space to be tried", func(v *sweepView) bool { return v.Book.Over == book.Exhausted })
 	b.must(second.Wait())
-	if len(v.book.Trials) != 2 || v.book.Trials[0].State != book.Done || v.book.Trials[0].Start != 2 || v.book.Trials[0].Lane != laneToken(102) {
-		t.Fatalf("%+v", v.book.Trials[0])
+	if len(v.Book.Trials) != 2 || v.Book.Trials[0].State != book.Done || v.Book.Trials[0].Start != 2 || v.Book.Trials[0].Lane != laneToken(102) {
+		t.Fatalf("%+v", v.Book.Trials[0])
 	}
 	again := v
 	again.Params = []string{"x=choice:1,2,3"}
 	again.again(true, time.Now())
-	if n := again.book.Wants(again.Sweep); n != 1 {
+	if n := again.Book.Wants(again.Sweep); n != 1 {
 		t.Errorf("its user would submit %d lanes", n)
 	}
 	b.sweep.Params = again.Params
 	b.write()
 	b.slurm([]int{103}, nil)
 	third := b.lane(103, 0)
-	v = b.until("the larger space to be tried", func(v *sweepView) bool { return len(v.book.Trials) == 3 && v.book.Over == book.Exhausted })
+	v = b.until("the larger space to be tried", func(v *sweepView) bool { return len(v.Book.Trials) == 3 && v.Book.Over == book.Exhausted })
 	b.must(third.Wait())
-	if trial := v.book.Trials[2]; trial.Point != "x=3" || trial.State != book.Done || v.book.Trials[1].Start != 1 {
+	if trial := v.Book.Trials[2]; trial.Point != "x=3" || trial.State != book.Done || v.Book.Trials[1].Start != 1 {
 		t.Errorf("%+v", trial)
 	}
 }

@@ -115,29 +115,16 @@ func TestWarm(t *testing.T) {
 	b.slurm([]int{101}, nil)
 	b.starts()
 	cmd := b.lane(101, 0)
-	b.until("the sweep to end", func(v *sweepView) bool { return v.book.Over == book.AllTried })
+	b.until("the sweep to end", func(v *sweepView) bool { return v.Book.Over == book.AllTried })
 	b.must(cmd.Wait())
 	v := b.view()
-	for _, trial := range v.book.Trials {
+	for _, trial := range v.Book.Trials {
 		output, err := os.ReadFile(filepath.Join(v.trialFolder(trial.Number), sweep.OutputFile))
 		if err != nil || strings.Count(string(output), "this is trial") != 1 || !strings.Contains(string(output), fmt.Sprint("this is trial ", trial.Number)) {
 			t.Errorf("output of trial %d: %s, %v", trial.Number, output, err)
 		}
-		switch trial.Point {
-		case "x=0.25":
-			if trial.State != book.Failed || !strings.Contains(trial.Words, "this point is no good") {
-				t.Errorf("%+v", trial)
-			}
-		case "x=0.75":
-			if trial.State != book.Failed || trial.Words != "score is not a finite number at epoch 3" {
-				t.Errorf("%+v", trial)
-			}
-		default:
-			if trial.State != book.Done || len(trial.Curve) != 4 || trial.Start != 1 {
-				t.Errorf("%+v", trial)
-			}
-		}
 	}
+	checkGrid(t, v, "this point is no good")
 	of := b.processes()
 	for number := 1; number <= 5; number++ {
 		if len(of[number]) != 1 || of[number][0] != of[1][0] {
@@ -159,10 +146,10 @@ func TestWarmIsFound(t *testing.T) {
 	b.slurm([]int{101}, nil)
 	b.starts()
 	cmd := b.lane(101, 0)
-	v := b.until("the sweep to end", func(v *sweepView) bool { return v.book.Over == book.AllTried })
+	v := b.until("the sweep to end", func(v *sweepView) bool { return v.Book.Over == book.AllTried })
 	b.must(cmd.Wait())
 	of := b.processes()
-	if len(of) != 3 || of[1][0] == of[2][0] || of[2][0] != of[3][0] || v.book.Count(book.Done) != 3 {
+	if len(of) != 3 || of[1][0] == of[2][0] || of[2][0] != of[3][0] || v.Book.Count(book.Done) != 3 {
 		t.Errorf("%v; %+v", of, v.row())
 	}
 }
@@ -174,9 +161,9 @@ func TestWarmCrash(t *testing.T) {
 	b.slurm([]int{101}, nil)
 	b.starts()
 	cmd := b.lane(101, 0, "CRASH=3")
-	v := b.until("the sweep to end", func(v *sweepView) bool { return v.book.Over == book.AllTried })
+	v := b.until("the sweep to end", func(v *sweepView) bool { return v.Book.Over == book.AllTried })
 	b.must(cmd.Wait())
-	for _, trial := range v.book.Trials {
+	for _, trial := range v.Book.Trials {
 		if trial.Point == "x=3" && (trial.State != book.Failed || !strings.Contains(trial.Words, "exit code 3")) || trial.Point != "x=3" && trial.State != book.Done {
 			t.Errorf("%+v", trial)
 		}
@@ -194,15 +181,15 @@ func TestWarmStopped(t *testing.T) {
 		b.slurm([]int{101}, nil)
 		b.starts()
 		first := b.lane(101, 0, "PAUSE=0.2", "EPOCHS=20", "PLAIN="+plain)
-		b.until("a report", func(v *sweepView) bool { return len(v.book.Trials) == 1 && len(v.book.Trials[0].Curve) > 0 })
+		b.until("a report", func(v *sweepView) bool { return len(v.Book.Trials) == 1 && len(v.Book.Trials[0].Curve) > 0 })
 		b.asksToSave(101)
 		b.slurm([]int{101, 102}, nil)
 		second := b.lane(102, 0, "EPOCHS=20", "PLAIN="+plain)
-		v := b.until("the sweep to end", func(v *sweepView) bool { return v.book.Over == book.AllTried })
+		v := b.until("the sweep to end", func(v *sweepView) bool { return v.Book.Over == book.AllTried })
 		b.must(second.Wait())
 		b.must(first.Process.Kill())
 		first.Wait()
-		trial := v.book.Trials[0]
+		trial := v.Book.Trials[0]
 		if trial.State != book.Done || trial.Start != 2 || len(trial.Curve) != 20 || trial.Lane != laneToken(102) {
 			t.Errorf("%+v", trial)
 		}
@@ -217,15 +204,15 @@ func TestWarmKilled(t *testing.T) {
 	b.slurm([]int{101}, nil)
 	b.starts()
 	first := b.lane(101, 0, "PAUSE=0.2", "EPOCHS=6")
-	b.until("a report", func(v *sweepView) bool { return len(v.book.Trials) == 1 && len(v.book.Trials[0].Curve) > 1 })
+	b.until("a report", func(v *sweepView) bool { return len(v.Book.Trials) == 1 && len(v.Book.Trials[0].Curve) > 1 })
 	b.must(first.Process.Kill())
 	first.Wait()
 	before := b.steps()
 	b.slurm(nil, map[int]int{101: 1})
 	second := b.lane(101, 1, "EPOCHS=6")
-	v := b.until("the sweep to end", func(v *sweepView) bool { return v.book.Over == book.AllTried })
+	v := b.until("the sweep to end", func(v *sweepView) bool { return v.Book.Over == book.AllTried })
 	b.must(second.Wait())
-	if v.book.Trials[0].Start != 2 || v.book.Count(book.Done) != 2 {
+	if v.Book.Trials[0].Start != 2 || v.Book.Count(book.Done) != 2 {
 		t.Errorf("%+v", v.row())
 	}
 	late := 0
@@ -250,7 +237,7 @@ func TestWarmGaps(t *testing.T) {
 	b.slurm([]int{101}, nil)
 	b.starts()
 	cmd := b.lane(101, 0, "PAUSE=0.1")
-	b.until("the sweep to end", func(v *sweepView) bool { return v.book.Over == book.AllTried })
+	b.until("the sweep to end", func(v *sweepView) bool { return v.Book.Over == book.AllTried })
 	b.must(cmd.Wait())
 	var gaps []float64
 	var end float64
@@ -279,13 +266,13 @@ func TestWarmRanks(t *testing.T) {
 	b.slurm([]int{101}, nil)
 	b.starts()
 	cmd := b.lane(101, 0, "EPOCHS=6", "PAUSE=0.3")
-	b.until("a report", func(v *sweepView) bool { return len(v.book.Trials) == 1 && len(v.book.Trials[0].Curve) > 0 })
+	b.until("a report", func(v *sweepView) bool { return len(v.Book.Trials) == 1 && len(v.Book.Trials[0].Curve) > 0 })
 	b.asksToSave(101)
 	b.withdraws(101)
-	v := b.until("the sweep to end", func(v *sweepView) bool { return v.book.Over == book.AllTried })
+	v := b.until("the sweep to end", func(v *sweepView) bool { return v.Book.Over == book.AllTried })
 	b.must(cmd.Wait())
-	if v.book.Trials[0].Start != 2 {
-		t.Errorf("%+v", v.book.Trials[0])
+	if v.Book.Trials[0].Start != 2 {
+		t.Errorf("%+v", v.Book.Trials[0])
 	}
 	of := map[string][]string{}
 	for _, s := range b.steps() {
@@ -296,7 +283,7 @@ func TestWarmRanks(t *testing.T) {
 	if len(of) != 2 || len(of["epoch0"]) != 1 || len(of["epoch1"]) != 1 {
 		t.Errorf("the ranks were %v", of)
 	}
-	for _, trial := range v.book.Trials {
+	for _, trial := range v.Book.Trials {
 		if trial.State != book.Done && trial.State != book.Paused {
 			t.Errorf("%+v", trial)
 		}
@@ -353,12 +340,12 @@ func TestWarmKilledAnywhere(t *testing.T) {
 			lanes[job] = b.lane(job, restarts[job], "PAUSE=0.1", "EPOCHS=6")
 		}
 	}
-	v := b.until("the sweep to end", func(v *sweepView) bool { return v.book.Over == book.AllTried })
-	if len(v.book.Trials) != 8 {
+	v := b.until("the sweep to end", func(v *sweepView) bool { return v.Book.Over == book.AllTried })
+	if len(v.Book.Trials) != 8 {
 		t.Errorf("%+v", v.row())
 	}
 	points := map[string]bool{}
-	for _, trial := range v.book.Trials {
+	for _, trial := range v.Book.Trials {
 		if points[trial.Point] || trial.State != book.Done && trial.State != book.Failed {
 			t.Errorf("%+v", trial)
 		}

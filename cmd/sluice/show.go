@@ -99,7 +99,7 @@ func trialLine(j wire.Job) string {
 	if t.Value == nil {
 		return s + ": nothing reported yet"
 	}
-	return s + fmt.Sprintf(": %s %s at epoch %s", t.Metric, metricText(*t.Value), metricText(t.Epoch))
+	return s + fmt.Sprintf(": %s %s at epoch %s", t.Metric, present.Metric(*t.Value), present.Metric(t.Epoch))
 }
 
 // lastWords is why a job failed and its last output.

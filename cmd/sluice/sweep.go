@@ -38,18 +38,17 @@ type sweepCall struct {
 // sweepVerbs are the verbs of sluice sweep.
 var sweepVerbs = []struct {
 	use, short string
-	many       bool // without a sweep all are meant
 	run        func(*sweepCall, *sweepView) error
 }{
-	{"show", "Show a sweep: its state, its best trials", false, (*sweepCall).show},
-	{"trials", "List the trials of a sweep", false, (*sweepCall).list},
-	{"best", "Print the best trial: parameters, metric, checkpoint", false, (*sweepCall).best},
-	{"explain", "Say why a sweep has the lanes it has, and why trials ended", false, (*sweepCall).explain},
-	{"export", "Print all learning curves, as CSV or --json", false, (*sweepCall).export},
-	{"pause", "Save all trials and give the GPUs back, until 'sluice sweep resume'", false, (*sweepCall).pause},
-	{"resume", "Let a paused sweep go on", false, (*sweepCall).resume},
-	{"stop", "End a sweep: its trials save and end", false, (*sweepCall).stop},
-	{"extend", "Give a sweep more trials or lanes, another goal, other ranges", false, (*sweepCall).extend},
+	{"show", "Show a sweep: its state, its best trials", (*sweepCall).show},
+	{"trials", "List the trials of a sweep", (*sweepCall).list},
+	{"best", "Print the best trial: parameters, metric, checkpoint", (*sweepCall).best},
+	{"explain", "Say why a sweep has the lanes it has, and why trials ended", (*sweepCall).explain},
+	{"export", "Print all learning curves, as CSV or --json", (*sweepCall).export},
+	{"pause", "Save all trials and give the GPUs back, until 'sluice sweep resume'", (*sweepCall).pause},
+	{"resume", "Let a paused sweep go on", (*sweepCall).resume},
+	{"stop", "End a sweep: its trials save and end", (*sweepCall).stop},
+	{"extend", "Give a sweep more trials or lanes, another goal, other ranges", (*sweepCall).extend},
 }
 
 func newSweepCommand() *cobra.Command {
@@ -167,7 +166,7 @@ func (c *sweepCall) save(v *sweepView, change func(*sweep.Sweep) error) error {
 	if err := s.Validate(); err != nil {
 		return err
 	}
-	if err := writeSweep(v.folder, s); err != nil {
+	if err := writeSweep(v.Folder, s); err != nil {
 		return err
 	}
 	v.Sweep, v.points = s, nil
@@ -175,7 +174,7 @@ func (c *sweepCall) save(v *sweepView, change func(*sweep.Sweep) error) error {
 }
 
 func (c *sweepCall) pause(v *sweepView) error {
-	if v.book.Over != book.NotOver {
+	if v.Book.Over != book.NotOver {
 		return fmt.Errorf("sweep %d is over (%s)", v.Number, endWords(v))
 	}
 	if err := c.save(v, func(s *sweep.Sweep) error { s.State = sweep.Paused; return nil }); err != nil {
@@ -187,7 +186,7 @@ func (c *sweepCall) pause(v *sweepView) error {
 
 func (c *sweepCall) resume(v *sweepView) error {
 	if v.State == sweep.Active {
-		return fmt.Errorf("sweep %d is not paused: %s", v.Number, v.state())
+		return fmt.Errorf("sweep %d is not paused: %s", v.Number, v.Word())
 	}
 	if err := c.save(v, func(s *sweep.Sweep) error { s.State = sweep.Active; return nil }); err != nil {
 		return err
@@ -232,16 +231,12 @@ func (c *sweepCall) stop(v *sweepView) error {
 
 // cancelWaiting cancels the lanes that wait in Slurm.
 func (c *sweepCall) cancelWaiting(ctx context.Context, v *sweepView) (n int, err error) {
-	client, err := slurmFor(c.site)
-	if err != nil {
-		return 0, err
-	}
-	jobs, err := client.Jobs(ctx)
+	client, jobs, err := c.laneJobs(ctx, v)
 	if err != nil {
 		return 0, err
 	}
 	for _, j := range jobs {
-		if j.State != slurm.Pending || !v.owns(j) {
+		if j.State != slurm.Pending {
 			continue
 		}
 		if failed := client.Cancel(ctx, j.ID); failed != nil && !errors.Is(failed, slurm.ErrNotFound) {
@@ -282,7 +277,7 @@ func (c *sweepCall) extend(v *sweepView) error {
 	}
 	fmt.Fprintf(c.cmd.OutOrStdout(), "sweep %d: extended\n", v.Number)
 	c.sendLanes(v, len(c.params) > 0)
-	if v.book.Over != book.NotOver {
+	if v.Book.Over != book.NotOver {
 		terminal.Warn(c.cmd.ErrOrStderr(), fmt.Sprintf("sweep %d stays over all the same: %s; submit a new sweep to try more", v.Number, endWords(v)))
 	}
 	return nil

@@ -70,9 +70,9 @@ sluice.report(epoch=9, loss=1.0)
 	b.slurm([]int{101}, nil)
 	b.starts()
 	cmd := b.lane(101, 0)
-	v := b.until("the sweep to end", func(v *sweepView) bool { return v.book.Over == book.AllTried })
+	v := b.until("the sweep to end", func(v *sweepView) bool { return v.Book.Over == book.AllTried })
 	b.must(cmd.Wait())
-	for _, trial := range v.book.Trials {
+	for _, trial := range v.Book.Trials {
 		want := map[string]struct {
 			state book.State
 			words string

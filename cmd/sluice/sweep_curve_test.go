@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic/sweep"
 	"github.com/sluice-hpc/sluice/elastic/sweep/book"
+	"github.com/sluice-hpc/sluice/elastic/sweep/own"
 )
 
 // curve is a trial's, a mark each epoch.
@@ -41,9 +42,9 @@ func TestSmallCurves(t *testing.T) {
 
 // TestBestTrials: --best bounds the list, whatever the number of trials, and --curves draws them.
 func TestBestTrials(t *testing.T) {
-	v := &sweepView{Sweep: sweep.Sweep{Metric: sweep.Metric{Name: "acc", Max: true}}, book: book.New()}
+	v := &sweepView{View: own.New(sweep.Sweep{Metric: sweep.Metric{Name: "acc", Max: true}}, "")}
 	for n := range 10_000 {
-		v.book.Trials = append(v.book.Trials, curve(n+1, 0, float64(n%9999)))
+		v.Book.Trials = append(v.Book.Trials, curve(n+1, 0, float64(n%9999)))
 	}
 	list := func(c *sweepCall) (string, error) {
 		var out bytes.Buffer
@@ -63,6 +64,23 @@ func TestBestTrials(t *testing.T) {
 	for _, c := range []*sweepCall{{most: -1}, {curves: true, json: true}, {csv: true, json: true}} {
 		if _, err := list(c); err == nil {
 			t.Errorf("%+v is not refused", c)
+		}
+	}
+}
+
+// TestExportIsExact: the points of curves have their epochs and values in all digits, also where an epoch is a step.
+func TestExportIsExact(t *testing.T) {
+	v := &sweepView{View: own.New(sweep.Sweep{Metric: sweep.Metric{Name: "acc", Max: true}}, "")}
+	v.Book.Trials = []*book.Trial{{Number: 1, Curve: []book.Mark{{Epoch: 1234567, Value: .123456789}}}}
+	for verb, want := range map[string]struct {
+		print func(*sweepCall, *sweepView) error
+		line  string
+	}{"export": {(*sweepCall).export, "1,1.234567e+06,0.123456789"}, "trials": {(*sweepCall).list, "1,,0,1.234567e+06,0.123456789,,"}} {
+		var out bytes.Buffer
+		c := &sweepCall{cmd: &cobra.Command{}, csv: true}
+		c.cmd.SetOut(&out)
+		if err := want.print(c, v); err != nil || !strings.Contains(out.String(), "\n"+want.line+"\n") {
+			t.Errorf("%s: %v\n%s", verb, err, out.String())
 		}
 	}
 }

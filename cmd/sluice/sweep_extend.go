@@ -22,7 +22,7 @@ func (c *sweepCall) more(v *sweepView, s *sweep.Sweep) error {
 		if strings.HasPrefix(c.trials, "+") {
 			n += s.Trials
 		}
-		if begun := len(v.book.Trials); n < begun {
+		if begun := len(v.Book.Trials); n < begun {
 			return fmt.Errorf("--trials %d: sweep %d has begun %d trials already; give %d or more, or end it: sluice sweep stop %d", n, v.Number, begun, begun, v.Number)
 		}
 		s.Trials = n
@@ -84,7 +84,7 @@ func (v *sweepView) usable(s sweep.Sweep) error {
 	if err != nil {
 		return err
 	}
-	script, err := v.readFile(checkpoint.Script, mostScript)
+	script, err := readIn(v.Folder, checkpoint.Script, mostScript)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/sweep/book"
 	"github.com/sluice-hpc/sluice/sbatch"
 	"github.com/sluice-hpc/sluice/slurm"
+	"github.com/sluice-hpc/sluice/slurm/command"
 )
 
 // keptFile is what was submitted, in the sweep's folder, for lanes that are submitted later. Only its
@@ -53,7 +54,7 @@ func (c *sweepCall) restore(v *sweepView) (*submission, error) {
 	wrong := func(err error) error {
 		return fmt.Errorf("sweep %d: what was submitted cannot be read any more: %w; submit it anew", v.Number, err)
 	}
-	data, err := v.readFile(keptFile, 2*sbatch.MaxScript+1<<20)
+	data, err := readIn(v.Folder, keptFile, 2*sbatch.MaxScript+1<<20)
 	if err != nil {
 		return nil, wrong(err)
 	}
@@ -91,11 +92,10 @@ func (c *sweepCall) restore(v *sweepView) (*submission, error) {
 	return s, nil
 }
 
-// laneJobs are the sweep's jobs in Slurm that have not ended.
-func (c *sweepCall) laneJobs(ctx context.Context, v *sweepView) (out []slurm.Job, err error) {
-	client, err := slurmFor(c.site)
-	if err != nil {
-		return nil, err
+// laneJobs are the sweep's jobs that have not ended, and the Slurm that has them.
+func (c *sweepCall) laneJobs(ctx context.Context, v *sweepView) (client *command.Client, out []slurm.Job, err error) {
+	if client, err = slurmFor(c.site); err != nil {
+		return nil, nil, err
 	}
 	jobs, err := client.Jobs(ctx)
 	for _, j := range jobs {
@@ -103,7 +103,7 @@ func (c *sweepCall) laneJobs(ctx context.Context, v *sweepView) (out []slurm.Job
 			out = append(out, j)
 		}
 	}
-	return out, err
+	return client, out, err
 }
 
 // moreLanes submits the lanes that the sweep can use and has no jobs for: those of earlier ones that
@@ -111,11 +111,11 @@ func (c *sweepCall) laneJobs(ctx context.Context, v *sweepView) (out []slurm.Job
 // not.
 func (c *sweepCall) moreLanes(ctx context.Context, v *sweepView, changed bool) ([]handedIn, error) {
 	v.again(changed, time.Now())
-	want := v.book.Wants(v.Sweep)
+	want := v.Book.Wants(v.Sweep)
 	if want == 0 || v.Number == 0 { // without a number none of its lanes has started: they wait
 		return nil, nil
 	}
-	live, err := c.laneJobs(ctx, v)
+	_, live, err := c.laneJobs(ctx, v)
 	if err != nil {
 		return nil, fmt.Errorf("whether lanes of it still wait or run is not known: %w", err)
 	}
@@ -127,14 +127,14 @@ func (c *sweepCall) moreLanes(ctx context.Context, v *sweepView, changed bool) (
 		return nil, err
 	}
 	// Indices that no lane of it had, as far as is known; two of one index would harm nobody.
-	return s.addLanes(ctx, elastic.JobID(v.Number), max(v.Parallel, s.request.Sweep.Parallel, len(v.lanes)+len(live)), want)
+	return s.addLanes(ctx, elastic.JobID(v.Number), max(v.Parallel, s.request.Sweep.Parallel, len(v.Lanes)+len(live)), want)
 }
 
 // again shows a sweep that was over as one that goes on, if it does now. A program that had no more points is not
 // asked again.
 func (v *sweepView) again(changed bool, now time.Time) {
-	if v.book.Resumes(v.Sweep, now) || changed && !v.Asks() && (v.book.Over == book.Exhausted || v.book.Over == book.Unsolvable) {
-		v.book.Apply(book.Entry{Again: true})
+	if v.Book.Resumes(v.Sweep, now) || changed && !v.Asks() && (v.Book.Over == book.Exhausted || v.Book.Over == book.Unsolvable) {
+		v.Book.Apply(book.Entry{Again: true})
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic/sweep"
 	"github.com/sluice-hpc/sluice/elastic/sweep/book"
+	"github.com/sluice-hpc/sluice/elastic/sweep/own"
 )
 
 // TestLaterJobsShareTheModel: jobs that are submitted later for a sweep learn with its first ones, and run
@@ -28,7 +29,7 @@ func TestLaterJobsShareTheModel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := &sweepView{Sweep: sweep.Sweep{Token: token, Number: 7}, folder: folder}
+	v := &sweepView{View: own.New(sweep.Sweep{Token: token, Number: 7}, folder)}
 	s, err := (&sweepCall{cmd: newCommand(nil)}).restore(v)
 	if err != nil {
 		t.Fatal(err)
@@ -61,7 +62,7 @@ func TestExtendParallel(t *testing.T) {
 		if err := cmd.Flags().Set("parallel", fmt.Sprint(c.n)); err != nil {
 			t.Fatal(err)
 		}
-		v := &sweepView{Sweep: sweep.Sweep{Token: token, Number: 7, Parallel: 4, OwnJobs: c.own}, folder: folder, book: book.New()} // 8 before
+		v := &sweepView{View: own.New(sweep.Sweep{Token: token, Number: 7, Parallel: 4, OwnJobs: c.own}, folder)} // 8 before
 		s := v.Sweep
 		err := call.more(v, &s)
 		if c.good && (err != nil || s.Parallel != c.n) || !c.good && (err == nil || !strings.Contains(err.Error(), "--parallel 16: the jobs of sweep 7 were submitted with a bound of 8 at once")) {
@@ -96,16 +97,16 @@ func TestExtendStaysOver(t *testing.T) {
 		if c.param != "" {
 			call.params = []string{c.param}
 		}
-		v := &sweepView{folder: folder, book: book.New(), Sweep: sweep.Sweep{
+		v := &sweepView{View: own.New(sweep.Sweep{
 			Version: 1, Token: strings.Repeat("a", 32), Algorithm: c.algorithm, Metric: sweep.Metric{Name: "acc", Max: true}, Trials: 8, Parallel: 4, MaxFailures: 4, KeepGB: 1, Params: []string{"x=int:1:4"},
-		}}
+		}, folder)}
 		switch c.algorithm {
 		case "ask":
 			v.Searcher = []string{"python3", "s.py"}
 		case "pbt":
 			v.Members = 4
 		}
-		v.book.Apply(book.Entry{Over: c.over})
+		v.Book.Apply(book.Entry{Over: c.over})
 		if err := call.extend(v); err != nil {
 			t.Fatal(c, err)
 		}

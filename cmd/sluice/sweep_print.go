@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/sluice-hpc/sluice/cmd/present"
 	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic/sweep"
 	"github.com/sluice-hpc/sluice/elastic/sweep/book"
@@ -70,16 +71,11 @@ type copyRow struct {
 
 func (v *sweepView) row() sweepRow {
 	r := sweepRow{
-		Sweep: v.Number, Name: v.Name, State: v.state(), Algorithm: v.Algorithm, Seed: v.Seed, Metric: v.Metric.String(), Goal: v.Goal, Created: v.Created,
-		Params: v.Params, Trials: v.Trials, Begun: len(v.book.Trials), Running: v.book.Count(book.Running), Waiting: v.book.Count(book.Waiting),
-		Paused: v.book.Count(book.Paused), Failed: v.book.Count(book.Failed), Done: v.book.Count(book.Done), Level: v.standing.Level, Folder: v.folder,
+		Sweep: v.Number, Name: v.Name, State: v.Word(), Algorithm: v.Algorithm, Seed: v.Seed, Metric: v.Metric.String(), Goal: v.Goal, Created: v.Created,
+		Params: v.Params, Trials: v.Trials, Begun: len(v.Book.Trials), Running: v.Book.Count(book.Running), Waiting: v.Book.Count(book.Waiting),
+		Paused: v.Book.Count(book.Paused), Failed: v.Book.Count(book.Failed), Done: v.Book.Count(book.Done), Lanes: v.LanesRun(), Level: v.Standing.Level, Folder: v.Folder,
 	}
-	for _, l := range v.lanes {
-		if l.runs {
-			r.Lanes++
-		}
-	}
-	if best, ok := v.book.Leader(v.Sweep); ok {
+	if best, ok := v.Book.Leader(v.Sweep); ok {
 		t, _ := best.Best(v.Metric)
 		row := v.trialRow(t)
 		if row.Repeats > 1 {
@@ -131,7 +127,7 @@ func (c *sweepCall) table(all []*sweepView) error {
 	for _, r := range rows {
 		best := "-"
 		if r.Best != nil {
-			best = metricText(*r.Best.Best)
+			best = present.Metric(*r.Best.Best)
 		}
 		t.Add(number(r.Sweep), r.Name, r.State, r.Algorithm, fmt.Sprintf("%d/%d", r.Begun, r.Trials), strconv.Itoa(r.Running), strconv.Itoa(r.Failed), r.Metric, best)
 	}
@@ -145,19 +141,16 @@ func number(n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// metricText is a metric for people.
-func metricText(x float64) string { return strconv.FormatFloat(x, 'g', 6, 64) }
-
 // sorted are the trials in the order of all lists of them.
 func (v *sweepView) sorted() []*book.Trial {
-	return v.book.Sort(v.Sweep)
+	return v.Book.Sort(v.Sweep)
 }
 
 // point is what the sweep knows of a trial's parameters, with all their repeats.
 func (v *sweepView) point(t *book.Trial) book.Point {
 	if v.points == nil {
 		v.points = map[int]book.Point{}
-		for _, p := range v.book.Points(v.Sweep) {
+		for _, p := range v.Book.Points(v.Sweep) {
 			for _, one := range p.Trials {
 				v.points[one.Number] = p
 			}
@@ -207,15 +200,12 @@ func (c *sweepCall) trialTable(v *sweepView, trials []*book.Trial) error {
 	for _, trial := range trials {
 		epoch, best := "-", "-"
 		if last, ok := trial.Last(); ok {
-			epoch = metricText(last.Epoch)
+			epoch = present.Metric(last.Epoch)
 		}
 		if mark, ok := trial.Best(v.Metric); ok {
-			best = metricText(mark.Value)
+			best = present.Metric(mark.Value)
 		}
-		note := trial.Words
-		if trial.State == book.Paused && trial.Rung > 0 {
-			note = fmt.Sprintf("place %d of %d at epoch %d", trial.Rank, trial.Of, trial.Rung)
-		}
+		note := cmp.Or(present.Place(trial), trial.Words)
 		job := "-"
 		if n := v.jobOf(trial); n > 0 {
 			job = number(n)
@@ -227,7 +217,7 @@ func (c *sweepCall) trialTable(v *sweepView, trials []*book.Trial) error {
 		if v.Repeats > 1 {
 			mean := "-"
 			if p := v.point(trial); p.Marks > 0 {
-				mean = metricText(p.Value)
+				mean = present.Metric(p.Value)
 			}
 			cells = append(cells, strconv.FormatUint(v.SeedOf(trial.Repeat), 10), mean)
 		}
@@ -238,7 +228,7 @@ func (c *sweepCall) trialTable(v *sweepView, trials []*book.Trial) error {
 
 // names are the parameters of all trials, in the order of the sweep's.
 func (v *sweepView) names() (out []string) {
-	for _, t := range v.book.Trials {
+	for _, t := range v.Book.Trials {
 		for _, s := range sweep.ParsePoint(t.Point) {
 			if !slices.Contains(out, s.Name) {
 				out = append(out, s.Name)
@@ -247,6 +237,9 @@ func (v *sweepView) names() (out []string) {
 	}
 	return out
 }
+
+// exact writes a number for programs, in all digits.
+func exact(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
 func (c *sweepCall) trialsCSV(v *sweepView, trials []*book.Trial) error {
 	w := csv.NewWriter(c.cmd.OutOrStdout())
@@ -259,15 +252,15 @@ func (c *sweepCall) trialsCSV(v *sweepView, trials []*book.Trial) error {
 	for _, t := range trials {
 		row := []string{strconv.Itoa(t.Number), string(t.State), strconv.Itoa(t.Start), "", "", t.Words, v.checkpointOf(t)}
 		if last, ok := t.Last(); ok {
-			row[3] = metricText(last.Epoch)
+			row[3] = exact(last.Epoch)
 		}
 		if best, ok := t.Best(v.Metric); ok {
-			row[4] = strconv.FormatFloat(best.Value, 'g', -1, 64)
+			row[4] = exact(best.Value)
 		}
 		if v.Repeats > 1 {
 			mean := ""
 			if p := v.point(t); p.Marks > 0 {
-				mean = strconv.FormatFloat(p.Value, 'g', -1, 64)
+				mean = exact(p.Value)
 			}
 			row = append(row, strconv.FormatUint(v.SeedOf(t.Repeat), 10), mean)
 		}
@@ -319,7 +312,7 @@ func (c *sweepCall) export(v *sweepView) error {
 	for _, t := range v.sorted() {
 		values := v.values(t, names)
 		for _, m := range t.Curve {
-			w.Write(append([]string{strconv.Itoa(t.Number), metricText(m.Epoch), strconv.FormatFloat(m.Value, 'g', -1, 64)}, values...))
+			w.Write(append([]string{strconv.Itoa(t.Number), exact(m.Epoch), exact(m.Value)}, values...))
 		}
 	}
 	w.Flush()
@@ -329,7 +322,7 @@ func (c *sweepCall) export(v *sweepView) error {
 // best prints the best trial.
 func (c *sweepCall) best(v *sweepView) error {
 	out := c.cmd.OutOrStdout()
-	p, ok := v.book.Leader(v.Sweep)
+	p, ok := v.Book.Leader(v.Sweep)
 	if !ok {
 		return fmt.Errorf("sweep %d: no trial has reported %s yet", v.Number, v.Metric.Name)
 	}
@@ -338,9 +331,9 @@ func (c *sweepCall) best(v *sweepView) error {
 		return terminal.WriteJSON(out, v.trialRow(t))
 	}
 	if v.Repeats > 1 {
-		fmt.Fprintf(out, "mean        %s of %s with other seeds\n", metricText(p.Value), terminal.Plural(p.Marks, "repeat"))
+		fmt.Fprintf(out, "mean        %s of %s with other seeds\n", present.Metric(p.Value), terminal.Plural(p.Marks, "repeat"))
 	}
-	fmt.Fprintf(out, "trial       %d (%s)\n%-11s %s at epoch %s\n", t.Number, t.State, terminal.Escape(v.Metric.Name), metricText(mark.Value), metricText(mark.Epoch))
+	fmt.Fprintf(out, "trial       %d (%s)\n%-11s %s at epoch %s\n", t.Number, t.State, terminal.Escape(v.Metric.Name), present.Metric(mark.Value), present.Metric(mark.Epoch))
 	for _, s := range sweep.ParsePoint(t.Point) {
 		fmt.Fprintf(out, "%-11s %s\n", terminal.Escape(s.Name), terminal.Escape(s.Text))
 	}

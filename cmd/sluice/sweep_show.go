@@ -13,6 +13,7 @@ import (
 	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic/sweep"
 	"github.com/sluice-hpc/sluice/elastic/sweep/book"
+	"github.com/sluice-hpc/sluice/elastic/sweep/own"
 )
 
 // shown is how many of the best trials "sluice sweep show" prints.
@@ -30,7 +31,7 @@ func (c *sweepCall) show(v *sweepView) error {
 	}
 	goal := ""
 	if v.Goal != nil {
-		goal = ", goal " + metricText(*v.Goal)
+		goal = ", goal " + present.Metric(*v.Goal)
 	}
 	fmt.Fprintf(out, "sweep %s %s: %s\n", number(v.Number), terminal.Escape(v.Name), v.stateWords())
 	fmt.Fprintf(out, "search   %s by %s%s, seed %d\n", v.Algorithm, terminal.Escape(v.Metric.String()), goal, v.Seed)
@@ -52,20 +53,20 @@ func (v *sweepView) laneWords(run int) string {
 	switch {
 	case !v.OwnJobs:
 		return fmt.Sprintf("lanes    %d run of %d", run, v.Parallel)
-	case v.book.Over != book.NotOver && v.State != sweep.Stopped && len(v.book.Trials) < v.Trials:
+	case v.Book.Over != book.NotOver && v.State != sweep.Stopped && len(v.Book.Trials) < v.Trials:
 		return fmt.Sprintf("jobs     one for each trial; those that wait end as soon as they start, or now: sluice sweep stop %s", number(v.Number))
 	}
 	return fmt.Sprintf("jobs     one for each trial: %d run, %d at once", run, v.Parallel)
 }
 
 // endWords says why a sweep is over.
-func endWords(v *sweepView) string { return present.SweepEnd(string(v.book.Over), v.book.Failures()) }
+func endWords(v *sweepView) string { return present.SweepEnd(v.Book.Over, v.Book.Failures()) }
 
 func (v *sweepView) stateWords() string {
-	if v.book.Over != book.NotOver {
+	if v.Book.Over != book.NotOver {
 		return "over: " + endWords(v)
 	}
-	return v.state()
+	return v.Word()
 }
 
 // explain says why the sweep has the lanes it has, and why trials were paused or failed.
@@ -75,19 +76,19 @@ func (c *sweepCall) explain(v *sweepView) error {
 	if c.json {
 		return terminal.WriteJSON(out, struct {
 			sweepRow
-			Standing standing `json:"standing"`
-		}{r, v.standing})
+			Standing own.Standing `json:"standing"`
+		}{r, v.Standing})
 	}
 	fmt.Fprintf(out, "sweep %s: %s\n", number(v.Number), v.stateWords())
-	if v.standing.Problem != "" {
-		fmt.Fprintf(out, "sluiced: %s\n", terminal.Escape(v.standing.Problem))
+	if v.Standing.Problem != "" {
+		fmt.Fprintf(out, "sluiced: %s\n", terminal.Escape(v.Standing.Problem))
 	}
-	if v.book.Over == book.NotOver {
-		fmt.Fprintf(out, "%s; it can use %s\n", terminal.Plural(r.Lanes, "lane")+" running", terminal.Plural(v.standing.Wants, "lane"))
-		fmt.Fprintf(out, "level %d: %s\n", v.standing.Level, levelWords(v))
+	if v.Book.Over == book.NotOver {
+		fmt.Fprintf(out, "%s; it can use %s\n", terminal.Plural(r.Lanes, "lane")+" running", terminal.Plural(v.Standing.Wants, "lane"))
+		fmt.Fprintf(out, "level %d: %s\n", v.Standing.Level, present.SweepLevel(v.Standing.Counted, v.Standing.Gap))
 		fmt.Fprintf(out, "why a lane waits or gives way: sluice explain JOB, for the jobs %s\n", v.jobs())
 	}
-	if v.Asks() && v.book.Over == book.NotOver {
+	if v.Asks() && v.Book.Over == book.NotOver {
 		fmt.Fprintf(out, "searcher: %s\n", searcherWords(v))
 	}
 	for _, t := range v.sorted() {
@@ -97,8 +98,8 @@ func (c *sweepCall) explain(v *sweepView) error {
 		switch {
 		case t.State == book.Paused && t.Rung > 0 && v.Members > 0:
 			fmt.Fprintf(out, "trial %d lost its place: %d of %d at epoch %d\n", t.Number, t.Rank, t.Of, t.Rung)
-		case t.State == book.Paused && t.Rung > 0:
-			fmt.Fprintf(out, "trial %d paused: place %d of %d at epoch %d\n", t.Number, t.Rank, t.Of, t.Rung)
+		case present.Place(t) != "":
+			fmt.Fprintf(out, "trial %d paused: %s\n", t.Number, present.Place(t))
 		case t.State == book.Failed:
 			fmt.Fprintf(out, "trial %d failed: %s\n", t.Number, terminal.Escape(t.Words))
 		}
@@ -108,11 +109,11 @@ func (c *sweepCall) explain(v *sweepView) error {
 
 // searcherWords says how the program is that the sweep asks for points.
 func searcherWords(v *sweepView) string {
-	s := v.searcher
+	s := v.searcher()
 	switch {
 	case s.Failures > 0:
 		return fmt.Sprintf("failed %s in a row: %s; it is started again, and trials that run go on. Its output: %s",
-			terminal.Plural(s.Failures, "time"), terminal.Escape(s.Why), filepath.Join(v.folder, sweep.SearcherFolder, sweep.OutputFile))
+			terminal.Plural(s.Failures, "time"), terminal.Escape(s.Why), filepath.Join(v.Folder, sweep.SearcherFolder, sweep.OutputFile))
 	case s.Waits > 0 && s.Why != "":
 		return fmt.Sprintf("asked again for trial %d: %s", s.Waits, terminal.Escape(s.Why))
 	case s.Waits > 0:
@@ -137,17 +138,15 @@ func originWords(t *book.Trial) string {
 	case t.Copied.From == 0:
 		return place + fmt.Sprintf("from the beginning: trial %d had no checkpoint", t.From)
 	}
-	return place + fmt.Sprintf("and went on from trial %d's checkpoint of epoch %s, with other parameters", t.Copied.From, metricText(t.Copied.Epoch))
+	return place + fmt.Sprintf("and went on from trial %d's checkpoint of epoch %s, with other parameters", t.Copied.From, present.Metric(t.Copied.Epoch))
 }
-
-func levelWords(v *sweepView) string { return present.SweepLevel(v.standing.Counted, v.standing.Gap) }
 
 // jobs names the lanes' jobs.
 func (v *sweepView) jobs() string {
 	var ids []int64
-	for _, l := range v.lanes {
-		if l.job > 0 && !l.left {
-			ids = append(ids, l.job)
+	for _, l := range v.Lanes {
+		if l.Job > 0 && !l.Left {
+			ids = append(ids, l.Job)
 		}
 	}
 	if len(ids) == 0 {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sluice-hpc/sluice/elastic/sweep"
+	"github.com/sluice-hpc/sluice/elastic/sweep/own"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
@@ -13,7 +14,7 @@ import (
 // other users' jobs, a user's own comment and files say counts nothing.
 func TestStopCancelsLanesOnly(t *testing.T) {
 	token, id := strings.Repeat("a", 32), strings.Repeat("1", 32)
-	v := &sweepView{Sweep: sweep.Sweep{Token: token}, lanes: []sweepLane{{job: 7}}}
+	v := &sweepView{View: &own.View{Sweep: sweep.Sweep{Token: token}, Lanes: []own.Lane{{Job: 7}}}}
 	me := uint32(os.Geteuid())
 	for name, c := range map[string]struct {
 		job  slurm.Job

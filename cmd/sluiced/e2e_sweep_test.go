@@ -28,25 +28,62 @@ func (s *scene) trials(sweep string) (out []sweepTrial) {
 	return out
 }
 
+// sweep submits a sweep of the caller and returns its number. lines are the job script's; PROGRAM in them stands
+// for the path of this program of testdata.
+func (s *scene) sweep(program, lines string) (number string) {
+	s.t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", program))
+	s.must(err)
+	s.must(site.Put(s.Path(program), text, 0o644))
+	home := s.Home("")
+	script := filepath.Join(home, "sweep.sh")
+	s.must(site.Put(script, []byte("#!/bin/bash\n"+strings.ReplaceAll(lines, "PROGRAM", s.Path(program))+"\n"), 0o755))
+	return strings.TrimSpace(s.as("", "sluice", "submit", "--parsable", "-D", home, script))
+}
+
+// allTried waits until a sweep is over because all its trials have ended.
+func (s *scene) allTried(sweep string, within time.Duration) {
+	s.t.Helper()
+	s.must(site.Until(s.ctx, within, "sweep "+sweep+" to end", func() (bool, error) {
+		return strings.Contains(s.as("", "sluice", "sweep", "show", "--json", sweep), `"state": "trials"`), nil
+	}))
+}
+
+// lines counts the lines of a file.
+func (s *scene) lines(name string) map[string]int {
+	s.t.Helper()
+	text, err := os.ReadFile(name)
+	s.must(err)
+	out := map[string]int{}
+	for line := range strings.Lines(string(text)) {
+		out[strings.TrimSpace(line)]++
+	}
+	return out
+}
+
+// eachOnce checks that each epoch of each trial was trained once; trained counts them as "TRIAL EPOCH".
+func eachOnce(t *testing.T, trained map[string]int, trials, epochs int) {
+	t.Helper()
+	for trial := 1; trial <= trials; trial++ {
+		for epoch := 1; epoch <= epochs; epoch++ {
+			if n := trained[fmt.Sprint(trial, " ", epoch)]; n != 1 {
+				t.Errorf("epoch %d of trial %d was trained %d times", epoch, trial, n)
+			}
+		}
+	}
+}
+
 // A sweep goes through the requeue of a lane in the middle of a trial and the kill of sluiced, and ends:
 // the trial goes on from its checkpoint, no epoch is trained twice, and none is left out.
 func TestSweep(t *testing.T) {
 	t.Parallel()
 	s := play(t, withNodes(1, 2))
-	home := s.Home("")
-	program, err := os.ReadFile("testdata/trial.py")
-	s.must(err)
-	s.must(site.Put(s.Path("trial.py"), program, 0o644))
-	log := filepath.Join(home, "epochs")
-	script := filepath.Join(home, "sweep.sh")
-	s.must(site.Put(script, []byte(fmt.Sprintf(`#!/bin/bash
-#SLUICE --sweep=random --metric=score:max --trials=5 --parallel=2 --epochs=6 --seed=3
+	log := filepath.Join(s.Home(""), "epochs")
+	sweep := s.sweep("trial.py", `#SLUICE --sweep=random --metric=score:max --trials=5 --parallel=2 --epochs=6 --seed=3
 #SLUICE --param x=float:0:1
-/usr/bin/python3 %s --x {x} --log %s
-`, s.Path("trial.py"), log)), 0o755))
-	sweep := strings.TrimSpace(s.as("", "sluice", "submit", "--parsable", "-D", home, script))
+/usr/bin/python3 PROGRAM --x {x} --log `+log)
 	var lane int64
-	_, err = fmt.Sscan(sweep, &lane)
+	_, err := fmt.Sscan(sweep, &lane)
 	s.must(err)
 	s.must(site.Until(s.ctx, time.Minute, "a trial to report twice", func() (bool, error) {
 		for _, trial := range s.trials(sweep) {
@@ -71,9 +108,7 @@ func TestSweep(t *testing.T) {
 	s.as("", "sluice", "requeue", sweep)
 	s.Kill()
 	s.must(s.Start(s.ctx))
-	s.must(site.Until(s.ctx, 2*time.Minute, "the sweep to end", func() (bool, error) {
-		return strings.Contains(s.as("", "sluice", "sweep", "show", "--json", sweep), `"state": "trials"`), nil
-	}))
+	s.allTried(sweep, 2*time.Minute)
 	best := -1.
 	for _, trial := range s.trials(sweep) {
 		if trial.State != "done" || trial.Epoch != 6 || trial.Best == nil {
@@ -82,19 +117,7 @@ func TestSweep(t *testing.T) {
 		}
 		best = max(best, *trial.Best)
 	}
-	text, err := os.ReadFile(log)
-	s.must(err)
-	seen := map[string]int{}
-	for line := range strings.Lines(string(text)) {
-		seen[strings.TrimSpace(line)]++
-	}
-	for trial := 1; trial <= 5; trial++ {
-		for epoch := 1; epoch <= 6; epoch++ {
-			if n := seen[fmt.Sprint(trial, " ", epoch)]; n != 1 {
-				t.Errorf("epoch %d of trial %d was trained %d times", epoch, trial, n)
-			}
-		}
-	}
+	eachOnce(t, s.lines(log), 5, 6)
 	if out := s.as("", "sluice", "sweep", "best", sweep); !strings.Contains(out, "score") || !strings.Contains(out, "x ") {
 		t.Errorf("best:\n%s", out)
 	}
@@ -119,17 +142,9 @@ func TestSweep(t *testing.T) {
 func TestSweepPopulation(t *testing.T) {
 	t.Parallel()
 	s := play(t, withNodes(1, 4))
-	home := s.Home("")
-	program, err := os.ReadFile("testdata/population.py")
-	s.must(err)
-	s.must(site.Put(s.Path("population.py"), program, 0o644))
-	script := filepath.Join(home, "population.sh")
-	s.must(site.Put(script, []byte(fmt.Sprintf(`#!/bin/bash
-#SLUICE --sweep=pbt --metric=score:max --trials=7 --parallel=4 --epochs=39 --seed=3
+	sweep := s.sweep("population.py", `#SLUICE --sweep=pbt --metric=score:max --trials=7 --parallel=4 --epochs=39 --seed=3
 #SLUICE --param x=float:0.1:1
-/usr/bin/python3 %s %s
-`, s.Path("population.py"), filepath.Join(home, "began"))), 0o755))
-	sweep := strings.TrimSpace(s.as("", "sluice", "submit", "--parsable", "-D", home, script))
+/usr/bin/python3 PROGRAM `+filepath.Join(s.Home(""), "began"))
 	s.must(site.Until(s.ctx, 3*time.Minute, "the population to end", func() (bool, error) {
 		out := s.as("", "sluice", "sweep", "show", "--json", sweep)
 		return strings.Contains(out, `"state": "population"`) || strings.Contains(out, `"state": "trials"`), nil

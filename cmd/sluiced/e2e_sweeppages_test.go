@@ -3,13 +3,11 @@ package main_test
 import (
 	"bufio"
 	"context"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/cookiejar"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -22,10 +20,6 @@ import (
 // pagesOf runs "sluice web" for the caller and returns a browser that is logged in.
 func (s *scene) pagesOf(home string) *http.Client {
 	s.t.Helper()
-	out, err := exec.Command("go", "build", "-o", bin+"/", "../sluice-web").CombinedOutput()
-	if err != nil {
-		s.t.Fatalf("building sluice-web: %v\n%s", err, out)
-	}
 	socket := filepath.Join(home, "web.sock")
 	ctx, stop := context.WithCancel(s.ctx)
 	cmd, err := s.Command(ctx, "", "sluice", "web", "--socket", socket)
@@ -79,16 +73,9 @@ func TestSweepPages(t *testing.T) {
 	t.Parallel()
 	s := play(t, withNodes(1, 2))
 	home := s.Home("")
-	program, err := os.ReadFile("testdata/trial.py")
-	s.must(err)
-	s.must(site.Put(s.Path("trial.py"), program, 0o644))
-	script := filepath.Join(home, "sweep.sh")
-	s.must(site.Put(script, []byte(fmt.Sprintf(`#!/bin/bash
-#SLUICE --sweep=random --metric=score:max --trials=40 --parallel=1 --epochs=6 --seed=3
+	number := s.sweep("trial.py", `#SLUICE --sweep=random --metric=score:max --trials=40 --parallel=1 --epochs=6 --seed=3
 #SLUICE --param x=float:0:1
-/usr/bin/python3 %s --x {x} --log %s
-`, s.Path("trial.py"), filepath.Join(home, "epochs"))), 0o755))
-	number := strings.TrimSpace(s.as("", "sluice", "submit", "--parsable", "-D", home, script))
+/usr/bin/python3 PROGRAM --x {x} --log `+filepath.Join(home, "epochs"))
 	h := s.pagesOf(home)
 	until := func(what, path string, ok func(string) bool) {
 		t.Helper()

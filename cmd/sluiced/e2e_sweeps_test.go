@@ -187,6 +187,9 @@ func (s *scene) toGoal(k *seeker, began time.Time) time.Duration {
 	text, _ := os.ReadFile(k.log)
 	for line := range strings.Lines(string(text)) {
 		f := strings.Fields(line)
+		if len(f) < 4 { // it is being written
+			continue
+		}
 		at, err1 := strconv.ParseFloat(f[0], 64)
 		accuracy, err2 := strconv.ParseFloat(f[3], 64)
 		if err1 == nil && err2 == nil && accuracy >= k.goal {

@@ -2,7 +2,6 @@ package main_test
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -17,20 +16,12 @@ import (
 func TestTrialJobs(t *testing.T) {
 	t.Parallel()
 	s := play(t, withNodes(1, 4))
-	home := s.Home("")
-	program, err := os.ReadFile("testdata/trial.py")
-	s.must(err)
-	s.must(site.Put(s.Path("trial.py"), program, 0o644))
-	log := filepath.Join(home, "epochs")
-	script := filepath.Join(home, "sweep.sh")
-	s.must(site.Put(script, []byte(fmt.Sprintf(`#!/bin/bash
-#SLUICE --sweep=grid --metric=score:max --trials=4 --parallel=4 --trial=job --max-gpus=2 --epochs=14
+	log := filepath.Join(s.Home(""), "epochs")
+	sweep := s.sweep("trial.py", `#SLUICE --sweep=grid --metric=score:max --trials=4 --parallel=4 --trial=job --max-gpus=2 --epochs=14
 #SLUICE --param x=choice:0.1,0.2,0.8,0.9
-/usr/bin/python3 %s --x {x} --epochs 14 --slow 15 --log %s
-`, s.Path("trial.py"), log)), 0o755))
-	sweep := strings.TrimSpace(s.as("", "sluice", "submit", "--parsable", "-D", home, script))
+/usr/bin/python3 PROGRAM --x {x} --epochs 14 --slow 15 --log `+log)
 	var number int64
-	_, err = fmt.Sscan(sweep, &number)
+	_, err := fmt.Sscan(sweep, &number)
 	s.must(err)
 	jobs := map[int]*job{} // by trial
 	s.must(site.Until(s.ctx, 3*time.Minute, "a job to grow", func() (bool, error) {
@@ -47,9 +38,7 @@ func TestTrialJobs(t *testing.T) {
 		}
 		return grown, nil
 	}))
-	s.must(site.Until(s.ctx, 4*time.Minute, "the sweep to end", func() (bool, error) {
-		return strings.Contains(s.as("", "sluice", "sweep", "show", "--json", sweep), `"state": "trials"`), nil
-	}))
+	s.allTried(sweep, 4*time.Minute)
 	starts := 0
 	for _, trial := range s.trials(sweep) {
 		if trial.State != "done" || trial.Epoch != 14 {
@@ -72,24 +61,8 @@ func TestTrialJobs(t *testing.T) {
 	if len(jobs) != 4 || starts < 5 {
 		t.Errorf("%d jobs, %d starts of trials", len(jobs), starts)
 	}
-	count := func(name string) map[string]int {
-		text, err := os.ReadFile(name)
-		s.must(err)
-		out := map[string]int{}
-		for line := range strings.Lines(string(text)) {
-			out[strings.TrimSpace(line)]++
-		}
-		return out
-	}
-	seen := count(log)
-	for trial := 1; trial <= 4; trial++ {
-		for epoch := 1; epoch <= 14; epoch++ {
-			if n := seen[fmt.Sprint(trial, " ", epoch)]; n != 1 {
-				t.Errorf("epoch %d of trial %d was trained %d times", epoch, trial, n)
-			}
-		}
-	}
-	sizes := count(log + ".gpus")
+	eachOnce(t, s.lines(log), 4, 14)
+	sizes := s.lines(log + ".gpus")
 	if sizes["3 2"]+sizes["4 2"] == 0 {
 		t.Errorf("no epoch was trained on 2 GPUs: %v", sizes)
 	}

@@ -22,18 +22,11 @@ func TestWarmSweep(t *testing.T) {
 		t.Parallel()
 	}
 	s := play(t, withNodes(1, 1))
-	home := s.Home("")
-	program, err := os.ReadFile("testdata/warm.py")
-	s.must(err)
-	s.must(site.Put(s.Path("warm.py"), program, 0o644))
-	log, script := filepath.Join(home, "steps"), filepath.Join(home, "sweep.sh")
+	log := filepath.Join(s.Home(""), "steps")
 	trials := map[bool]int{false: 5, true: 30}[measured]
-	s.must(site.Put(script, []byte(fmt.Sprintf(`#!/bin/bash
-#SLUICE --sweep=random --metric=score:max --trials=%d --parallel=1 --epochs=4 --seed=3
+	sweep := s.sweep("warm.py", fmt.Sprintf(`#SLUICE --sweep=random --metric=score:max --trials=%d --parallel=1 --epochs=4 --seed=3
 #SLUICE --param x=float:0:1
-srun "$SLUICE" ranks -- /usr/bin/python3 %s --log %s
-`, trials, s.Path("warm.py"), log)), 0o755))
-	sweep := strings.TrimSpace(s.as("", "sluice", "submit", "--parsable", "-D", home, script))
+srun "$SLUICE" ranks -- /usr/bin/python3 PROGRAM --log %s`, trials, log))
 	if !measured {
 		s.must(site.Until(s.ctx, 2*time.Minute, "the third trial to report", func() (bool, error) {
 			all := s.trials(sweep)
@@ -43,9 +36,7 @@ srun "$SLUICE" ranks -- /usr/bin/python3 %s --log %s
 		s.Kill()
 		s.must(s.Start(s.ctx))
 	}
-	s.must(site.Until(s.ctx, 3*time.Minute, "the sweep to end", func() (bool, error) {
-		return strings.Contains(s.as("", "sluice", "sweep", "show", "--json", sweep), `"state": "trials"`), nil
-	}))
+	s.allTried(sweep, 3*time.Minute)
 	for _, trial := range s.trials(sweep) {
 		if trial.State != "done" || trial.Epoch != 4 {
 			t.Errorf("%+v", trial)
@@ -68,13 +59,7 @@ srun "$SLUICE" ranks -- /usr/bin/python3 %s --log %s
 			processes[f[3]] = true
 		}
 	}
-	for trial := 1; trial <= trials; trial++ {
-		for epoch := 1; epoch <= 4; epoch++ {
-			if n := seen[fmt.Sprint(trial, " ", epoch)]; n != 1 {
-				t.Errorf("epoch %d of trial %d was trained %d times", epoch, trial, n)
-			}
-		}
-	}
+	eachOnce(t, seen, trials, 4)
 	// srun passes on what the ranks print, so all of a process is in the output of its first trial.
 	for _, trial := range s.trials(sweep) {
 		output, err := os.ReadFile(trial.Output)

@@ -2,7 +2,6 @@ package screen
 
 import (
 	"math"
-	"strconv"
 	"strings"
 	"time"
 
@@ -110,6 +109,3 @@ func perCell(unicode bool) int {
 	}
 	return 1
 }
-
-// numberText is a result for people.
-func numberText(v float64) string { return strconv.FormatFloat(v, 'g', 5, 64) }

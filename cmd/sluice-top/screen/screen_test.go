@@ -109,7 +109,7 @@ const explained = "Job   41 (resnet) of ann: RUNNING\nGPUs  2 on gpu1:2, accepts
 func TestFrames(t *testing.T) {
 	report := canned(t)
 	past, forecast := history()
-	for name, steps := range map[string][]any{
+	checkFrames(t, report, map[string][]any{
 		"jobs":    nil,
 		"nodes":   keys("2"),
 		"time":    append(keys("3"), past, forecast),
@@ -120,13 +120,17 @@ func TestFrames(t *testing.T) {
 		"refused": append(keys("g 4 enter y"), RanMsg{Run: Run{Args: []string{"resize", "41", "--gpus", "4"}, For: "order"}, Output: "sluice: error: job 41: 4 GPUs: QOSMaxGRESPerUser\n", Failed: true}),
 		"help":    keys("?"),
 		"away":    {ReportMsg{Err: errors.New("no sluiced: there is no socket /run/sluice/sock"), At: controltest.Now.Add(time.Minute)}},
-	} {
+	})
+}
+
+// checkFrames compares what is shown after the steps of each name with its golden file, on each size.
+func checkFrames(t *testing.T, report wire.Report, all map[string][]any) {
+	for name, steps := range all {
 		for _, size := range [][2]int{{80, 24}, {40, 12}, {200, 60}} {
 			t.Run(fmt.Sprintf("%s/%dx%d", name, size[0], size[1]), func(t *testing.T) {
 				m := sent(begun(t, Options{Unicode: size[0] > 40}, report, size[0], size[1]), steps...)
-				frame := m.Frame()
 				checkFrame(t, m)
-				got := strings.Join(trimmed(frame), "\n") + "\n"
+				got := strings.Join(trimmed(m.Frame()), "\n") + "\n"
 				golden := filepath.Join("testdata", fmt.Sprintf("%s-%dx%d.txt", name, size[0], size[1]))
 				if *update {
 					if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {

@@ -2,12 +2,14 @@ package screen
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/sluice-hpc/sluice/cmd/present"
 	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
+	"github.com/sluice-hpc/sluice/elastic/sweep/book"
 )
 
 // sweepTab is what is shown of an open sweep.
@@ -158,7 +160,7 @@ func (m Model) sweepHead() []line {
 	}
 	first := fmt.Sprintf("sweep %s  %s  of %s  %s", numberOf(*s), terminal.Escape(s.Name), terminal.Escape(s.User), s.State)
 	if s.End != "" {
-		first += " (" + terminal.Escape(s.End) + ")"
+		first += " (" + terminal.Escape(present.SweepEnd(book.End(s.End), s.Failed)) + ")"
 	}
 	if s.Metric != "" {
 		first += fmt.Sprintf("  %s  %s, %s", terminal.Escape(s.Algorithm), terminal.Escape(s.Metric), direction)
@@ -174,18 +176,18 @@ func (m Model) sweepHead() []line {
 	}
 	best := "best  nothing was reported yet"
 	if s.Best != nil {
-		best = fmt.Sprintf("best  %s by trial %d at epoch %s", numberText(s.Best.Value), s.Best.Trial, numberText(s.Best.Epoch))
+		best = fmt.Sprintf("best  %s by trial %d at epoch %s", present.Metric(s.Best.Value), s.Best.Trial, present.Metric(s.Best.Epoch))
 		if !s.Best.At.IsZero() {
 			best += ", " + terminal.Clock(m.reportTime().Sub(s.Best.At)) + " ago"
 		}
 	}
 	if s.Goal != nil {
-		best += "  goal " + numberText(*s.Goal)
+		best += "  goal " + present.Metric(*s.Goal)
 	}
-	run, wait := lanesOf(*s)
-	lanes := fmt.Sprintf("lanes %d run on %s, %d wait, %d wanted  level %d", run, terminal.Plural(s.GPUs, "GPU"), wait, s.Wants, s.Level)
+	run := s.LanesRun()
+	lanes := fmt.Sprintf("lanes %d run on %s, %d wait, %d wanted  level %d", run, terminal.Plural(s.GPUs, "GPU"), len(s.Lanes)-run, s.Wants, s.Level)
 	if s.Counted > 0 {
-		lanes += fmt.Sprintf(" (%d done, gap %s)", s.Counted, numberText(s.Gap))
+		lanes += fmt.Sprintf(" (%d done, gap %s)", s.Counted, present.Metric(s.Gap))
 	}
 	last := text(plain, lanes)
 	switch {
@@ -249,9 +251,9 @@ func (m Model) curves(rows int) (out []line) {
 		case !is && r == 0:
 			mark, l = "best", "nothing was reported yet"
 		case is && r == 0:
-			mark = numberText(high)
+			mark = present.Metric(high)
 		case is && r == rows-1 && low < high:
-			mark = numberText(low)
+			mark = present.Metric(low)
 		}
 		out = append(out, line{{fmt.Sprintf("%*s ", label, terminal.Cut(mark, label)), faint}, {l, good}})
 	}
@@ -274,27 +276,36 @@ func (m Model) laneList(room int) (out []line) {
 	if len(s.of.Lanes) == 0 {
 		return []line{text(faint, "no lane: all have ended")}
 	}
-	states := map[int64]string{}
-	for _, j := range m.report.Jobs {
-		states[j.JobID] = present.Reason(&j)
-	}
 	out = []line{text(head, fmt.Sprintf("%10s %4s %6s  %s", "LANE", "GPUS", "TRIAL", "REASON"))}
 	room = max(room-1, 1)
 	top := max(min(s.at-room/2, len(s.of.Lanes)-room), 0)
-	for k := top; k < min(top+room, len(s.of.Lanes)); k++ {
-		l := s.of.Lanes[k]
+	shown := s.of.Lanes[top:min(top+room, len(s.of.Lanes))]
+	reasons := m.reasonsOf(shown)
+	for i, l := range shown {
 		trial := "-"
 		if l.Trial > 0 {
 			trial = fmt.Sprint(l.Trial)
 		}
 		look := plain
 		switch {
-		case k == s.at:
+		case top+i == s.at:
 			look = chosen
 		case l.GPUs > 0:
 			look = good
 		}
-		out = append(out, text(look, fmt.Sprintf("%10d %4d %6s  %s", l.JobID, l.GPUs, trial, terminal.Escape(states[l.JobID]))))
+		out = append(out, text(look, fmt.Sprintf("%10d %4d %6s  %s", l.JobID, l.GPUs, trial, terminal.Escape(reasons[l.JobID]))))
+	}
+	return out
+}
+
+// reasonsOf are the reasons of the lanes' jobs that the report has.
+func (m Model) reasonsOf(lanes []wire.SweepLane) map[int64]string {
+	out := map[int64]string{}
+	for i := range m.report.Jobs {
+		j := &m.report.Jobs[i]
+		if slices.ContainsFunc(lanes, func(l wire.SweepLane) bool { return l.JobID == j.JobID }) {
+			out[j.JobID] = present.Reason(j)
+		}
 	}
 	return out
 }

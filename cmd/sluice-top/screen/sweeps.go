@@ -106,18 +106,6 @@ func numberOf(s wire.Sweep) string {
 	return strconv.FormatInt(s.Number, 10)
 }
 
-// lanesOf counts the lanes that have GPUs, and those that wait.
-func lanesOf(s wire.Sweep) (run, wait int) {
-	for _, l := range s.Lanes {
-		if l.GPUs > 0 {
-			run++
-		} else {
-			wait++
-		}
-	}
-	return run, wait
-}
-
 // sparkColumns is the width of the small curve of the best result so far.
 const sparkColumns = 16
 
@@ -140,8 +128,8 @@ var sweepColumns = []sweepColumn{
 	{terminal.Right("FAILED"), 100, func(_ Model, s *wire.Sweep) string { return strconv.Itoa(s.Failed) }},
 	{terminal.Right("DONE"), 100, func(_ Model, s *wire.Sweep) string { return strconv.Itoa(s.Done) }},
 	{terminal.Right("LANES"), 60, func(_ Model, s *wire.Sweep) string {
-		run, wait := lanesOf(*s)
-		return fmt.Sprintf("%d+%d", run, wait)
+		run := s.LanesRun()
+		return fmt.Sprintf("%d+%d", run, len(s.Lanes)-run)
 	}},
 	{terminal.Right("GPUS"), 100, func(_ Model, s *wire.Sweep) string { return strconv.Itoa(s.GPUs) }},
 	{terminal.Right("LEVEL"), 60, func(_ Model, s *wire.Sweep) string { return strconv.Itoa(s.Level) }},
@@ -150,7 +138,7 @@ var sweepColumns = []sweepColumn{
 		if s.Best == nil {
 			return "-"
 		}
-		return numberText(s.Best.Value)
+		return present.Metric(s.Best.Value)
 	}},
 	{terminal.Left("SO FAR"), 100, func(m Model, s *wire.Sweep) string {
 		values := sampled(stepsOf(s.Bests), s.Began, m.reportTime(), sparkColumns)

@@ -2,10 +2,7 @@ package screen
 
 import (
 	"errors"
-	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -52,9 +49,8 @@ const trialsTable = "TRIAL  STATE    EPOCH  BEST   CURVE             PARAMETERS\
 
 // TestSweepFrames: the list of sweeps and a sweep's screen on each size.
 func TestSweepFrames(t *testing.T) {
-	report := canned(t)
 	trials := RanMsg{Run: Run{For: "sweep", Seq: 2}, Output: trialsTable}
-	for name, steps := range map[string][]any{
+	checkFrames(t, canned(t), map[string][]any{
 		"sweeps":        append(keys("4"), SweepsMsg{Sweeps: searching()}),
 		"sweeps-none":   append(keys("4"), SweepsMsg{}),
 		"sweeps-error":  append(keys("4"), SweepsMsg{Err: errors.New("sluiced has no GET /v1/sweeps")}),
@@ -62,26 +58,9 @@ func TestSweepFrames(t *testing.T) {
 		"sweep-trials":  append(append([]any{SweepsMsg{Sweeps: searching()}}, keys("4 enter t")...), trials),
 		"sweep-large":   append([]any{SweepsMsg{Sweeps: searching()}}, keys("4 down enter pgdown down")...),
 		"sweep-problem": append([]any{SweepsMsg{Sweeps: searching()}}, keys("4 down down enter")...),
+		"sweep-over":    append([]any{SweepsMsg{Sweeps: searching()}}, keys("4 down down down enter")...),
 		"sweep-confirm": append([]any{SweepsMsg{Sweeps: searching()}}, keys("4 enter p")...),
-	} {
-		for _, size := range [][2]int{{80, 24}, {40, 12}, {200, 60}} {
-			t.Run(fmt.Sprintf("%s/%dx%d", name, size[0], size[1]), func(t *testing.T) {
-				m := sent(begun(t, Options{Unicode: size[0] > 40}, report, size[0], size[1]), steps...)
-				checkFrame(t, m)
-				got := strings.Join(trimmed(m.Frame()), "\n") + "\n"
-				golden := filepath.Join("testdata", fmt.Sprintf("%s-%dx%d.txt", name, size[0], size[1]))
-				if *update {
-					if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-						t.Fatal(err)
-					}
-				}
-				want, err := os.ReadFile(golden)
-				if err != nil || got != string(want) {
-					t.Errorf("%v: got\n%s\nwant\n%s", err, got, want)
-				}
-			})
-		}
-	}
+	})
 }
 
 // TestSweepOrders: a key proposes the command, only y runs it, and only for an own sweep that is not

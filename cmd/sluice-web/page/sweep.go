@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"html/template"
@@ -9,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/sluice-hpc/sluice/cmd/present"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/elastic/draw"
 	"github.com/sluice-hpc/sluice/elastic/sweep"
@@ -227,10 +229,6 @@ func (view *sweepView) fillLanes(s *own.View) {
 
 // list fills in a page of the table of trials.
 func (view *sweepView) list(s *own.View, trials []rated, from int) {
-	jobs := map[string]int64{}
-	for _, l := range s.Lanes {
-		jobs[l.Token] = l.Job
-	}
 	top := leading(s)
 	if view.Sort == "number" {
 		trials = slices.Clone(trials)
@@ -249,13 +247,14 @@ func (view *sweepView) list(s *own.View, trials []rated, from int) {
 		view.After = link(end)
 	}
 	for _, t := range trials[view.From:end] {
-		view.Trials = append(view.Trials, t.row(jobs[t.Lane], t.Number == top))
+		lane, _ := s.Lane(t.Lane)
+		view.Trials = append(view.Trials, t.row(lane.Job, t.Number == top))
 	}
 }
 
 // row is the trial in the table.
 func (t rated) row(job int64, top bool) trialRow {
-	r := trialRow{Number: t.Number, Starts: t.Start, State: string(t.late), Point: pointText(t.Point), Job: job, Top: top, Note: t.Words}
+	r := trialRow{Number: t.Number, Starts: t.Start, State: string(t.late), Point: pointText(t.Point), Job: job, Top: top, Note: cmp.Or(present.Place(t.Trial), t.Words)}
 	if last, ok := t.Last(); ok {
 		value := last.Value
 		r.Epoch, r.Last = last.Epoch, &value
@@ -263,9 +262,6 @@ func (t rated) row(job int64, top bool) trialRow {
 	if t.has {
 		best := t.best.Value
 		r.Best = &best
-	}
-	if t.State == book.Paused && t.Rung > 0 {
-		r.Note = fmt.Sprintf("place %d of %d at epoch %d", t.Rank, t.Of, t.Rung)
 	}
 	return r
 }

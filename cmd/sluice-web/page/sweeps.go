@@ -125,16 +125,11 @@ func rank(b bool) int {
 func publishedRow(s *wire.Sweep, viewer Viewer) sweepRow {
 	r := sweepRow{Number: s.Number, Name: s.Name, User: s.User, Mine: s.UID == viewer.UID, State: s.State, Search: s.Algorithm, Metric: s.Metric, Max: s.Max,
 		Done: s.Done, Running: s.Running, Waiting: s.Waiting, Paused: s.Paused, Stopped: s.Stopped, Failed: s.Failed, Begun: s.Begun, Asked: s.Trials,
-		Parallel: s.Parallel, GPUs: s.GPUs, Wants: s.Wants, Best: s.Best, Goal: s.Goal, Level: s.Level, Counted: s.Counted, Gap: s.Gap, Bid: s.Bid,
+		Lanes: s.LanesRun(), Parallel: s.Parallel, GPUs: s.GPUs, Wants: s.Wants, Best: s.Best, Goal: s.Goal, Level: s.Level, Counted: s.Counted, Gap: s.Gap, Bid: s.Bid,
 		Problem: s.Problem, Created: s.Created, Published: s}
-	for _, l := range s.Lanes {
-		if l.GPUs > 0 {
-			r.Lanes++
-		}
-	}
 	r.Why = present.SweepLevel(s.Counted, s.Gap)
 	if s.State == "over" {
-		r.Why = present.SweepEnd(s.End, s.Failed)
+		r.Why = present.SweepEnd(book.End(s.End), s.Failed)
 	}
 	return r
 }
@@ -157,7 +152,7 @@ func (r *sweepRow) fill(s own.Summary) {
 	}
 	r.State, r.Why = s.Word, present.SweepLevel(r.Counted, r.Gap)
 	if s.End != book.NotOver {
-		r.State, r.Why = "over", present.SweepEnd(string(s.End), r.Failed)
+		r.State, r.Why = "over", present.SweepEnd(s.End, r.Failed)
 	}
 }
 

@@ -58,6 +58,16 @@ type Sweep struct {
 	Problem string `json:"problem,omitempty"`
 }
 
+// LanesRun counts the lanes that have GPUs; the others wait.
+func (s *Sweep) LanesRun() (n int) {
+	for _, l := range s.Lanes {
+		if l.GPUs > 0 {
+			n++
+		}
+	}
+	return n
+}
+
 // SweepLane is a lane: an ordinary job that runs one trial after the other.
 type SweepLane struct {
 	JobID int64 `json:"job_id"`

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -51,7 +52,7 @@ func Sweeps(r replay.Result) (out []Sweep) {
 // mostSweeps bounds the rows of a policy; the mean is always shown.
 const mostSweeps = 20
 
-// sweepColumns are the figures of a sweep, in order. Of several seeds they are means.
+// sweepColumns are the figures of a sweep, in order; NaN = it has none. Of several seeds they are means.
 var sweepColumns = []struct {
 	head   string
 	figure func(Sweep) float64
@@ -59,7 +60,12 @@ var sweepColumns = []struct {
 }{
 	{"ARRIVAL", func(s Sweep) float64 { return float64(s.Arrival) }, "%.0f"},
 	{"WAIT", func(s Sweep) float64 { return float64(s.Wait) }, "%.0f"},
-	{"TO_GOAL", func(s Sweep) float64 { return float64(*s.Goal) }, "%.0f"},
+	{"TO_GOAL", func(s Sweep) float64 {
+		if s.Goal == nil {
+			return math.NaN()
+		}
+		return float64(*s.Goal)
+	}, "%.0f"},
 	{"OVER", func(s Sweep) float64 { return float64(s.Over) }, "%.0f"},
 	{"DONE", func(s Sweep) float64 { return float64(s.Done) }, "%.1f"},
 	{"PAUSED", func(s Sweep) float64 { return float64(s.Paused) }, "%.1f"},
@@ -68,14 +74,13 @@ var sweepColumns = []struct {
 	{"GPU_H", func(s Sweep) float64 { return float64(s.GPUs) }, "%.2f"},
 }
 
-// sweepCells are the means of the sweeps; of TO_GOAL over those that reached it, with their number
-// where some did not.
+// sweepCells are the means of the sweeps that have the figure, with their number where some have none.
 func sweepCells(of []Sweep) (cells []string) {
 	for _, c := range sweepColumns {
 		sum, n := 0.0, 0
 		for _, s := range of {
-			if c.head != "TO_GOAL" || s.Goal != nil {
-				sum += c.figure(s)
+			if x := c.figure(s); !math.IsNaN(x) {
+				sum += x
 				n++
 			}
 		}
