@@ -257,7 +257,7 @@ func TestLongLines(t *testing.T) {
 	a := token("a")
 	x.lane(s, a, 40)
 	x.writes(a, began(1))
-	x.text(a, strings.Repeat("x", 5*mostChunk/2)+"\n")
+	x.text(a, strings.Repeat("x", 5*sweep.MaxLines/2)+"\n")
 	var lines strings.Builder
 	for e := range 20_000 {
 		fmt.Fprintf(&lines, `{"event":"reported","at":"2026-11-28T12:00:00Z","trial":1,"start":1,"epoch":%d,"value":0.5}`+"\n", e)
