@@ -51,23 +51,35 @@ func (f *files) answers(base *checkpoint.Dir, seen *keeper.Seen) error {
 	return nil
 }
 
-// highest is the highest turn of which there is a transcript: of one that was recorded in a record that was
-// lost. 0 = there is none.
-func (f *files) highest(base *checkpoint.Dir) (turn int, err error) {
+// errNoSearcher: no lane has begun to ask the program.
+var errNoSearcher = errors.New("no transcripts")
+
+// searcher opens the folder of the transcripts.
+func (f *files) searcher(base *checkpoint.Dir) (*checkpoint.Dir, error) {
 	dir, err := base.Owned(f.token, f.uid)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	defer dir.Close()
 	sub, err := dir.Sub(sweep.SearcherFolder)
 	if errors.Is(err, fs.ErrNotExist) {
+		return nil, errNoSearcher
+	}
+	return sub, err
+}
+
+// highest is the highest turn of which there is a transcript: of one that was recorded in a record that was
+// lost. 0 = there is none.
+func (f *files) highest(base *checkpoint.Dir) (turn int, err error) {
+	dir, err := f.searcher(base)
+	if errors.Is(err, errNoSearcher) {
 		return 0, nil
 	}
 	if err != nil {
 		return 0, err
 	}
-	defer sub.Close()
-	names, err := sub.Names(mostLanes)
+	defer dir.Close()
+	names, err := dir.Names(mostLanes)
 	for _, name := range names {
 		if n, is := sweep.TurnOf(name); is {
 			turn = max(turn, n)
@@ -79,20 +91,15 @@ func (f *files) highest(base *checkpoint.Dir) (turn int, err error) {
 // transcript takes in the new lines of the present turn's transcript.
 func (f *files) transcript(base *checkpoint.Dir) error {
 	a := &f.asked
-	dir, err := base.Owned(f.token, f.uid)
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	sub, err := dir.Sub(sweep.SearcherFolder)
-	if errors.Is(err, fs.ErrNotExist) {
+	dir, err := f.searcher(base)
+	if errors.Is(err, errNoSearcher) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	defer sub.Close()
-	file, info, err := sub.Open(sweep.Transcript(a.read))
+	defer dir.Close()
+	file, info, err := dir.Open(sweep.Transcript(a.read))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -325,18 +325,8 @@ func (f *files) tell(l keeper.Lane, teller book.Teller) error {
 	if err != nil {
 		return err
 	}
-	base, err := checkpoint.OpenDir(f.paths.Outbox)
-	if err != nil {
-		return fmt.Errorf("outbox: %w", err)
-	}
-	defer base.Close()
-	dir, err := base.Make(l.Token, 0o755)
-	if err != nil {
-		return fmt.Errorf("outbox: %w", err)
-	}
-	defer dir.Close()
-	if err := dir.Write(sweep.TellFile, append(data, '\n'), 0o644); err != nil {
-		return fmt.Errorf("outbox: %w", err)
+	if err := f.put(l.Token, sweep.TellFile, data); err != nil {
+		return err
 	}
 	if len(f.wrote) > 4*mostLanes {
 		f.wrote = map[string]sweep.Tell{}

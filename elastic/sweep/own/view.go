@@ -9,13 +9,7 @@ import (
 )
 
 // Standing is what sluiced says of a sweep.
-type Standing struct {
-	Level   int     `json:"level"`
-	Gap     float64 `json:"gap"`
-	Counted int     `json:"counted"`
-	Wants   int     `json:"wants"`
-	Problem string  `json:"problem,omitempty"`
-}
+type Standing = sweep.Standing
 
 // Lane is one lane of a sweep.
 type Lane struct {
