@@ -76,9 +76,9 @@ type files struct {
 	counted int       // trials that the level took in
 	raised  time.Time // when the level last rose because GPUs idled
 	problem error     // that waiting does not mend
-	view    Shown     // as last summed up, of what, and when
-	summed  string
-	sums    time.Time
+	view    Shown     // as last summed up
+	viewOf  string    // what it was summed up from
+	viewAt  time.Time // and when
 	pace    pace
 	asked   asked
 
