@@ -1,9 +1,7 @@
 package searcher
 
 import (
-	"bytes"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -91,7 +89,7 @@ func (n *news) trial(t *book.Trial) (out []sweep.Spoken) {
 	return out
 }
 
-// lines takes in a lane's new lines; fresh: there were some.
+// lines takes in a lane's new lines; fresh: there were some, also where an error came after them.
 func (n *news) lines(folder, lane string) (fresh bool, err error) {
 	dir, err := checkpoint.OpenDir(folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -113,19 +111,10 @@ func (n *news) lines(folder, lane string) (fresh bool, err error) {
 	if info.Size() <= from || from > most {
 		return false, nil
 	}
-	data, err := io.ReadAll(io.NewSectionReader(file, from, min(info.Size()-from, most)))
-	if err != nil {
-		return false, err
-	}
-	last := bytes.LastIndexByte(data, '\n')
-	if last < 0 {
-		return false, nil
-	}
-	for line := range bytes.SplitSeq(data[:last], []byte("\n")) {
+	n.offsets[lane], err = sweep.Lines(file, from, min(info.Size(), from+most), func(line []byte) {
 		if e, err := sweep.ParseEvent(line); err == nil {
 			n.book.Take(lane, e)
 		}
-	}
-	n.offsets[lane] = from + int64(last) + 1
-	return true, nil
+	})
+	return n.offsets[lane] > from, err
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/sluice-hpc/sluice/etc"
 )
 
-// sweepEvery is how often it is asked of which sweeps the files are to be looked at: those of a lane that
-// is about to want a trial at each time, others twice a second.
+// sweepEvery is the time between two looks for sweeps that are due. A sweep is due at each look while one of
+// its lanes is about to want a trial, else twice a second.
 const sweepEvery = 25 * time.Millisecond
 
 // sweepPaths are where sweeps are kept. Only this daemon reads the record.

@@ -50,7 +50,8 @@ const (
 // that may explain the job, shares a user to those that may explain that user's jobs; usage adds up
 // the jobs that the caller may explain, sweeps lists those whose lanes the caller may explain, past
 // lists and forecast expects them, and events has what is about them. A role's rights MUST include
-// those of every later role, since a caller has only its first one: an operator's own jobs are judged by the operator's rights.
+// those of every later role, since a caller has only its first one: an operator's own jobs are judged by the
+// operator's rights.
 var rights = map[verb][4]answer{
 	//           root    operator owner   other
 	verbStatus:  {always, always, always, always},

@@ -72,8 +72,8 @@ func usageAsked(q request, end time.Time) (usage.By, usage.Range, error) {
 	return by, in, err
 }
 
-// readRange reads a range of time from the values of that names. It ends at end at the latest, which a missing to
-// stands for. Hints name the values as a client does, with a prefix.
+// readRange reads a range of time from two values of a request, from and to. It ends at end at the latest; so
+// does one without to. Hints name the values as a client does, with a prefix.
 func readRange(asked url.Values, from, to, prefix string, end time.Time) (begins, ends time.Time, err error) {
 	at := func(name string) (time.Time, error) {
 		t, err := time.Parse(time.RFC3339, asked.Get(name))

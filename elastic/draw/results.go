@@ -26,7 +26,7 @@ type scale struct {
 }
 
 // span returns an axis that has all numbers, and some room on both sides.
-func span(low, high float64, n int) scale {
+func span(low, high float64) scale {
 	if !(low <= high) || math.IsInf(low, 0) || math.IsInf(high, 0) {
 		low, high = 0, 1
 	}
@@ -36,8 +36,9 @@ func span(low, high float64, n int) scale {
 		low, high = high-wide/2, high+wide/2
 	}
 	s := scale{low: low - wide*.04, high: high + wide*.04}
-	step := Nice((s.high - s.low) / float64(n))
-	for v := math.Ceil(s.low/step) * step; v <= s.high && len(s.ticks) <= 2*n; v += step {
+	const marks = 6 // about
+	step := Nice((s.high - s.low) / marks)
+	for v := math.Ceil(s.low/step) * step; v <= s.high && len(s.ticks) <= 2*marks; v += step {
 		if math.Abs(v) < step/1e6 {
 			v = 0
 		}
@@ -99,7 +100,7 @@ func Curves(all []Curve, goal *float64, label, across, up string) template.HTML 
 		ys = append(ys, []float64{*goal})
 	}
 	_, most := extent(xs...)
-	x, y := scale{high: math.Max(most, 1e-9)}, span(extentOf(ys))
+	x, y := scale{high: math.Max(most, 1e-9)}, span(extent(ys...))
 	d := New(width, height, "chart curves", label)
 	step := Nice(x.high / 10)
 	for v := 0.0; v <= x.high*(1+1e-9); v += step {
@@ -121,16 +122,13 @@ func Curves(all []Curve, goal *float64, label, across, up string) template.HTML 
 	return d.Done()
 }
 
-func extentOf(all [][]float64) (low, high float64, n int) {
-	low, high = extent(all...)
-	return low, high, 6
-}
-
 // line is the path of a row of points; a single one is a dot, by its round end.
 func (p Panel) line(l Line, x, y scale) string {
 	var b strings.Builder
+	to := "M"
 	for i := range l.X {
-		b.WriteString(map[bool]string{true: "M", false: "L"}[i == 0] + p.point(x.part(l.X[i]), y.part(l.Y[i])))
+		b.WriteString(to + p.point(x.part(l.X[i]), y.part(l.Y[i])))
+		to = "L"
 	}
 	if len(l.X) == 1 {
 		b.WriteString("h0")
@@ -163,7 +161,7 @@ func Stairs(all []Stair, end float64, ticks []Tick, goal *float64, whole bool, l
 		values = append(values, *goal)
 	}
 	low, high := extent(values)
-	y := span(low, high, 6)
+	y := span(low, high)
 	if whole {
 		y = scale{high: math.Max(1, high) * 1.05, ticks: CountTicks(math.Max(1, high), 4)}
 	}
@@ -205,7 +203,7 @@ func Dots(all []Line, names []string, log bool, label, across, up string) templa
 	if math.IsInf(xlow, 0) {
 		return ""
 	}
-	x, y := span(xlow, xhigh, 6), span(ylow, yhigh, 6)
+	x, y := span(xlow, xhigh), span(ylow, yhigh)
 	switch {
 	case names != nil:
 		x = scale{low: -.5, high: float64(len(names)) - .5}

@@ -1,9 +1,7 @@
 package offcycle
 
 import (
-	"bytes"
 	"errors"
-	"io"
 	"io/fs"
 	"slices"
 	"time"
@@ -43,8 +41,8 @@ func (f *files) answers(base *checkpoint.Dir, seen *keeper.Seen) error {
 	if leads.Turn == 0 {
 		return nil
 	}
-	if a.read != f.book.Leads.Turn {
-		*a = asked{turn: a.turn, since: a.since, read: f.book.Leads.Turn, points: map[int]string{}}
+	if a.read != leads.Turn {
+		*a = asked{turn: a.turn, since: a.since, read: leads.Turn, points: map[int]string{}}
 	}
 	if err := f.transcript(base); err != nil {
 		return err
@@ -53,23 +51,35 @@ func (f *files) answers(base *checkpoint.Dir, seen *keeper.Seen) error {
 	return nil
 }
 
-// highest is the highest turn of which there is a transcript: of one that was recorded in a record that was
-// lost. 0 = there is none.
-func (f *files) highest(base *checkpoint.Dir) (turn int, err error) {
+// errNoSearcher: no lane has begun to ask the program.
+var errNoSearcher = errors.New("no transcripts")
+
+// searcher opens the folder of the transcripts.
+func (f *files) searcher(base *checkpoint.Dir) (*checkpoint.Dir, error) {
 	dir, err := base.Owned(f.token, f.uid)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	defer dir.Close()
 	sub, err := dir.Sub(sweep.SearcherFolder)
 	if errors.Is(err, fs.ErrNotExist) {
+		return nil, errNoSearcher
+	}
+	return sub, err
+}
+
+// highest is the highest turn of which there is a transcript: of one that was recorded in a record that was
+// lost. 0 = there is none.
+func (f *files) highest(base *checkpoint.Dir) (turn int, err error) {
+	dir, err := f.searcher(base)
+	if errors.Is(err, errNoSearcher) {
 		return 0, nil
 	}
 	if err != nil {
 		return 0, err
 	}
-	defer sub.Close()
-	names, err := sub.Names(mostLanes)
+	defer dir.Close()
+	names, err := dir.Names(mostLanes)
 	for _, name := range names {
 		if n, is := sweep.TurnOf(name); is {
 			turn = max(turn, n)
@@ -81,20 +91,15 @@ func (f *files) highest(base *checkpoint.Dir) (turn int, err error) {
 // transcript takes in the new lines of the present turn's transcript.
 func (f *files) transcript(base *checkpoint.Dir) error {
 	a := &f.asked
-	dir, err := base.Owned(f.token, f.uid)
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	sub, err := dir.Sub(sweep.SearcherFolder)
-	if errors.Is(err, fs.ErrNotExist) {
+	dir, err := f.searcher(base)
+	if errors.Is(err, errNoSearcher) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	defer sub.Close()
-	file, info, err := sub.Open(sweep.Transcript(a.read))
+	defer dir.Close()
+	file, info, err := dir.Open(sweep.Transcript(a.read))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -105,35 +110,18 @@ func (f *files) transcript(base *checkpoint.Dir) error {
 	if info.Size() > mostOfLane { // nor can a lane go on from it
 		return tooMuch{size: info.Size(), searcher: true}
 	}
-	data := make([]byte, min(max(0, info.Size()-a.offset), mostLines))
-	for a.offset < info.Size() {
-		n, err := file.ReadAt(data, a.offset)
-		if err != nil && !errors.Is(err, io.EOF) {
-			return err
-		}
-		last := bytes.LastIndexByte(data[:n], '\n')
-		if last < 0 && n < mostLines {
-			return nil // a line that is being written
-		}
-		if last < 0 {
-			last = n - 1 // no line is as long
-		}
-		a.take(data[:last])
-		a.offset += int64(last) + 1
-	}
-	return nil
+	a.offset, err = sweep.Lines(file, a.offset, info.Size(), a.take)
+	return err
 }
 
-// take takes in lines of the transcript.
-func (a *asked) take(lines []byte) {
-	for line := range bytes.SplitSeq(lines, []byte("\n")) {
-		switch s, err := sweep.ParseSpoken(line); {
-		case err != nil: // a torn one
-		case s.Point != nil:
-			a.points[s.Point.Trial] = s.Point.Point
-		case s.None:
-			a.none = true
-		}
+// take takes in a line of the transcript.
+func (a *asked) take(line []byte) {
+	switch s, err := sweep.ParseSpoken(line); {
+	case err != nil: // a torn one
+	case s.Point != nil:
+		a.points[s.Point.Trial] = s.Point.Point
+	case s.None:
+		a.none = true
 	}
 }
 

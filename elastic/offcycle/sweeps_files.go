@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -25,7 +24,6 @@ import (
 // Bounds of what is read of one sweep.
 const (
 	mostLanes  = 4096
-	mostLines  = 1 << 20          // of one lane's file, in bytes, in one step
 	mostOfLane = 64 << 20         // of one lane's file, and of a searcher's answers, in bytes; what follows is not read
 	mostEvents = 512 << 20        // of all lanes' files, likewise
 	mostRecord = 64 << 20         // of its record
@@ -78,9 +76,9 @@ type files struct {
 	counted int       // trials that the level took in
 	raised  time.Time // when the level last rose because GPUs idled
 	problem error     // that waiting does not mend
-	view    Shown     // as last summed up, of what, and when
-	summed  string
-	sums    time.Time
+	view    Shown     // as last summed up
+	viewOf  string    // what it was summed up from
+	viewAt  time.Time // and when
 	pace    pace
 	asked   asked
 
@@ -265,7 +263,7 @@ func (f *files) ask(dir *checkpoint.Dir) (sweep.Ask, bool) {
 	return ask, err == nil && ask.Sweep == f.token
 }
 
-// lines takes in what a lane has written since the last step; done is false if there may be more.
+// lines takes in what a lane has written since the last step, in parts: done is false if there may be more.
 // Lines that cannot be read are skipped.
 func (f *files) lines(dir *checkpoint.Dir, lane string) (done bool, err error) {
 	file, info, err := dir.Open(sweep.EventFile)
@@ -288,29 +286,17 @@ func (f *files) lines(dir *checkpoint.Dir, lane string) (done bool, err error) {
 	case f.bytes >= mostEvents:
 		return false, tooMuch{size: f.bytes + info.Size() - from}
 	}
-	data := make([]byte, min(info.Size()-from, mostLines))
-	n, err := file.ReadAt(data, from)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return false, err
-	}
-	data = data[:n]
-	last := bytes.LastIndexByte(data, '\n')
-	if last < 0 && n < mostLines {
-		return true, nil // a line that is being written
-	}
-	if last < 0 {
-		last = n - 1
-	}
-	for line := range bytes.SplitSeq(data[:last], []byte("\n")) {
+	to := min(info.Size(), from+sweep.MaxLines) // in one step
+	next, err := sweep.Lines(file, from, to, func(line []byte) {
 		if e, err := sweep.ParseEvent(line); err == nil {
 			e.Others = nil // for people only
 			f.book.Take(lane, e)
 			f.pace.take(lane, e)
 		}
-	}
-	f.offsets[lane] = from + int64(last) + 1
-	f.bytes += int64(last) + 1
-	return n < mostLines, nil
+	})
+	f.offsets[lane] = next
+	f.bytes += next - from
+	return to == info.Size() && err == nil, err
 }
 
 // answer tells the lanes. Those that were told something go first: a trial that is not to be dropped
@@ -339,18 +325,8 @@ func (f *files) tell(l keeper.Lane, teller book.Teller) error {
 	if err != nil {
 		return err
 	}
-	base, err := checkpoint.OpenDir(f.paths.Outbox)
-	if err != nil {
-		return fmt.Errorf("outbox: %w", err)
-	}
-	defer base.Close()
-	dir, err := base.Make(l.Token, 0o755)
-	if err != nil {
-		return fmt.Errorf("outbox: %w", err)
-	}
-	defer dir.Close()
-	if err := dir.Write(sweep.TellFile, append(data, '\n'), 0o644); err != nil {
-		return fmt.Errorf("outbox: %w", err)
+	if err := f.put(l.Token, sweep.TellFile, data); err != nil {
+		return err
 	}
 	if len(f.wrote) > 4*mostLanes {
 		f.wrote = map[string]sweep.Tell{}

@@ -77,8 +77,8 @@ func (p *pace) foresee(b *book.Book, s sweep.Sweep) {
 }
 
 // next is how long after the beginning of the last step the next one is due. took is how long the last
-// one took, and all the sweeps that there are share the time for quick looks. Where nothing is known of a trial's end, a hundredth part of the mean length of trials is
-// lost at most.
+// one took; all the sweeps that there are share the time for quick looks. Where a trial's end is not
+// known, at most a hundredth of the mean length of trials is lost.
 func (p *pace) next(now time.Time, took time.Duration, sweeps int) time.Duration {
 	wait := lookEvery
 	if p.mean > 0 {

@@ -28,30 +28,41 @@ func (f *files) standing() Standing {
 
 // publish writes the standing for the user, if it changed. It has counts, and no parameters.
 func (f *files) publish(s Standing) error {
-	shown := map[string]any{"level": s.Level, "gap": s.Gap, "counted": s.Trials, "wants": s.Wants}
+	shown := struct {
+		sweep.Standing
+		Asks *sweep.Turn `json:"asks,omitempty"`
+	}{Standing: sweep.Standing{Level: s.Level, Gap: s.Gap, Counted: s.Trials, Wants: s.Wants}}
 	if f.plan.Asks {
-		shown["asks"] = f.asked.turn
+		shown.Asks = &f.asked.turn
 	}
 	if f.problem != nil {
-		shown["problem"] = f.problem.Error()
+		shown.Problem = f.problem.Error()
 	}
 	text, err := json.Marshal(shown)
 	if err != nil || bytes.Equal(text, f.shown) {
 		return err
 	}
+	if err := f.put(f.token, sweep.File, text); err != nil {
+		return err
+	}
+	f.shown = text
+	return nil
+}
+
+// put writes a file of one line into a folder of the outbox.
+func (f *files) put(token, name string, line []byte) error {
 	base, err := checkpoint.OpenDir(f.paths.Outbox)
 	if err != nil {
 		return fmt.Errorf("outbox: %w", err)
 	}
 	defer base.Close()
-	dir, err := base.Make(f.token, 0o755)
+	dir, err := base.Make(token, 0o755)
 	if err != nil {
 		return fmt.Errorf("outbox: %w", err)
 	}
 	defer dir.Close()
-	if err := dir.Write(sweep.File, append(text, '\n'), 0o644); err != nil {
+	if err := dir.Write(name, append(line, '\n'), 0o644); err != nil {
 		return fmt.Errorf("outbox: %w", err)
 	}
-	f.shown = text
 	return nil
 }

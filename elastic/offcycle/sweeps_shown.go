@@ -59,11 +59,11 @@ func (f *files) show(standing Standing, now time.Time) Shown {
 	s := f.plan.Sweep
 	counts := standing
 	counts.Lanes = nil // of what was read, as acted is
-	print := fmt.Sprint(f.acted, len(f.book.Ratings), counts)
-	if print == f.summed || !f.sums.IsZero() && now.Sub(f.sums) < showsWithin && now.After(f.sums) {
+	of := fmt.Sprint(f.acted, len(f.book.Ratings), counts)
+	if of == f.viewOf || !f.viewAt.IsZero() && now.Sub(f.viewAt) < showsWithin && now.After(f.viewAt) {
 		return f.view
 	}
-	f.summed, f.sums = print, now
+	f.viewOf, f.viewAt = of, now
 	v := Shown{
 		Standing: standing, Name: s.Name, Algorithm: s.Algorithm, Max: s.Metric.Max, Goal: s.Goal, End: f.book.Over, Asked: s.Trials, Parallel: s.Parallel,
 		Begun: len(f.book.Trials), Counts: map[book.State]int{}, Bests: f.book.Bests(s.Metric, mostBests), Created: s.Created, Began: f.book.Began, Running: map[string]int{},

@@ -38,6 +38,15 @@ type Turn struct {
 	Points   int    `json:"points"`         // trials up to this number have a point, or a lane waits for it
 }
 
+// Standing is what sluiced says of a sweep. It is written where Turn is.
+type Standing struct {
+	Level   int     `json:"level"`
+	Gap     float64 `json:"gap"`               // mean gap among the best results, in the metric's unit
+	Counted int     `json:"counted"`           // trials that are done, as the level takes them in
+	Wants   int     `json:"wants"`             // lanes that it can use now
+	Problem string  `json:"problem,omitempty"` // why nothing is decided about it any more; "" = that is not so
+}
+
 // Told is what a searcher is told about a trial. Exactly one line for each report, and one when the
 // state changes; State is running, paused, stopped, failed or done.
 type Told struct {

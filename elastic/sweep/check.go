@@ -26,6 +26,10 @@ func (e *OptionError) Error() string {
 	return fmt.Sprintf("--%s %s: %s", e.Option, e.Value, e.Said)
 }
 
+func wrong(option string, value any, format string, args ...any) error {
+	return &OptionError{option, fmt.Sprint(value), fmt.Sprintf(format, args...)}
+}
+
 // Bounds of what a search can do.
 const (
 	MaxRungs     = 64
@@ -44,9 +48,6 @@ const (
 // *OptionError. It knows no spaces: Params, Wheres and Tries are counted, and Check says whether
 // Algorithm can search them.
 func (s Sweep) Validate() error {
-	wrong := func(option string, value any, format string, args ...any) error {
-		return &OptionError{option, fmt.Sprint(value), fmt.Sprintf(format, args...)}
-	}
 	switch {
 	case s.Version > Version:
 		return &OptionError{Said: fmt.Sprintf("version %d was written by a newer sluice", s.Version)}
@@ -149,42 +150,39 @@ func (s Sweep) Period() int {
 // *OptionError. varied is how many parameters have more than one value.
 func (s Sweep) Check(varied int) error {
 	method, halving, ok := s.Search()
-	search := func(format string, args ...any) error {
-		return &OptionError{"sweep", s.Algorithm, fmt.Sprintf(format, args...)}
-	}
 	switch {
 	case !ok:
-		return search("no search is called so; there are %s, and asha+tpe and the like", strings.Join(methods, ", "))
+		return wrong("sweep", s.Algorithm, "no search is called so; there are %s, and asha+tpe and the like", strings.Join(methods, ", "))
 	case halving && len(s.Rungs) == 0 && s.Epochs == 0:
-		return search("asha compares trials at parts of their length: add --epochs=N, the length of one, or choose random")
+		return wrong("sweep", s.Algorithm, "asha compares trials at parts of their length: add --epochs=N, the length of one, or choose random")
 	case halving && len(s.Rungs) == 0 && s.Epochs < 2:
-		return &OptionError{"epochs", fmt.Sprint(s.Epochs), "asha compares trials within their length: give 2 or more, or --sweep=random"}
+		return wrong("epochs", s.Epochs, "asha compares trials within their length: give 2 or more, or --sweep=random")
 	case halving && len(s.Rungs) > 0 && s.Epochs > 0 && float64(s.Rungs[0]) >= s.Epochs:
-		return &OptionError{"rungs", fmt.Sprint(s.Rungs[0]), fmt.Sprintf("a trial has %g epochs, so none would be compared", s.Epochs)}
+		return wrong("rungs", s.Rungs[0], "a trial has %g epochs, so none would be compared", s.Epochs)
 	case method == "pbt" && len(s.Rungs) > 0:
-		return &OptionError{"rungs", "", "pbt compares its members by itself: leave it out"}
+		return wrong("rungs", "", "pbt compares its members by itself: leave it out")
 	case method == "pbt" && s.Reduction > 0:
-		return &OptionError{"reduction", fmt.Sprint(s.Reduction), "pbt replaces a quarter of its members: leave it out"}
+		return wrong("reduction", s.Reduction, "pbt replaces a quarter of its members: leave it out")
 	case !halving && len(s.Rungs) > 0:
-		return &OptionError{"rungs", "", fmt.Sprintf("--sweep=%s compares no trials at epochs: choose asha or asha+%s, or leave it out", s.Algorithm, s.Algorithm)}
+		return wrong("rungs", "", "--sweep=%s compares no trials at epochs: choose asha or asha+%s, or leave it out", s.Algorithm, s.Algorithm)
 	case !halving && s.Reduction > 0:
-		return &OptionError{"reduction", fmt.Sprint(s.Reduction), fmt.Sprintf("--sweep=%s pauses no trials at epochs: choose asha or asha+%s, or leave it out", s.Algorithm, s.Algorithm)}
+		return wrong("reduction", s.Reduction, "--sweep=%s pauses no trials at epochs: choose asha or asha+%s, or leave it out", s.Algorithm, s.Algorithm)
 	case method == "gp" && s.Trials > MaxModel:
-		return &OptionError{"trials", fmt.Sprint(s.Trials), fmt.Sprintf("--sweep=%s takes at most %d, because each suggestion takes time with the third power of their number: choose tpe for more", s.Algorithm, MaxModel)}
+		return wrong("trials", s.Trials, "--sweep=%s takes at most %d, because each suggestion takes time with the third power of their number: choose tpe for more", s.Algorithm, MaxModel)
 	case method == "gp" && varied > MaxModelParams:
-		return search("gp takes at most %d parameters that vary, and there are %d: choose tpe", MaxModelParams, varied)
+		return wrong("sweep", s.Algorithm, "gp takes at most %d parameters that vary, and there are %d: choose tpe", MaxModelParams, varied)
 	case (method == "gp" || method == "tpe") && varied == 0:
-		return search("no parameter has more than one value: there is nothing to learn; choose random")
+		return wrong("sweep", s.Algorithm, "no parameter has more than one value: there is nothing to learn; choose random")
 	case method == "ask" && s.Repeats > 1:
-		return &OptionError{"repeats", fmt.Sprint(s.Repeats), "the program that is asked for points repeats those that it wants repeated: leave it out"}
+		return wrong("repeats", s.Repeats, "the program that is asked for points repeats those that it wants repeated: leave it out")
 	case method == "pbt" && s.Repeats > 1:
-		return &OptionError{"repeats", fmt.Sprint(s.Repeats), "pbt changes the parameters of a trial while it runs, so there is nothing to repeat: leave it out"}
+		return wrong("repeats", s.Repeats, "pbt changes the parameters of a trial while it runs, so there is nothing to repeat: leave it out")
 	case method == "pbt" && s.OwnJobs:
-		return &OptionError{"trial", "job", "pbt goes on in the same lanes with copies of the best trials: leave it out"}
+		return wrong("trial", "job", "pbt goes on in the same lanes with copies of the best trials: leave it out")
 	case method == "pbt" && s.Members < MinMembers:
-		return &OptionError{"parallel", fmt.Sprint(s.Members), fmt.Sprintf("it is the size of pbt's population, of which a quarter is replaced: give %d or more", MinMembers)}
+		return wrong("parallel", s.Members, "it is the size of pbt's population, of which a quarter is replaced: give %d or more", MinMembers)
 	case method == "pbt" && s.Trials < s.Members:
-		return &OptionError{"trials", fmt.Sprint(s.Trials), fmt.Sprintf("pbt begins with %d (--parallel), and counts each replacement as a trial: give more", s.Members)}
+		return wrong("trials", s.Trials, "pbt begins with %d (--parallel), and counts each replacement as a trial: give more", s.Members)
 	}
 	return nil
 }

@@ -9,9 +9,12 @@
 //	<jobs>/<sweep>/submit.json     the user: what was typed, for lanes that are submitted later
 //	<jobs>/<sweep>/lanes/<lane>/   a lane: it is one of the sweep's; empty
 //	<jobs>/<sweep>/trials/<trial>/ a lane: the folder of a trial, as of a job: script, checkpoints
+//	<jobs>/<sweep>/searcher/       the lane that has the Turn: what the program that is asked for
+//	                               points was told and answered (Spoken), and its Status
 //	<jobs>/<lane>/lane.json        a lane: it is ready for a trial (Ask)
 //	<jobs>/<lane>/trials.jsonl     a lane: what happened to its trials (Event), one line each
 //	<outbox>/<lane>/trial.json     sluiced: the trial that it is to run (Tell), sealed for this Ask
+//	<outbox>/<sweep>/sweep.json    sluiced: what it says of the sweep (Standing), and the Turn
 //
 // The order of what the two sides write is what makes a trial run once at a time, whichever of them
 // is killed between any two lines of this table:

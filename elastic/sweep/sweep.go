@@ -110,7 +110,10 @@ type Sweep struct {
 }
 
 // Asks reports whether a program of the user's chooses the points.
-func (s Sweep) Asks() bool { return s.Algorithm == "ask" || s.Algorithm == "asha+ask" }
+func (s Sweep) Asks() bool {
+	method, _, _ := s.Search()
+	return method == "ask"
+}
 
 // Usual values of a sweep.
 const (

@@ -154,21 +154,11 @@ type rated struct {
 
 // rate returns the trials in the order of all lists of them (book.Sort).
 func rate(s *own.View) []rated {
-	runs := map[string]bool{}
-	for _, l := range s.Lanes {
-		runs[l.Token] = l.Runs
-	}
-	over := s.Over() != book.NotOver
-	out := make([]rated, 0, len(s.Book.Trials))
+	states := s.States()
+	out := make([]rated, 0, len(states))
 	for _, t := range s.Book.Sort(s.Sweep) {
-		r := rated{Trial: t, late: t.State}
+		r := rated{Trial: t, late: states[t.Number-1]}
 		r.best, r.has = t.Best(s.Metric)
-		if r.late == book.Running && !runs[t.Lane] {
-			r.late = book.Waiting
-		}
-		if r.late == book.Waiting && over {
-			r.late = book.Stopped
-		}
 		out = append(out, r)
 	}
 	return out

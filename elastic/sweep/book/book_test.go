@@ -138,10 +138,10 @@ func TestLateLane(t *testing.T) {
 	if trial := b.Trial(1); trial.State != book.Running {
 		t.Errorf("ended by another lane: %+v", trial)
 	}
-	if tell, ok := b.Told(s, "a", "a1"); !ok || !tell.Stop {
+	if tell, ok := b.Teller(s).Told("a", "a1"); !ok || !tell.Stop {
 		t.Errorf("the lane that was given up: %+v, %v", tell, ok)
 	}
-	if tell, ok := b.Told(s, "b", "b1"); !ok || tell.Stop {
+	if tell, ok := b.Teller(s).Told("b", "b1"); !ok || tell.Stop {
 		t.Errorf("the lane that runs it: %+v, %v", tell, ok)
 	}
 	b.Take("b", sweep.Event{Kind: sweep.EndedAs, Trial: 1, Start: 2, How: sweep.Saved})
@@ -177,7 +177,7 @@ func TestDropKeepsTheBest(t *testing.T) {
 		}
 	}
 	drop := func(gb float64) []int {
-		tell, _ := b.Told(sweep.Sweep{Metric: acc, KeepGB: gb, Trials: 4, Parallel: 1}, "a", "a4")
+		tell, _ := b.Teller(sweep.Sweep{Metric: acc, KeepGB: gb, Trials: 4, Parallel: 1}).Told("a", "a4")
 		return tell.Drop
 	}
 	for gb, want := range map[float64][]int{2: nil, 1.3: {1}, 1: {3, 1}, .1: {3, 1}} {
@@ -247,7 +247,7 @@ func TestDropKeepsWhatIsNamed(t *testing.T) {
 		}
 		leader, _ := b.Leader(s)
 		best, _ := leader.Best(acc)
-		tell, _ := b.Told(s, "a", "a6")
+		tell, _ := b.Teller(s).Told("a", "a6")
 		if best.Number != 6 || len(tell.Drop) != 5 || slices.Contains(tell.Drop, best.Number) {
 			t.Errorf("repeats %d: the best is trial %d, and %v are dropped", repeats, best.Number, tell.Drop)
 		}

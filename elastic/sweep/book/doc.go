@@ -16,7 +16,7 @@
 //	b.Found()     is recorded: what lanes began and the record lacks
 //	              THEN keeper.Step may decide, which applies its entries itself
 //	              the entries are flushed to the record, and only THEN
-//	b.Told(...)   says what is written for each lane
+//	b.Teller(s)   says what is written for each lane
 //
 // Step on a book that lacks lines would take trials for running that have ended. A book that was
 // stepped, but whose entries could not be recorded, MUST be thrown away and made anew.

@@ -7,7 +7,7 @@ import (
 )
 
 // Resumes reports whether a sweep that is over goes on as it is now: it was extended, or resumed, so
-// that the reason does not hold any more. Whether a space has points that it had not says the keeper.
+// that the reason does not hold any more. Exhausted and Unsolvable are for the keeper, which knows the space.
 func (b *Book) Resumes(s sweep.Sweep, now time.Time) bool {
 	if s.State == sweep.Stopped {
 		return false

@@ -17,9 +17,9 @@ func (b *Book) Failures() (n int) {
 	return n
 }
 
-// Best returns the trial with the best mark; nil if no trial that did not fail has a mark. Marks of running and
-// paused trials count. mark is the zero Mark where best is nil. Of
-// equal ones it is that of the lowest number. What a point with repeats is worth says Leader.
+// Best returns the trial with the best mark; nil, and the zero Mark, if all trials with a mark failed. Marks of
+// running and paused trials count. Of equal ones it is that of the lowest number. For a sweep with repeats
+// see Leader.
 func (b *Book) Best(m sweep.Metric) (best *Trial, mark Mark) {
 	for _, t := range b.Trials {
 		if x, ok := t.Best(m); ok && t.State != Failed && (best == nil || m.Better(x.Value, mark.Value)) {
@@ -29,10 +29,9 @@ func (b *Book) Best(m sweep.Metric) (best *Trial, mark Mark) {
 	return best, mark
 }
 
-// Results returns the best metrics of the trials that are done, in the order in which they ended. Of repeats
-// it is the mean, once the point is whole and none of them goes on.
-// Their order is what level.Rule needs. It goes by the lanes' clocks: a line that is read late may
-// insert a result before others.
+// Results returns the best metrics of the trials that are done, in the order in which they ended, as
+// level.Rule needs them. Of repeats it is the mean, once the point is whole and none of them goes on. The
+// order goes by the lanes' clocks: a line that is read late may insert a result before others.
 func (b *Book) Results(s sweep.Sweep) (out []float64) {
 	type result struct {
 		ended time.Time // of its last trial

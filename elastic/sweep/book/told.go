@@ -16,11 +16,6 @@ type Teller struct {
 // Teller returns what tells the lanes of a sweep.
 func (b *Book) Teller(s sweep.Sweep) Teller { return Teller{b, s, b.drop(s)} }
 
-// Told is Teller.Told for one lane.
-func (b *Book) Told(s sweep.Sweep, lane string, ask string) (sweep.Tell, bool) {
-	return b.Teller(s).Told(lane, ask)
-}
-
 // Told returns what the lane that asked so is to be told; false if it has no answer yet. What it
 // follows from MUST be recorded BEFORE the Tell is written. It is asked again after each step: the
 // answer to one ask changes, to Stop, when
@@ -54,8 +49,8 @@ const maxDrop = 100
 
 // drop lists trials that do not run and whose checkpoints do not fit into what the sweep may keep:
 // the best one (Leader, Point.Best) stays even if it alone is larger than KeepGB, and after it the first
-// of Sort. At most maxDrop are named; once they are dropped, more are. Every lane is told the same list: the first to remove a trial's
-// checkpoints reports it.
+// of Sort. At most maxDrop are named; once they are dropped, more are. Every lane is told the same list:
+// the first to remove a trial's checkpoints reports it.
 func (b *Book) drop(s sweep.Sweep) (out []int) {
 	total := 0.
 	for _, t := range b.Trials {

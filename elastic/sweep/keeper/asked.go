@@ -28,7 +28,6 @@ func (s *step) lead(lanes []Lane) {
 // it may run an extra trial. A searcher that has no more points ends the sweep once no regular trial
 // runs or waits any more.
 func (s *step) asked(number int) (next *book.Telling, decided bool) {
-	s.wait = false
 	if text, has := s.seen.Points[number]; has {
 		point, ok := s.plan.point(text)
 		if !ok {

@@ -8,7 +8,7 @@
 //  2. read the ask of each lane, and THEN the lane's new lines, which go into the book;
 //  3. call Step, but only if all lines were read: a line that is missing may be an end;
 //  4. append the entries to the sweep's record and flush it;
-//  5. write what book.Told says for each lane that asks.
+//  5. write what book.Teller says for each lane that asks.
 //
 // If 4 fails, the book has what the record lacks: the caller MUST make it anew from the record and
 // the lines. A caller that is killed between 4 and 5 does 5 after its restart, from the same book.

@@ -149,7 +149,7 @@ func (w *world) look(kill int) {
 			w.book = nil
 			return
 		}
-		if tell, ok := w.book.Told(w.plan.Sweep, l.Token, l.Ask.ID); l.Asks && ok {
+		if tell, ok := w.book.Teller(w.plan.Sweep).Told(l.Token, l.Ask.ID); l.Asks && ok {
 			w.tells[l.Ask.ID] = tell
 		}
 	}
@@ -414,7 +414,7 @@ func TestReturns(t *testing.T) {
 	b := book.New()
 	tell := func(id string) sweep.Tell {
 		Step(b, p, Seen{Lanes: []Lane{{Token: token(0), Job: 1, Asks: true, Ask: sweep.Ask{ID: id}}}}, noon)
-		told, ok := b.Told(p.Sweep, token(0), id)
+		told, ok := b.Teller(p.Sweep).Told(token(0), id)
 		if !ok {
 			t.Fatalf("%s has no answer", id)
 		}
@@ -498,12 +498,12 @@ func TestEnds(t *testing.T) {
 	Step(b, one, ask("a"), noon)
 	b.Take(token(0), sweep.Event{Kind: sweep.EndedAs, Trial: 1, Start: 1, How: sweep.Done})
 	Step(b, one, ask("b"), noon)
-	if tell, _ := b.Told(one.Sweep, token(0), "b"); b.Over != book.AllTried || !tell.Over || tell.End != "trials" {
+	if tell, _ := b.Teller(one.Sweep).Told(token(0), "b"); b.Over != book.AllTried || !tell.Over || tell.End != "trials" {
 		t.Fatalf("%q, %+v", b.Over, tell)
 	}
 	two := planOf(t, func(s *sweep.Sweep) { s.Trials = 2 })
 	Step(b, two, ask("c"), noon)
-	if tell, _ := b.Told(two.Sweep, token(0), "c"); tell.Trial != 2 {
+	if tell, _ := b.Teller(two.Sweep).Told(token(0), "c"); tell.Trial != 2 {
 		t.Errorf("extended: %+v", tell)
 	}
 }
@@ -609,7 +609,7 @@ func TestNoPlaceLeft(t *testing.T) {
 		if next := b.Trial(5); next == nil || next.Replaces != 1 || next.From != 4 || next.FromEpoch != 2 || b.Trial(1).State != book.Paused {
 			t.Errorf("%+v", next)
 		}
-		if tell, _ := b.Told(p.Sweep, token(0), "again"); tell.From != 4 || tell.FromEpoch != 2 {
+		if tell, _ := b.Teller(p.Sweep).Told(token(0), "again"); tell.From != 4 || tell.FromEpoch != 2 {
 			t.Errorf("told %+v", tell)
 		}
 	}
@@ -629,7 +629,7 @@ func TestRepeatsReturnTogether(t *testing.T) {
 		}
 		Step(b, p, seen, noon)
 		for _, l := range seen.Lanes {
-			told, _ := b.Told(p.Sweep, l.Token, l.Ask.ID)
+			told, _ := b.Teller(p.Sweep).Told(l.Token, l.Ask.ID)
 			out = append(out, told)
 		}
 		return out

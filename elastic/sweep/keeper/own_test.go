@@ -93,7 +93,7 @@ func (w *ownWorld) look(kill int) {
 		w.record = append(w.record, string(line))
 	}
 	for _, j := range w.jobs {
-		if tell, ok := w.book.Told(w.plan.Sweep, j.token, j.ask.ID); j.asks && ok {
+		if tell, ok := w.book.Teller(w.plan.Sweep).Told(j.token, j.ask.ID); j.asks && ok {
 			j.tell = tell
 		}
 	}
@@ -262,7 +262,7 @@ func TestOwnJobEndsWithItsTrial(t *testing.T) {
 		serial++
 		lanes[i].Gone, lanes[i].Asks, lanes[i].Ask = false, true, sweep.Ask{ID: fmt.Sprint("ask", serial)}
 		Step(b, p, Seen{Lanes: lanes, Idle: true}, noon)
-		tell, ok := b.Told(p.Sweep, token(i), lanes[i].Ask.ID)
+		tell, ok := b.Teller(p.Sweep).Told(token(i), lanes[i].Ask.ID)
 		if !ok {
 			t.Fatalf("job %d has no answer", i+1)
 		}
@@ -309,7 +309,7 @@ func TestOwnJobsLeft(t *testing.T) {
 		t.Helper()
 		lanes := append(others, Lane{Token: token(i), Job: int64(i + 1), Asks: true, Ask: sweep.Ask{ID: id}})
 		Step(b, p, Seen{Lanes: lanes, Idle: true}, noon)
-		told, ok := b.Told(p.Sweep, token(i), id)
+		told, ok := b.Teller(p.Sweep).Told(token(i), id)
 		if !ok {
 			t.Fatalf("%s has no answer", id)
 		}

@@ -49,11 +49,10 @@ func NewPlan(s sweep.Sweep) (Plan, error) {
 		return Plan{}, err
 	}
 	method, halving, _ := s.Search()
-	asks := method == "ask"
-	if asks {
+	if s.Asks() {
 		method = "random"
 	}
-	p := Plan{Sweep: s, Halving: halving, Asks: asks, points: map[string]space.Point{}}
+	p := Plan{Sweep: s, Halving: halving, Asks: s.Asks(), points: map[string]space.Point{}}
 	p.Problem = search.Problem{Space: sp, Method: method, Max: s.Metric.Max, Seed: s.Seed, Tries: tries, Levels: space.Levels,
 		Repeats: s.Repeats, Members: s.Members, Period: s.Period()}
 	if err := p.Problem.Check(); err != nil && !errors.Is(err, search.ErrExhausted) {

@@ -225,9 +225,9 @@ func (s *step) assign(lanes []Lane, idle bool) {
 // next chooses what the next lane runs: a trial that goes on, a paused one that is among the best
 // of its rung by now, a new one, or, while GPUs would idle and others still run, the best of those
 // that lost. nil = nothing. Lane and Ask are set by the caller. Trials that go on come first, since
-// their GPU time is spent already. An exhausted space
-// ends the sweep only when no regular trial runs or waits any more. Extra trials need a regular one
-// beside them, or they would keep a sweep that is over alive.
+// their GPU time is spent already. An exhausted space ends the sweep only when no regular trial runs or
+// waits any more. Extra trials need a regular one beside them, or they would keep a sweep that is over
+// alive.
 func (s *step) next(idle bool) *book.Telling {
 	for _, t := range s.Trials {
 		if t.State == book.Waiting && t.Point != "" && !s.kept[t.Lane] {

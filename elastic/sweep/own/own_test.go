@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -97,7 +98,7 @@ func reported(trial int, epoch, value float64) sweep.Event {
 // written is read once it is whole.
 func TestReader(t *testing.T) {
 	x := newSite(t)
-	a, b := token("a1"[:1]), token("b")
+	a, b := token("a"), token("b")
 	s := x.sweep("5", nil)
 	x.lane(s, a, 12)
 	x.lane(s, b, 11)
@@ -257,7 +258,7 @@ func TestLongLines(t *testing.T) {
 	a := token("a")
 	x.lane(s, a, 40)
 	x.writes(a, began(1))
-	x.text(a, strings.Repeat("x", 5*mostChunk/2)+"\n")
+	x.text(a, strings.Repeat("x", 5*sweep.MaxLines/2)+"\n")
 	var lines strings.Builder
 	for e := range 20_000 {
 		fmt.Fprintf(&lines, `{"event":"reported","at":"2026-11-28T12:00:00Z","trial":1,"start":1,"epoch":%d,"value":0.5}`+"\n", e)
@@ -269,6 +270,34 @@ func TestLongLines(t *testing.T) {
 		x.must(all[0].Read(x.jobs, x.outbox, x.now))
 		if n := len(all[0].Book.Trials[0].Curve); n != 20_000 {
 			t.Errorf("%d of 20000 marks", n)
+		}
+	}
+}
+
+// TestNoFileHangs: a pipe in the place of a file that is read does not hold a reader up.
+func TestNoFileHangs(t *testing.T) {
+	for _, name := range []string{sweep.AskFile, sweep.EventFile, sweep.File} {
+		x := newSite(t)
+		s := x.sweep("6", nil)
+		a := token("a")
+		x.must(os.MkdirAll(filepath.Join(x.jobs, s.Token, sweep.LaneFolder, a), 0o755))
+		pipe := filepath.Join(x.jobs, a, name)
+		if name == sweep.File {
+			pipe = filepath.Join(x.outbox, s.Token, name)
+		}
+		x.must(os.MkdirAll(filepath.Dir(pipe), 0o755))
+		x.must(syscall.Mkfifo(pipe, 0o644))
+		all, err := Find(x.jobs, uint32(os.Geteuid()))
+		x.must(err)
+		done := make(chan error, 1)
+		go func() { done <- all[0].Read(x.jobs, x.outbox, x.now) }()
+		select {
+		case err := <-done:
+			if (err != nil) != (name == sweep.EventFile) { // the others are for people only
+				t.Errorf("%s: %v", name, err)
+			}
+		case <-time.After(time.Minute):
+			t.Fatalf("%s: it hangs", name)
 		}
 	}
 }

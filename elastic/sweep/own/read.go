@@ -1,12 +1,10 @@
 package own
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -23,7 +21,6 @@ const (
 	mostFolders = 200_000
 	mostLanes   = 4096
 	mostText    = 512 << 20 // of one sweep's lines, in bytes; what follows is not read
-	mostChunk   = 1 << 20   // of lines, in bytes, that are read at once
 	beatFor     = 2 * time.Minute
 )
 
@@ -110,24 +107,31 @@ func (v *View) Read(jobs, outbox string, now time.Time) error {
 			v.Number = l.Job
 		}
 	}
-	v.Standing = Standing{}
-	if data, err := readWhole(filepath.Join(outbox, v.Token), sweep.File, sweep.MaxSmall); err == nil {
-		_ = json.Unmarshal(data, &v.Standing) // shown only
-	}
+	v.Standing = standing(outbox, v.Token)
 	return nil
 }
 
-// lane reads one lane.
+// lane reads one lane: of its lines those that were added. Of a sweep with more than mostText of lines
+// nothing more is read.
 func (v *View) lane(folder string, l *Lane, now time.Time) error {
+	dir, err := checkpoint.OpenDir(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		l.Runs = false
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
 	if l.Job == 0 {
-		if data, err := readWhole(folder, sweep.AskFile, sweep.MaxSmall); err == nil {
+		if data, err := dir.Read(sweep.AskFile, sweep.MaxSmall); err == nil {
 			if ask, err := sweep.ParseAsk(data); err == nil {
 				l.Job = ask.Job
 			}
 		}
 	}
-	l.Runs = runs(folder, now)
-	f, err := os.Open(filepath.Join(folder, sweep.EventFile))
+	l.Runs = runs(dir, now)
+	f, info, err := dir.Open(sweep.EventFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -135,41 +139,17 @@ func (v *View) lane(folder string, l *Lane, now time.Time) error {
 		return err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	if info.Size() < v.offsets[l.Token] {
+	from := v.offsets[l.Token]
+	if info.Size() < from {
 		return fmt.Errorf("%s: shorter than before", f.Name())
 	}
-	return v.lines(f, info.Size(), l)
-}
-
-// lines takes in the lines of a lane that were added. A line that is being written is taken in later; of a
-// sweep with more than mostText nothing more is read.
-func (v *View) lines(f *os.File, size int64, l *Lane) error {
-	buffer := make([]byte, min(size-v.offsets[l.Token], mostChunk))
-	for v.offsets[l.Token] < size && v.bytes < mostText {
-		n, err := f.ReadAt(buffer[:min(size-v.offsets[l.Token], int64(len(buffer)))], v.offsets[l.Token])
-		if err != nil && !errors.Is(err, io.EOF) {
-			return err
+	v.offsets[l.Token], err = sweep.Lines(f, from, min(info.Size(), from+mostText-v.bytes), func(line []byte) {
+		if e, err := sweep.ParseEvent(line); err == nil {
+			v.take(l, e)
 		}
-		whole := bytes.LastIndexByte(buffer[:n], '\n') + 1
-		if whole == 0 && n < mostChunk {
-			return nil
-		}
-		if whole == 0 { // no line is as long: it is skipped
-			whole = n
-		}
-		for line := range bytes.SplitSeq(buffer[:whole], []byte("\n")) {
-			if e, err := sweep.ParseEvent(line); err == nil {
-				v.take(l, e)
-			}
-		}
-		v.offsets[l.Token] += int64(whole)
-		v.bytes += int64(whole)
-	}
-	return nil
+	})
+	v.bytes += v.offsets[l.Token] - from
+	return err
 }
 
 // take takes in a line of a lane.
@@ -193,12 +173,7 @@ func (v *View) take(l *Lane, e sweep.Event) {
 }
 
 // runs reports whether the runner of a job wrote lately that it runs.
-func runs(folder string, now time.Time) bool {
-	dir, err := checkpoint.OpenDir(folder)
-	if err != nil {
-		return false
-	}
-	defer dir.Close()
+func runs(dir *checkpoint.Dir, now time.Time) bool {
 	data, err := dir.Read(checkpoint.RunnerFile, sweep.MaxSmall)
 	if err != nil {
 		return false
@@ -207,11 +182,16 @@ func runs(folder string, now time.Time) bool {
 	return err == nil && word.State != checkpoint.Exited && now.Sub(word.Beat) < beatFor
 }
 
-func readWhole(folder, name string, most int64) ([]byte, error) {
-	f, err := os.Open(filepath.Join(folder, name))
+// standing is what sluiced says of a sweep: shown only, so that what cannot be read is left out.
+func standing(outbox, token string) (s Standing) {
+	dir, err := checkpoint.OpenDir(filepath.Join(outbox, token))
 	if err != nil {
-		return nil, err
+		return Standing{}
 	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, most))
+	defer dir.Close()
+	data, err := dir.Read(sweep.File, sweep.MaxSmall)
+	if err != nil || json.Unmarshal(data, &s) != nil {
+		return Standing{}
+	}
+	return s
 }

@@ -1,6 +1,7 @@
 package own
 
 import (
+	"slices"
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic/sweep"
@@ -8,13 +9,7 @@ import (
 )
 
 // Standing is what sluiced says of a sweep.
-type Standing struct {
-	Level   int     `json:"level"`
-	Gap     float64 `json:"gap"`
-	Counted int     `json:"counted"`
-	Wants   int     `json:"wants"`
-	Problem string  `json:"problem,omitempty"`
-}
+type Standing = sweep.Standing
 
 // Lane is one lane of a sweep.
 type Lane struct {
@@ -81,14 +76,29 @@ func (v *View) Over() book.End {
 // StateOf is the state of a trial as it is now: one whose lane does not run waits for another one, or is
 // stopped if the sweep is over.
 func (v *View) StateOf(t *book.Trial) book.State {
-	if t.State != book.Running && t.State != book.Waiting {
-		return t.State
-	}
 	lane, _ := v.Lane(t.Lane)
+	return stateNow(t, lane.Runs, v.Over() != book.NotOver)
+}
+
+// States is StateOf of all trials, by number: States()[0] is that of trial 1.
+func (v *View) States() []book.State {
+	runs := map[string]bool{}
+	for _, l := range v.Lanes {
+		runs[l.Token] = l.Runs
+	}
+	over, out := v.Over() != book.NotOver, make([]book.State, len(v.Book.Trials))
+	for i, t := range v.Book.Trials {
+		out[i] = stateNow(t, runs[t.Lane], over)
+	}
+	return out
+}
+
+// stateNow is a trial's state if its lane runs or does not, and the sweep is over or not.
+func stateNow(t *book.Trial, runs, over bool) book.State {
 	switch {
-	case t.State == book.Running && lane.Runs:
-		return book.Running
-	case v.Over() != book.NotOver:
+	case t.Rests(), t.State == book.Running && runs:
+		return t.State
+	case over:
 		return book.Stopped
 	}
 	return book.Waiting
@@ -102,10 +112,8 @@ func (v *View) Word() string {
 	case v.State == sweep.Paused:
 		return "paused"
 	}
-	for _, t := range v.Book.Trials {
-		if v.StateOf(t) == book.Running {
-			return "running"
-		}
+	if slices.Contains(v.States(), book.Running) {
+		return "running"
 	}
 	return "waiting"
 }
@@ -125,25 +133,13 @@ type Summary struct {
 
 // Summary sums a view up. It goes through all trials and marks.
 func (v *View) Summary() Summary {
-	s := Summary{Sweep: v.Sweep, Folder: v.Folder, Word: v.Word(), End: v.Over(), Begun: len(v.Book.Trials), Counts: v.Counts(), Lanes: v.LanesRun(), Best: v.Book.Leading(v.Sweep), Standing: v.Standing}
-	return s
+	return Summary{Sweep: v.Sweep, Folder: v.Folder, Word: v.Word(), End: v.Over(), Begun: len(v.Book.Trials), Counts: v.Counts(), Lanes: v.LanesRun(), Best: v.Book.Leading(v.Sweep), Standing: v.Standing}
 }
 
 // Counts counts the trials by their state now.
 func (v *View) Counts() map[book.State]int {
-	runs := map[string]bool{}
-	for _, l := range v.Lanes {
-		runs[l.Token] = l.Runs
-	}
-	over, out := v.Over() != book.NotOver, map[book.State]int{}
-	for _, t := range v.Book.Trials {
-		state := t.State
-		if state == book.Running && !runs[t.Lane] {
-			state = book.Waiting
-		}
-		if state == book.Waiting && over {
-			state = book.Stopped
-		}
+	out := map[book.State]int{}
+	for _, state := range v.States() {
 		out[state]++
 	}
 	return out

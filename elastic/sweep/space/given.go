@@ -135,8 +135,8 @@ func ReadPoint(data []byte) (Point, error) {
 }
 
 // Exact reads a point that another program chose: a JSON object with exactly the parameters that
-// exist there, each with a value that it can have, and all constraints satisfied. The error says
-// which is not so.
+// exist there, each with a value that it can have, and all constraints satisfied. The error names
+// the first that is not.
 func (s *Space) Exact(data []byte) (Point, error) {
 	raw, err := ReadPoint(data)
 	if err != nil {
@@ -154,17 +154,15 @@ func (s *Space) Exact(data []byte) (Point, error) {
 		}
 		values[i], given[i] = v, true
 	}
-	var p Point
 	for i, parameter := range s.params {
 		switch is := s.exists(i, values, given); {
 		case is && !given[i]:
 			return Point{}, fmt.Errorf("%s is missing", parameter.Name)
 		case !is && given[i]:
 			return Point{}, fmt.Errorf("%s does not exist there: %s", parameter.Name, parameter)
-		case is:
-			p.settings = append(p.settings, Setting{parameter.Name, values[i]})
 		}
 	}
+	p := s.collect(values, given)
 	for _, c := range s.where {
 		if !c.holds(p) {
 			return Point{}, fmt.Errorf("%s is not satisfied", c.text)
