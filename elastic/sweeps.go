@@ -19,6 +19,15 @@ type Sweep struct {
 	Each        float64
 }
 
+// SweepKey names a sweep. A token alone does not: any user's job may have it.
+type SweepKey struct {
+	Token string
+	UID   uint32
+}
+
+// SweepKey names the sweep of which the job is a lane; an empty token = none.
+func (j *Job) SweepKey() SweepKey { return SweepKey{j.Spec.Sweep, j.UID} }
+
 // unknownSweep is the standing of a sweep of which nothing is known yet, with this many lanes.
 func unknownSweep(first JobID, lanes int) Sweep {
 	return Sweep{Number: first, Wants: lanes, Bid: 1}
