@@ -108,17 +108,7 @@ func (l *lane) warm() bool {
 }
 
 // alive reports whether the process of the host runs.
-func (h *host) alive() bool {
-	if h == nil {
-		return false
-	}
-	select {
-	case <-h.child.Done():
-		return false
-	default:
-		return true
-	}
-}
+func (h *host) alive() bool { return h != nil && !h.child.Ended() }
 
 // started makes sure that there is a host, and returns its folder.
 func (t *trial) started() (string, error) {

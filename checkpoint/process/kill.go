@@ -54,7 +54,7 @@ func (f *Family) KillBut(spared func() []*Child, patience time.Duration) []Proce
 		c := look()
 		kept := map[int]bool{}
 		for _, child := range spared() {
-			if child == nil || child.ended() { // its PID may be another process's by now
+			if child == nil || child.Ended() { // its PID may be another process's by now
 				continue
 			}
 			kept[child.PID] = true
@@ -81,7 +81,8 @@ func (f *Family) KillBut(spared func() []*Child, patience time.Duration) []Proce
 	}
 }
 
-func (c *Child) ended() bool {
+// Ended reports whether the program has ended.
+func (c *Child) Ended() bool {
 	select {
 	case <-c.done:
 		return true

@@ -217,6 +217,9 @@ func (s *Searcher) begin() {
 		return
 	}
 	for _, l := range s.script.lines {
+		if l.None {
+			continue // no line of the protocol: it is only not asked any more
+		}
 		if err := t.say(said(l)); err != nil {
 			s.failed(err.Error())
 			return
@@ -307,20 +310,8 @@ func (s *Searcher) note() {
 // most bounds a file that is read whole, in bytes.
 const most = 64 << 20
 
-func read(folder, name string) ([]byte, error) {
-	dir, err := checkpoint.OpenDir(folder)
-	if err != nil {
-		return nil, err
-	}
-	defer dir.Close()
-	return dir.Read(name, most)
-}
+func read(folder, name string) ([]byte, error) { return checkpoint.ReadIn(folder, name, most) }
 
 func write(folder, name string, data []byte) error {
-	dir, err := checkpoint.OpenDir(folder)
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	return dir.Write(name, data, 0o644)
+	return checkpoint.WriteIn(folder, name, data, 0o644)
 }
