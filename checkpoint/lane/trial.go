@@ -26,9 +26,9 @@ type trial struct {
 	output *os.File
 	child  *process.Child
 	curve  curve
-	counts bool // its work is counted: from is where it began in this run, before the lane's work then
-	from   float64
-	before float64
+	counts bool    // its work is counted; from and before are known
+	from   float64 // its work when it began in this run
+	before float64 // the lane's work then
 
 	saving  *checkpoint.Request // passed on to the trial's runner
 	since   time.Time           // when

@@ -16,7 +16,7 @@ import (
 const laneTrust = 0.3
 
 // fleet is a sweep of which it is known how long a trial takes. Its trials are taken to be equally
-// long, and a trial as divisible as water: so many lanes, so much sooner.
+// long, and to be divisible: twice as many lanes take half as long.
 type fleet struct {
 	elastic.Sweep
 	uid   uint32  // of its user: jobs of others that name its token are no lanes of it
@@ -72,7 +72,7 @@ func (p *projector) rank() {
 	}
 }
 
-// leaves returns when a running lane finds no trial any more; false if it is no lane, or that is not
+// leaves returns when a running lane finds no trial any more; false if the job is no lane, or if its end is not
 // known. With k lanes and W lane-seconds left the first leaves once only k-1 trials are left, and the
 // next ones a part of a trial later each; those that are between two sizes begin later.
 func (p *projector) leaves(i int) (at time.Time, known bool) {
@@ -104,8 +104,8 @@ func (p *projector) search(i int, seconds float64) {
 	}
 }
 
-// tell shows the next decision how far the sweeps are. Lanes of a sweep that is over and wait would
-// start only to end: they are taken out at once.
+// tell shows the next decision how far the sweeps are. Lanes that wait when their sweep is over would start
+// only to end: they are taken out at once.
 func (p *projector) tell() {
 	const nothing = 1e-6
 	for token, f := range p.fleets {
