@@ -45,7 +45,7 @@ func (s *Snapshot) SweepOf(token string, first JobID, lanes int) Sweep {
 	return known
 }
 
-// Trial is the trial that a job runs which is a lane of a sweep, or ran last.
+// Trial is the trial that a lane of a sweep runs, or ran last.
 type Trial struct {
 	Sweep  JobID
 	Number int     // from 1
