@@ -17,7 +17,7 @@ import (
 func endless(t *testing.T, l *lane, n int) {
 	t.Helper()
 	folder := filepath.Join(l.saved(t, n), checkpoint.Checkpoints, "00000001")
-	const size = 1 << 42
+	const size = 1 << 39
 	m := checkpoint.Manifest{
 		Version: checkpoint.Version, Job: l.number, Token: sweep.TrialToken(l.sweep.Token, n), Sequence: 1, Epoch: 4, Created: time.Now().UTC(),
 		Files: []checkpoint.File{{Path: "state", Size: size, SHA256: strings.Repeat("0", 64)}},

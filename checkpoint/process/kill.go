@@ -45,8 +45,7 @@ func (f *Family) KillAll(patience time.Duration) []Process {
 }
 
 // KillBut kills every descendant but some children and what is below them, and returns what else still
-// exists after patience. Those that are spared are asked for in each round; of them nil, and those that
-// have ended, spare nothing.
+// exists after patience. spared is called in each round; nil, and a child that has ended, spare nothing.
 func (f *Family) KillBut(spared func() []*Child, patience time.Duration) []Process {
 	over := time.NewTimer(patience)
 	defer over.Stop()

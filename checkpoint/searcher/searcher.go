@@ -50,7 +50,6 @@ type Searcher struct {
 	asks   asks
 	status sweep.Status
 	again  time.Time // when the program is started again
-	bad    bool      // sweep.json cannot be read
 
 	complained string // of this error: it is not said again at each look
 }
@@ -162,13 +161,9 @@ func (s *Searcher) refresh() bool {
 		return false
 	}
 	if err := s.read(); err != nil {
-		if !s.bad {
-			s.Complain(err)
-		}
-		s.bad = true
+		s.complain(err)
 		return false
 	}
-	s.bad = false
 	if s.script == nil || s.turn.Turn != shown.Asks.Turn {
 		s.quit()
 		script, err := openTranscript(s.folder, shown.Asks.Turn)
@@ -283,15 +278,15 @@ func (s *Searcher) hang() {
 	s.talk, s.asks = nil, asks{}
 }
 
-// longestPause bounds the doubling of the pause.
-const longestPause = 6
+// mostDoublings is how many times the pause before a start doubles.
+const mostDoublings = 6
 
 // failed ends the program, which is started again later.
 func (s *Searcher) failed(why string) {
 	s.hang()
 	s.status.Failures++
 	s.status.Why = why
-	s.again = s.Now().Add(s.Pause << min(s.status.Failures-1, longestPause))
+	s.again = s.Now().Add(s.Pause << min(s.status.Failures-1, mostDoublings))
 	s.note()
 }
 
