@@ -19,6 +19,15 @@ type Sweep struct {
 	Each        float64
 }
 
+// SweepKey names a sweep. A token alone does not: any user's job may have it.
+type SweepKey struct {
+	Token string
+	UID   uint32
+}
+
+// SweepKey names the sweep of which the job is a lane; an empty token = none.
+func (j *Job) SweepKey() SweepKey { return SweepKey{j.Spec.Sweep, j.UID} }
+
 // unknownSweep is the standing of a sweep of which nothing is known yet, with this many lanes.
 func unknownSweep(first JobID, lanes int) Sweep {
 	return Sweep{Number: first, Wants: lanes, Bid: 1}
@@ -36,7 +45,7 @@ func (s *Snapshot) SweepOf(token string, first JobID, lanes int) Sweep {
 	return known
 }
 
-// Trial is the trial that a job runs which is a lane of a sweep, or ran last.
+// Trial is the trial that a lane of a sweep runs, or ran last.
 type Trial struct {
 	Sweep  JobID
 	Number int     // from 1

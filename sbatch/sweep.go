@@ -141,9 +141,7 @@ func checkMetricRegex(v string) error {
 }
 
 // space reads parameters, constraints and starting points, and how the script uses them. Each
-// error has the place of the text in which it is.
-//
-// sound: the other options are.
+// error has the place of the text in which it is. sound: the sweep's other options could be read.
 func (m *merger) space(sw *sweep.Sweep, sound bool) {
 	given := map[space.Option][]setting{}
 	for _, source := range m.sources {
@@ -166,7 +164,7 @@ func (m *merger) space(sw *sweep.Sweep, sound bool) {
 	checked := *sw
 	checked.Token = strings.Repeat("0", 32)
 	sp, err := CheckSweep(checked)
-	if option := new(sweep.OptionError); err != nil && (sound || !errors.As(err, &option)) { // else it is said already
+	if option := new(sweep.OptionError); err != nil && (sound || !errors.As(err, &option)) { // else it is reported already
 		m.located(err, given)
 	}
 	if sp != nil {

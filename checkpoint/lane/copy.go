@@ -3,6 +3,7 @@ package lane
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -16,28 +17,68 @@ import (
 // copyFor bounds how long a copy of another trial's checkpoint may take.
 const copyFor = 10 * time.Minute
 
-// inherit gives a trial of pbt the checkpoint that it is to go on from, unless it has one of its own:
-// an earlier start of it did this, or has trained since. The nearest to the epoch that is meant is
-// taken; of the trial that it replaces if the other has none before its end. If there is none at all
-// the trial begins from the beginning, and a line says so.
+// errNotBegun: the lane is to save or to end, and the trial still copies what it is to go on from.
+var errNotBegun = errors.New("the trial has not begun")
+
+// inherit gives a trial of pbt the checkpoint that it is to go on from. The lane hears requests and
+// signals meanwhile: errNotBegun if it is to save or to end before the copy is there.
 func (t *trial) inherit() error {
 	if t.tell.From == 0 {
 		return nil
 	}
-	own, err := checkpoint.OpenDir(filepath.Join(t.folder, checkpoint.Checkpoints))
-	if err != nil {
-		return err
-	}
-	defer own.Close()
 	ctx, stop := t.bounded(copyFor)
 	defer stop()
+	var copied *sweep.Event
+	var err error
+	done := make(chan struct{})
+	go func() { // ends with ctx, at the next 4 MiB
+		defer close(done)
+		copied, err = t.copy(ctx)
+	}()
+	for {
+		ends := t.wait(done)
+		select {
+		case <-done:
+			if err != nil || copied == nil {
+				return err
+			}
+			return t.event(*copied)
+		default:
+		}
+		if r := t.request(); r != nil && !r.Continue {
+			t.for_, ends = r, true
+		}
+		if ends {
+			stop()
+			select {
+			case <-done:
+			case <-time.After(t.End):
+			}
+			return errNotBegun
+		}
+	}
+}
+
+// copy copies the checkpoint, unless the trial has one of its own: an earlier start of it did this, or
+// has trained since; nil then. The nearest to the epoch that is meant is taken; of the trial that it
+// replaces if the other has none before its end. If there is none at all the trial begins from the
+// beginning, which the event says.
+func (t *trial) copy(ctx context.Context) (*sweep.Event, error) {
+	own, err := checkpoint.OpenDir(filepath.Join(t.folder, checkpoint.Checkpoints))
+	if err != nil {
+		return nil, err
+	}
+	defer own.Close()
 	series := checkpoint.NewSeries(own, checkpoint.Identity{Job: t.number, Token: t.token})
 	if newest, _, err := series.Newest(ctx); err != nil || newest.Name != "" {
-		return err
+		return nil, err
 	}
-	e := sweep.Event{Kind: sweep.Copied, Trial: t.tell.Trial, Start: t.tell.Start}
+	e := &sweep.Event{Kind: sweep.Copied, Trial: t.tell.Trial, Start: t.tell.Start}
 	for _, from := range []int{t.tell.From, t.tell.Replaces} {
 		name, m, err := t.fork(ctx, series, from)
+		if errors.Is(err, context.Canceled) {
+			return nil, err
+		}
 		if err != nil {
 			fmt.Fprintf(t.Stderr, "sluice: trial %d does not go on from trial %d: %v\n", t.tell.Trial, from, err)
 		}
@@ -46,7 +87,7 @@ func (t *trial) inherit() error {
 			break
 		}
 	}
-	return t.event(e)
+	return e, nil
 }
 
 // fork takes over the checkpoint of a trial that is nearest to the epoch that is meant; "" if there is

@@ -21,7 +21,7 @@ const lockFile = "lock"
 // all the same: a lane on a node that was given up may hold the lock for good.
 const startLock = 10 * time.Second
 
-// errLocked: another lane has the trial.
+// errLocked: another lane runs the trial, or removes its checkpoints.
 var errLocked = errors.New("another lane has its folder")
 
 // lock locks a trial's folder, which exists. Closing the file gives the lock back.

@@ -19,28 +19,16 @@ func writeIn(folder, name string, value any) error {
 	if err != nil {
 		return err
 	}
-	dir, err := checkpoint.OpenDir(folder)
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	return dir.Write(name, append(data, '\n'), 0o644)
+	return checkpoint.WriteIn(folder, name, append(data, '\n'), 0o644)
 }
 
 // readIn reads a small file; nil if there is none.
 func readIn(folder, name string) ([]byte, error) {
-	dir, err := checkpoint.OpenDir(folder)
-	if err == nil {
-		defer dir.Close()
-		var data []byte
-		if data, err = dir.Read(name, sweep.MaxSmall); err == nil {
-			return data, nil
-		}
-	}
+	data, err := checkpoint.ReadIn(folder, name, sweep.MaxSmall)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	return nil, err
+	return data, err
 }
 
 // told reads what sluiced answered; ok is false if it has not answered this ask. A file system

@@ -48,8 +48,8 @@ type next struct {
 	Over        bool              `json:"over,omitempty"`
 }
 
-// one is overFile.
-type one struct {
+// over is overFile.
+type over struct {
 	Version int    `json:"version"`
 	ID      string `json:"id"`
 }
@@ -79,7 +79,7 @@ func readJSON(folder, name string, into any) bool {
 	return err == nil && data != nil && json.Unmarshal(data, into) == nil
 }
 
-// Wanted is the file in the sweep's folder by which a program says that it loops over
+// wanted is the file in the sweep's folder by which a program says that it loops over
 // sluice.trials(). From then on its lanes start hosts.
 const wanted = "warm"
 
@@ -108,17 +108,7 @@ func (l *lane) warm() bool {
 }
 
 // alive reports whether the process of the host runs.
-func (h *host) alive() bool {
-	if h == nil {
-		return false
-	}
-	select {
-	case <-h.child.Done():
-		return false
-	default:
-		return true
-	}
-}
+func (h *host) alive() bool { return h != nil && !h.child.Ended() }
 
 // started makes sure that there is a host, and returns its folder.
 func (t *trial) started() (string, error) {
@@ -183,8 +173,8 @@ func (t *trial) untouched() bool {
 	return readJSON(t.host.folder, nextFile, &current) && !current.Over && !(readJSON(t.host.folder, atFile, &where) && where.ID == current.ID)
 }
 
-// knows reports whether the trial's program answers requests to save. That of a host is asked in
-// a trial in which it has not said so yet, too.
+// knows reports whether the trial's program answers requests to save. The program of a host does if it said so
+// in any of its trials.
 func (t *trial) knows() bool {
 	return t.curve.hello || t.adopts() || t.host.alive() && t.host.hello
 }
@@ -200,7 +190,7 @@ func (t *trial) leave() bool {
 	if !readJSON(t.host.folder, atFile, &where) || where.ID != current.ID || !where.Within {
 		return false
 	}
-	if err := writeIn(t.host.folder, overFile, one{1, current.ID}); err != nil {
+	if err := writeIn(t.host.folder, overFile, over{1, current.ID}); err != nil {
 		return false
 	}
 	for until := t.Now().Add(t.End); t.Now().Before(until) && t.host.alive(); {
@@ -222,7 +212,7 @@ func (t *trial) handedBack() bool {
 	return !readJSON(t.host.folder, nextFile, &current) || readJSON(t.host.folder, readyFile, &r) && r.After == current.ID
 }
 
-// elsewhere says in the trial's output where what it prints is, if not there.
+// elsewhere notes in the trial's output which file has what the trial prints, if it is another one.
 func (t *trial) elsewhere() {
 	var where at
 	if t.host.alive() && readJSON(t.host.folder, atFile, &where) && !where.Output && t.host.output.Name() != t.output.Name() {
@@ -244,8 +234,8 @@ func (t *trial) rest() {
 	}, t.End)
 }
 
-// endHost ends the process of the host, which is killed if it does not end in time. What it started may
-// outlive it: rest kills that, as it spares only a host that lives.
+// endHost ends the process of the host, and kills it if it does not end in time. The processes that it started
+// may live longer: rest kills those, since it spares only a host that runs.
 func (l *lane) endHost() {
 	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
 		if !l.host.alive() {
@@ -259,7 +249,7 @@ func (l *lane) endHost() {
 	}
 }
 
-// leaveHost forgets a host whose process has ended, and removes its folder.
+// leaveHost removes the folder of a host after its process has ended: there is no host then.
 func (l *lane) leaveHost() {
 	if l.host != nil {
 		l.host.output.Close()
@@ -285,8 +275,8 @@ func (l *lane) dismiss() {
 	}
 }
 
-// hostWords says why the host's process ended; "" if that is not known, or if its last words are in
-// the trial's own output.
+// hostWords says why the host's process ended; "" if that is not known, or if the trial's own output has its
+// last lines, from which the trial's runner then takes the reason.
 func (t *trial) hostWords() string {
 	h := t.host
 	if h == nil || h.alive() {

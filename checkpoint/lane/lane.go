@@ -245,7 +245,8 @@ func (l *lane) ask() (sweep.Ask, sweep.Tell, error) {
 	}
 }
 
-// While GPUs idle because of it, a lane looks at files so many times as often, for so long.
+// While its GPUs wait for what is in a file, a lane looks at the file quick times as often; for a new trial only
+// in the time soon.
 const (
 	quick = 20
 	soon  = 5 * time.Second

@@ -26,9 +26,9 @@ type trial struct {
 	output *os.File
 	child  *process.Child
 	curve  curve
-	counts bool // its work is counted: from is where it began in this run, before the lane's work then
-	from   float64
-	before float64
+	counts bool    // its work is counted; from and before are known
+	from   float64 // its work when it began in this run
+	before float64 // the lane's work then
 
 	saving  *checkpoint.Request // passed on to the trial's runner
 	since   time.Time           // when
@@ -94,8 +94,12 @@ func (l *lane) trial(ask sweep.Ask, tell sweep.Tell) error {
 	}
 }
 
-// unstarted ends a trial whose runner cannot be started, which may be the node's fault.
+// unstarted ends a trial whose runner was not started. That may be the node's fault, unless the lane was to save
+// or to end before: then another lane starts the trial.
 func (t *trial) unstarted(err error) error {
+	if errors.Is(err, errNotBegun) {
+		return t.over(sweep.Event{How: sweep.Saved})
+	}
 	return t.over(sweep.Event{How: sweep.Failed, Words: "it could not be started: " + err.Error(), Node: true})
 }
 

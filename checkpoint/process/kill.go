@@ -45,8 +45,7 @@ func (f *Family) KillAll(patience time.Duration) []Process {
 }
 
 // KillBut kills every descendant but some children and what is below them, and returns what else still
-// exists after patience. Those that are spared are asked for in each round; of them nil, and those that
-// have ended, spare nothing.
+// exists after patience. spared is called in each round; nil, and a child that has ended, spare nothing.
 func (f *Family) KillBut(spared func() []*Child, patience time.Duration) []Process {
 	over := time.NewTimer(patience)
 	defer over.Stop()
@@ -54,7 +53,7 @@ func (f *Family) KillBut(spared func() []*Child, patience time.Duration) []Proce
 		c := look()
 		kept := map[int]bool{}
 		for _, child := range spared() {
-			if child == nil || child.ended() { // its PID may be another process's by now
+			if child == nil || child.Ended() { // its PID may be another process's by now
 				continue
 			}
 			kept[child.PID] = true
@@ -81,7 +80,8 @@ func (f *Family) KillBut(spared func() []*Child, patience time.Duration) []Proce
 	}
 }
 
-func (c *Child) ended() bool {
+// Ended reports whether the program has ended.
+func (c *Child) Ended() bool {
 	select {
 	case <-c.done:
 		return true

@@ -168,18 +168,11 @@ const smallFile = 64 << 10
 
 // readIn reads one small file; nil if the file or its folder does not exist.
 func readIn(folder, name string) ([]byte, error) {
-	dir, err := checkpoint.OpenDir(folder)
-	if err == nil {
-		defer dir.Close()
-		var data []byte
-		if data, err = dir.Read(name, smallFile); err == nil {
-			return data, nil
-		}
-	}
+	data, err := checkpoint.ReadIn(folder, name, smallFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	return nil, err
+	return data, err
 }
 
 // InJob reports whether a script is in a job's folder.

@@ -39,8 +39,8 @@ func (t *Trial) Set(text string) error {
 // Type names the value in help texts.
 func (t *Trial) Type() string { return "SWEEP.START" }
 
-// inherited is what the runner of the lane knows of its GPUs, which are the trial's: sluiced says it to
-// that runner only, and a run on several nodes cannot count them.
+// inherited is what the lane's runner knows of the GPUs that the trial has too. sluiced tells the lane's runner
+// only, and on several nodes the trial's runner cannot count them.
 func inherited(vars map[string]string) (t checkpoint.Target) {
 	t.GPUs, _ = strconv.Atoi(vars["SLUICE_GPUS"]) // empty: not known
 	t.Largest, _ = strconv.Atoi(vars["SLUICE_MAX_GPUS"])

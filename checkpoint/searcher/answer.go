@@ -16,8 +16,8 @@ type answer struct {
 	None  bool            `json:"none"` // it has no more points
 }
 
-// heard handles a line of the program. A line that is none of the protocol ends it: what follows would
-// be an answer to nobody knows what. A point that is not of the space is refused with the reason,
+// heard handles a line of the program. A line that is not of the protocol ends the program, since it is not known
+// which question its next line would answer. A point that is not of the space is refused with the reason,
 // and asked for again.
 func (s *Searcher) heard(l line) {
 	if len(bytes.TrimSpace(l.text)) == 0 && l.err == nil {

@@ -50,7 +50,6 @@ type Searcher struct {
 	asks   asks
 	status sweep.Status
 	again  time.Time // when the program is started again
-	bad    bool      // sweep.json cannot be read
 
 	complained string // of this error: it is not said again at each look
 }
@@ -162,13 +161,9 @@ func (s *Searcher) refresh() bool {
 		return false
 	}
 	if err := s.read(); err != nil {
-		if !s.bad {
-			s.Complain(err)
-		}
-		s.bad = true
+		s.complain(err)
 		return false
 	}
-	s.bad = false
 	if s.script == nil || s.turn.Turn != shown.Asks.Turn {
 		s.quit()
 		script, err := openTranscript(s.folder, shown.Asks.Turn)
@@ -217,6 +212,9 @@ func (s *Searcher) begin() {
 		return
 	}
 	for _, l := range s.script.lines {
+		if l.None {
+			continue // no line of the protocol: it is only not asked any more
+		}
 		if err := t.say(said(l)); err != nil {
 			s.failed(err.Error())
 			return
@@ -280,15 +278,15 @@ func (s *Searcher) hang() {
 	s.talk, s.asks = nil, asks{}
 }
 
-// longestPause bounds the doubling of the pause.
-const longestPause = 6
+// mostDoublings is how many times the pause before a start doubles.
+const mostDoublings = 6
 
 // failed ends the program, which is started again later.
 func (s *Searcher) failed(why string) {
 	s.hang()
 	s.status.Failures++
 	s.status.Why = why
-	s.again = s.Now().Add(s.Pause << min(s.status.Failures-1, longestPause))
+	s.again = s.Now().Add(s.Pause << min(s.status.Failures-1, mostDoublings))
 	s.note()
 }
 
@@ -307,20 +305,8 @@ func (s *Searcher) note() {
 // most bounds a file that is read whole, in bytes.
 const most = 64 << 20
 
-func read(folder, name string) ([]byte, error) {
-	dir, err := checkpoint.OpenDir(folder)
-	if err != nil {
-		return nil, err
-	}
-	defer dir.Close()
-	return dir.Read(name, most)
-}
+func read(folder, name string) ([]byte, error) { return checkpoint.ReadIn(folder, name, most) }
 
 func write(folder, name string, data []byte) error {
-	dir, err := checkpoint.OpenDir(folder)
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	return dir.Write(name, data, 0o644)
+	return checkpoint.WriteIn(folder, name, data, 0o644)
 }

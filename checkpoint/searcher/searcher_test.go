@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/checkpoint/process"
 	"github.com/sluice-hpc/sluice/elastic/sweep"
+	"github.com/sluice-hpc/sluice/elastic/sweep/space"
 )
 
 // TestParse: a line that is no answer is refused with its place in the output.
@@ -115,6 +116,50 @@ func TestComplainsOnce(t *testing.T) {
 	}
 	if s.complain(os.ErrExist); said != 2 {
 		t.Errorf("said %d times", said)
+	}
+}
+
+// TestToldAgain: a program that is started again is told the points and the reports, and no line that is not of the
+// protocol.
+func TestToldAgain(t *testing.T) {
+	family, err := process.Found()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer family.Close()
+	base := t.TempDir()
+	heard := filepath.Join(base, "heard")
+	sp, err := space.Parse([]string{"x=int:1:9"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	value := .5
+	s := &Searcher{
+		Config: Config{Sweep: base, Family: family, Env: os.Environ(), Now: time.Now}, folder: base, space: sp,
+		sweep: sweep.Sweep{Searcher: []string{"/bin/sh", "-c", "cat >" + heard}},
+		script: &transcript{lines: []sweep.Spoken{
+			{Point: &sweep.Pointed{Trial: 1, Point: "x=3"}}, {Tell: &sweep.Told{Trial: 1, Epoch: 1, Value: &value, State: "running"}}, {None: true},
+		}},
+	}
+	s.begin()
+	if s.talk == nil {
+		t.Fatal(s.status.Why)
+	}
+	s.hang()
+	data, err := os.ReadFile(heard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var events []string
+	for line := range strings.Lines(string(data)) {
+		var e struct{ Event string }
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			t.Fatal(err)
+		}
+		events = append(events, e.Event)
+	}
+	if got := strings.Join(events, " "); got != "hello point tell" {
+		t.Errorf("it was told: %s", got)
 	}
 }
 

@@ -94,15 +94,12 @@ func values(texts []string) (out []any) {
 	return out
 }
 
-// said is a line of the transcript as the program is told it.
+// said is a line of the transcript, a report or a point, as the program is told it.
 func said(l sweep.Spoken) event {
-	switch {
-	case l.Tell != nil:
+	if l.Tell != nil {
 		return event{Event: "tell", Trial: l.Tell.Trial, Epoch: &l.Tell.Epoch, Value: l.Tell.Value, State: l.Tell.State}
-	case l.Point != nil:
-		return event{Event: "point", Trial: l.Point.Trial, Point: bytes.TrimSpace(sweep.PointJSON(sweep.ParsePoint(l.Point.Point)))}
 	}
-	return event{Event: "none"}
+	return event{Event: "point", Trial: l.Point.Trial, Point: bytes.TrimSpace(sweep.PointJSON(sweep.ParsePoint(l.Point.Point)))}
 }
 
 // line is one line of the program's output.

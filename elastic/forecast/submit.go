@@ -2,6 +2,7 @@ package forecast
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -35,9 +36,7 @@ func (c Submission) In(s elastic.Snapshot) (elastic.Snapshot, []elastic.JobID) {
 	}
 	const token = "submission" // no sweep has it: a token is of hex digits
 	sweeps := map[string]elastic.Sweep{token: {Number: last + 1, Wants: min(c.Lanes, c.Trials), Bid: 1, Left: c.Trials, Each: c.Each}}
-	for of, known := range s.Sweeps {
-		sweeps[of] = known
-	}
+	maps.Copy(sweeps, s.Sweeps)
 	s.Sweeps, s.Jobs = sweeps, slices.Clone(s.Jobs)
 	var numbers []elastic.JobID
 	for k := range min(c.Lanes, c.Trials) {

@@ -58,7 +58,7 @@ func (p *projector) results(stop Stop) []Job {
 			if c.busy.After(train) {
 				train = c.busy
 			}
-			if p.fleets[j.Spec.Sweep] != nil {
+			if p.fleetOf(j) != nil {
 				seconds := max(0, end.Sub(train).Seconds())
 				c.trained, c.trust = confident+seconds, c.trust+seconds*laneTrust
 			} else if _, sure, ok := p.pace(j); ok {
@@ -84,7 +84,7 @@ func (p *projector) unknown(j *elastic.Job) Unknown {
 	switch _, counted := j.Remaining(); {
 	case j.Directive.Hold && waiting, j.Phase == elastic.Suspended, waiting && j.Blocked.Code != "":
 		return Held
-	case waiting && p.fleets[j.Spec.Sweep] != nil:
+	case waiting && p.fleetOf(j) != nil:
 		return Waits
 	case !counted || j.Overruns():
 		return NoTotal

@@ -16,16 +16,18 @@ import (
 const laneTrust = 0.3
 
 // fleet is a sweep of which it is known how long a trial takes. Its trials are taken to be equally
-// long, and a trial as divisible as water: so many lanes, so much sooner.
+// long, and to be divisible: twice as many lanes take half as long.
 type fleet struct {
 	elastic.Sweep
+	uid   uint32  // of its user: jobs of others that name its token are no lanes of it
 	began int     // trials that had ended when the projection began
 	work  float64 // lane-seconds that are left
 	after []int   // its running lanes, by their place in Jobs, the last to leave first
 }
 
-// sweepsOf returns the sweeps whose trials' length is known, by token. The snapshot's own map is
-// cloned, since a projection changes it.
+// sweepsOf finds the sweeps of which the length of a trial is known. The user of a sweep is that of the
+// lane with the lowest number: lanes are submitted with their sweep, before any job can name its token.
+// The snapshot's own map is cloned, since a projection changes it.
 func (p *projector) sweepsOf() {
 	p.snap.Sweeps = maps.Clone(p.snap.Sweeps)
 	p.fleets = map[string]*fleet{}
@@ -34,7 +36,24 @@ func (p *projector) sweepsOf() {
 			p.fleets[token] = &fleet{Sweep: s, began: s.Ended, work: s.Each * float64(s.Left)}
 		}
 	}
+	first := map[string]elastic.JobID{}
+	for i := range p.snap.Jobs {
+		j := &p.snap.Jobs[i]
+		token := j.Spec.Sweep
+		if id, found := first[token]; p.fleets[token] != nil && (!found || j.ID < id) {
+			first[token], p.fleets[token].uid = j.ID, j.UID
+		}
+	}
 	p.rank()
+}
+
+// fleetOf returns the sweep of which the job is a lane; nil if it is none, or if the length of a trial is
+// not known.
+func (p *projector) fleetOf(j *elastic.Job) *fleet {
+	if f := p.fleets[j.Spec.Sweep]; f != nil && f.uid == j.UID {
+		return f
+	}
+	return nil
 }
 
 // rank sorts the lanes that run: those of the highest numbers leave first.
@@ -44,7 +63,7 @@ func (p *projector) rank() {
 	}
 	for i := range p.snap.Jobs {
 		j := &p.snap.Jobs[i]
-		if f := p.fleets[j.Spec.Sweep]; f != nil && j.Phase == elastic.Running && len(j.Place) > 0 {
+		if f := p.fleetOf(j); f != nil && j.Phase == elastic.Running && len(j.Place) > 0 {
 			f.after = append(f.after, i)
 		}
 	}
@@ -53,11 +72,11 @@ func (p *projector) rank() {
 	}
 }
 
-// leaves returns when a running lane finds no trial any more; false if it is no lane, or that is not
+// leaves returns when a running lane finds no trial any more; false if the job is no lane, or if its end is not
 // known. With k lanes and W lane-seconds left the first leaves once only k-1 trials are left, and the
 // next ones a part of a trial later each; those that are between two sizes begin later.
 func (p *projector) leaves(i int) (at time.Time, known bool) {
-	f := p.fleets[p.snap.Jobs[i].Spec.Sweep]
+	f := p.fleetOf(&p.snap.Jobs[i])
 	if f == nil {
 		return time.Time{}, false
 	}
@@ -78,15 +97,15 @@ func (p *projector) leaves(i int) (at time.Time, known bool) {
 
 // search books what a lane does of its sweep's trials.
 func (p *projector) search(i int, seconds float64) {
-	if f := p.fleets[p.snap.Jobs[i].Spec.Sweep]; f != nil {
+	if f := p.fleetOf(&p.snap.Jobs[i]); f != nil {
 		f.work = max(0, f.work-seconds)
 		p.live[i].trained += seconds
 		p.live[i].trust += laneTrust * seconds
 	}
 }
 
-// tell shows the next decision how far the sweeps are. Lanes of a sweep that is over and wait would
-// start only to end: they are taken out at once.
+// tell shows the next decision how far the sweeps are. Lanes that wait when their sweep is over would start
+// only to end: they are taken out at once.
 func (p *projector) tell() {
 	const nothing = 1e-6
 	for token, f := range p.fleets {
@@ -102,7 +121,7 @@ func (p *projector) tell() {
 	}
 	for i := range p.snap.Jobs {
 		j, c := &p.snap.Jobs[i], p.live[i]
-		if p.snap.Sweeps[j.Spec.Sweep].Over && p.fleets[j.Spec.Sweep] != nil && !c.ended && j.Phase == elastic.Waiting {
+		if p.fleetOf(j) != nil && p.snap.Sweeps[j.Spec.Sweep].Over && !c.ended && j.Phase == elastic.Waiting {
 			c.trained, c.trust = 1, laneTrust
 			c.finishAt(p.snap.Now, false, p.snap.Now.Sub(p.began), false)
 			j.Phase = elastic.Ended

@@ -66,6 +66,26 @@ func TestLanesLeave(t *testing.T) {
 	}
 }
 
+// A job of another user that names a sweep's token does none of its trials, and they say nothing of its end.
+func TestLanesOfAnotherUser(t *testing.T) {
+	s := elastic.Snapshot{Now: now, Nodes: cluster(1), Jobs: []elastic.Job{lane(1, true), lane(2, true)}, Limits: elastic.Limits{DeafAfter: 3, Payback: 2}}
+	s.Nodes[0].Used = 2
+	s.Sweeps = map[string]elastic.Sweep{token: {Number: 1, Wants: 2, Bid: 1, Ended: 5, Left: 9, Each: 200}}
+	alone := project(s, "fcfs")
+	foreign := lane(3, true)
+	foreign.UID = 1001
+	s.Jobs, s.Nodes[0].Used = append(s.Jobs, foreign), 3
+	beside := project(s, "fcfs")
+	for i := range alone.Jobs {
+		if !alone.Jobs[i].Ends.Equal(beside.Jobs[i].Ends) {
+			t.Errorf("lane %d ends %v, beside a job of another user %v", i+1, alone.Jobs[i].Ends, beside.Jobs[i].Ends)
+		}
+	}
+	if j := beside.Jobs[2]; j.Unknown != forecast.NoTotal {
+		t.Errorf("the job of another user: %+v", j)
+	}
+}
+
 // The forecast of sweeps with trials of equal length, beside jobs, is near what the simulator makes of
 // them, which runs each trial.
 func TestForecastOfSweepsIsNearTheReplay(t *testing.T) {

@@ -192,10 +192,10 @@ func (j *bound) within() elastic.Spec {
 	return spec
 }
 
-// tighten reduces what jobs may have where the answer exceeds a limit that they share; after the
-// last of the questions it divides each share, unless the answer is within all: a policy may decide otherwise
-// about jobs that accept less, and then in turns, by how many questions it takes. It returns false if no job may
-// have less than before.
+// tighten reduces what jobs may have where the answer exceeds a limit that they share. After the last of the
+// questions it divides each share, unless the answer is within all limits: a policy may answer otherwise about jobs
+// that accept less, so that two answers would alternate with the number of questions that it takes. It returns
+// false if no job may have less than before.
 func (b *bounds) tighten(a elastic.Allocation, asked int) bool {
 	changed := false
 	last := !b.many && asked == questions && b.exceeds(a)

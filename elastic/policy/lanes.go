@@ -118,17 +118,13 @@ func (f *fleet) beyond() int { return len(f.runs) - f.target }
 // A lane with an open move to start counts as one that runs. A sweep of which nothing is known yet wants
 // all its lanes (Snapshot.SweepOf), so that it does not wait for a first report.
 func (l *laning) muster() {
-	type owned struct { // a token alone may be in any user's jobs
-		token string
-		uid   uint32
-	}
-	by := map[owned]*fleet{}
+	by := map[elastic.SweepKey]*fleet{}
 	for i := range l.s.Jobs {
 		j := &l.s.Jobs[i]
 		if j.Spec.Sweep == "" {
 			continue
 		}
-		name := owned{j.Spec.Sweep, j.UID}
+		name := j.SweepKey()
 		f := by[name]
 		if f == nil {
 			f = &fleet{uid: j.UID}
@@ -153,7 +149,7 @@ func (l *laning) muster() {
 		if len(all) > 0 {
 			first = slices.MinFunc(all, byID).ID
 		}
-		f.Sweep = l.s.SweepOf(name.token, first, len(all))
+		f.Sweep = l.s.SweepOf(name.Token, first, len(all))
 	}
 	slices.SortFunc(l.fleets, func(x, y *fleet) int { return cmp.Or(cmp.Compare(x.Number, y.Number), cmp.Compare(x.uid, y.uid)) })
 }

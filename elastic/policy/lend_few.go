@@ -25,8 +25,8 @@ const fewJobs = 64
 //
 // So nothing is lent to the job from which it was reclaimed before others could take it, and where others do not
 // want it the job is not resized. It returns false where only a question about all jobs keeps what the answer
-// promises: a reservation depends on the ends of all jobs, an admission on what all will need, and whether a
-// further lane starts on all lanes of the sweeps of its user.
+// promises: a reservation depends on the ends of all jobs, an admission depends on what all will need, and the
+// start of a further lane depends on all lanes of its user's sweeps.
 func (b *bounds) lendToFew(a elastic.Allocation) (elastic.Allocation, bool) {
 	l := &lending{bounds: b, idle: b.snap.Capacity() - used(a) - b.returning(a), bindings: b.snap.Bound()}
 	if l.idle <= 0 {

@@ -98,9 +98,9 @@ func without(s elastic.Snapshot, gone ...[]*elastic.Job) elastic.Snapshot {
 }
 
 // decide returns the answer without the scavengers that wait, and whether some are parked for it. While
-// scavengers run that may be parked, now or later, or are being parked, the policy does not stop jobs
-// itself unless jobs wait that have no use for their GPUs, and it starts one of them by that: else it would stop for
-// its own reasons what is started in their place, in turns.
+// scavengers run that may be parked, now or later, or are being parked, the policy stops no jobs itself, with
+// one exception: jobs wait that could not run on the scavengers' GPUs, and it stops others to start one of them.
+// Else it would stop jobs for its own reasons and start others in their place, in turns.
 func (g *scavenging) decide() (elastic.Allocation, bool) {
 	if len(g.later) == 0 && !g.giving {
 		return g.stop()

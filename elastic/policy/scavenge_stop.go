@@ -32,7 +32,7 @@ func (g *scavenging) stop() (elastic.Allocation, bool) {
 }
 
 // yielding returns the scavengers that are parked for jobs that an answer stops, and notes for which. Scavengers that
-// the policy stops by itself are not among them. With all, every other one is if any is.
+// the policy stops by itself are not among them. all: if any is parked, all others are.
 func (g *scavenging) yielding(a elastic.Allocation, instead map[elastic.JobID]*elastic.Job, all bool) (more []*elastic.Job) {
 	for _, j := range g.runs {
 		if d, named := a[j.ID]; named && d.GPUs == 0 {

@@ -289,7 +289,7 @@ func (s speaker) others(r reason.Reason) string {
 		if r.Trials == 0 || r.Metric == "" {
 			return fmt.Sprintf("sweep %d is to have %s now", r.Sweep, number(r.Lanes, "lane", "lanes"))
 		}
-		return fmt.Sprintf("sweep %d is to have %s now, since of its user's sweeps those get more where one more trial promises more for its time; it has done %s (level %d: the best are %s apart in %s)",
+		return fmt.Sprintf("sweep %d is to have %s now: lanes are divided between its user's sweeps by what one more trial of each promises for its time; it has done %s (level %d: the best are %s apart in %s)",
 			r.Sweep, number(r.Lanes, "lane", "lanes"), number(r.Trials, "trial", "trials"), r.Level, strconv.FormatFloat(r.Gap, 'g', 3, 64), r.Metric)
 	case reason.SweepPaused:
 		return fmt.Sprintf("sweep %d is paused (sluice sweep resume %d)", r.Sweep, r.Sweep)

@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/engine/learn"
 	"github.com/sluice-hpc/sluice/elastic/engine/observe"
+	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 	"github.com/sluice-hpc/sluice/nodes"
 	"github.com/sluice-hpc/sluice/slurm"
 )
@@ -183,14 +184,21 @@ func (st *State) foldSample(js *Job, line checkpoint.Progress, now time.Time) {
 	js.Learnt.fresh = append(js.Learnt.fresh, s)
 }
 
-// foldPace stores the seconds of a step, under the same conditions.
+// foldPace stores the seconds of a step, under the same conditions. Those of a trial have a level of their own: a trial
+// with longer steps may have fewer of them in an epoch.
 func (st *State) foldPace(js *Job, line checkpoint.Progress, now time.Time) {
 	place, ok := js.placeOf(line)
 	if !ok || line.Pace <= 0 || line.Steps < 1 {
 		return
 	}
+	key := st.Rules.paceOf(js.Rec)
 	s := st.sample(js, place, line.Pace, now)
-	st.Learnt.Keep(st.Rules.paceOf(js.Rec), s)
+	if js.Rec.Tag.Spec.Sweep != "" {
+		if s, ok = js.Learnt.paced.takeOut(s, speed.Fit(st.Learnt.Recall(key), now)); !ok {
+			return
+		}
+	}
+	st.Learnt.Keep(key, s)
 	js.Learnt.paces = append(js.Learnt.paces, s)
 }
 

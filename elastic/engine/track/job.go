@@ -118,7 +118,8 @@ type learnt struct {
 	fresh      []speed.Sample // speeds not yet in the store
 	paces      []speed.Sample // step times not yet in the store
 	stored     int            // value of Speeds.stores when they were stored last
-	levelled   levelled       // of a job of a sweep
+	levelled   levelled       // of a job of a sweep, by its units of work
+	paced      levelled       // the same by its steps; no curve is made from it
 	unlearned  bool           // it has ended, and its samples are no longer in memory
 }
 

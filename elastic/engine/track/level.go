@@ -20,8 +20,8 @@ type levelled struct {
 	curve *speed.Curve // from.Times(at); kept because a curve caches its answers
 }
 
-// newLevel is the weight of a new measurement of the level, and grain the step, as a logarithm, by which
-// it changes at least: a decision does not change with every hundredth.
+// newLevel is the weight of a new measurement of the level. levelGrain is the least step, as a logarithm, by
+// which the level of a curve changes: a decision does not change with every hundredth.
 const newLevel, levelGrain = 0.25, 0.05
 
 // takeOut takes the level out of a sample of a job of a sweep, after it has learned from it. curve is that of the

@@ -58,9 +58,6 @@ func (c *Curve) On(kind string) *Curve {
 	if c.idle != nil && own.idle == nil {
 		own = own.Idle(c.idle.at, c.idle.share)
 	}
-	if c.factor > 0 && own.factor == 0 {
-		own = own.Times(c.factor)
-	}
 	return own
 }
 

@@ -7,10 +7,26 @@ func (c *Curve) Times(factor float64) *Curve {
 	if c == nil || c.known != nil || !(factor > 0) || factor == 1 {
 		return c
 	}
+	out := c.scaled(factor)
+	if c.kin != nil { // once, since each of them caches its answers
+		out.kin = &family{on: make(map[string]*Curve, len(c.kin.on)), base: c.kin.base}
+		for kind, own := range c.kin.on {
+			own = own.scaled(factor)
+			own.kin, out.kin.on[kind] = out.kin, own
+		}
+	}
+	return out
+}
+
+// scaled is a copy whose answers are so many times as long, unless it is Known.
+func (c *Curve) scaled(factor float64) *Curve {
 	out := &Curve{knowledge: c.knowledge}
-	out.factor = factor
-	if c.factor > 0 {
-		out.factor *= c.factor
+	switch {
+	case c.known != nil:
+	case c.factor > 0:
+		out.factor *= factor
+	default:
+		out.factor = factor
 	}
 	return out
 }

@@ -33,6 +33,9 @@ func TestTimes(t *testing.T) {
 				}
 			}
 		}
+		if long.On("a") != long.On("a") {
+			t.Errorf("%s: a curve that caches its answers is made again for each question", name)
+		}
 		if long.Samples() != c.Samples() {
 			t.Errorf("%s: %d and %d samples", name, c.Samples(), long.Samples())
 		}

@@ -209,29 +209,21 @@ func (c Claims) Caps() []elastic.Cap {
 // wants says what jobs could use.
 type wants struct {
 	s      *elastic.Snapshot
-	bound  map[elastic.JobID]int        // GPUs of the targets of open moves
-	rigid  func(partitions string) bool // of which jobs are never resized; nil = of none
-	all    int                          // GPUs of the cluster
-	node   int                          // of its largest node
-	groups map[string]int               // GPUs of lists of partitions
-	first  map[owned]elastic.JobID      // the lane that each sweep keeps
+	bound  map[elastic.JobID]int              // GPUs of the targets of open moves
+	rigid  func(partitions string) bool       // of which jobs are never resized; nil = of none
+	all    int                                // GPUs of the cluster
+	node   int                                // of its largest node
+	groups map[string]int                     // GPUs of lists of partitions
+	first  map[elastic.SweepKey]elastic.JobID // the lane that each sweep keeps
 }
-
-// owned names a sweep: any user's job may name its token.
-type owned struct {
-	token string
-	uid   uint32
-}
-
-func sweepOf(j *elastic.Job) owned { return owned{j.Spec.Sweep, j.UID} }
 
 // newWants looks once at all jobs and nodes. s MUST NOT change while it is used.
 func newWants(s *elastic.Snapshot, rigid func(partitions string) bool) *wants {
-	w := &wants{s: s, bound: map[elastic.JobID]int{}, rigid: rigid, groups: map[string]int{}, first: map[owned]elastic.JobID{}}
+	w := &wants{s: s, bound: map[elastic.JobID]int{}, rigid: rigid, groups: map[string]int{}, first: map[elastic.SweepKey]elastic.JobID{}}
 	for i := range s.Jobs {
 		j := &s.Jobs[i]
-		if first, known := w.first[sweepOf(j)]; j.Spec.Sweep != "" && j.GPUs() > 0 && (!known || j.ID < first) {
-			w.first[sweepOf(j)] = j.ID
+		if first, known := w.first[j.SweepKey()]; j.Spec.Sweep != "" && j.GPUs() > 0 && (!known || j.ID < first) {
+			w.first[j.SweepKey()] = j.ID
 		}
 	}
 	for id, place := range s.Bound() {
@@ -277,7 +269,7 @@ func (w *wants) of(j *elastic.Job) (want, least, has int) {
 		return want, 0, 0
 	}
 	least = min(has, j.Spec.Min)
-	if j.Spec.Sweep != "" && w.first[sweepOf(j)] != j.ID {
+	if j.Spec.Sweep != "" && w.first[j.SweepKey()] != j.ID {
 		least = 0 // a further lane gives way to jobs that wait
 	}
 	if w.rigid != nil && w.rigid(j.Partition) || w.s.Resting(j) {
