@@ -36,8 +36,8 @@ func TestRunAgain(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
 			write(t, filepath.Join(dir, "first"), c.first)
-			stub := filepath.Join(dir, "go")
-			write(t, stub, `#!/bin/sh
+			program := filepath.Join(dir, "go")
+			write(t, program, `#!/bin/sh
 cd "$(dirname "$0")"
 echo "$*" >>runs
 if [ "$(wc -l <runs)" -eq 1 ]; then
@@ -47,12 +47,12 @@ else
 	exit $SECOND
 fi
 `)
-			if err := os.Chmod(stub, 0o755); err != nil {
+			if err := os.Chmod(program, 0o755); err != nil {
 				t.Fatal(err)
 			}
 			cmd := exec.CommandContext(t.Context(), script, "-race", "-p", "1", "--", "m/a", "m/b")
 			flaky := filepath.Join(dir, "flaky")
-			cmd.Env = append(os.Environ(), "GO="+stub, "SECOND="+string(rune('0'+c.second)), "FLAKY="+flaky, "AGAIN=3")
+			cmd.Env = append(os.Environ(), "GO="+program, "SECOND="+string(rune('0'+c.second)), "FLAKY="+flaky, "AGAIN=3")
 			said, _ := cmd.CombinedOutput()
 			if code := cmd.ProcessState.ExitCode(); code != c.code {
 				t.Errorf("exit %d, want %d:\n%s", code, c.code, said)

@@ -84,7 +84,7 @@ func (v *sweepView) usable(s sweep.Sweep) error {
 	if err != nil {
 		return err
 	}
-	script, err := readIn(v.Folder, checkpoint.Script, mostScript)
+	script, err := checkpoint.ReadIn(v.Folder, checkpoint.Script, mostScript)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/sweep/book"
 	"github.com/sluice-hpc/sluice/sbatch"
@@ -54,7 +55,7 @@ func (c *sweepCall) restore(v *sweepView) (*submission, error) {
 	wrong := func(err error) error {
 		return fmt.Errorf("sweep %d: what was submitted cannot be read any more: %w; submit it anew", v.Number, err)
 	}
-	data, err := readIn(v.Folder, keptFile, 2*sbatch.MaxScript+1<<20)
+	data, err := checkpoint.ReadIn(v.Folder, keptFile, 2*sbatch.MaxScript+1<<20)
 	if err != nil {
 		return nil, wrong(err)
 	}

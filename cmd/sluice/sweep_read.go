@@ -41,28 +41,18 @@ func (v *sweepView) fill(jobs, outbox string, now time.Time) error {
 		return err
 	}
 	v.Book.Over = v.Over()
-	for _, t := range v.Book.Trials { // as they are shown; nothing is read after this
-		t.State = v.StateOf(t)
+	for i, state := range v.States() { // as they are shown; nothing is read after this
+		v.Book.Trials[i].State = state
 	}
 	return nil
 }
 
 // searcher is the state of the program that the sweep asks for points, as the program's lane wrote it.
 func (v *sweepView) searcher() (s sweep.Status) {
-	if data, err := readIn(filepath.Join(v.Folder, sweep.SearcherFolder), sweep.SearcherStatus, sweep.MaxSmall); err == nil {
+	if data, err := checkpoint.ReadIn(filepath.Join(v.Folder, sweep.SearcherFolder), sweep.SearcherStatus, sweep.MaxSmall); err == nil {
 		s, _ = sweep.ParseStatus(data)
 	}
 	return s
-}
-
-// readIn reads a file of a folder, of at most most bytes.
-func readIn(folder, name string, most int64) ([]byte, error) {
-	dir, err := checkpoint.OpenDir(folder)
-	if err != nil {
-		return nil, err
-	}
-	defer dir.Close()
-	return dir.Read(name, most)
 }
 
 // checkpointOf is the newest complete checkpoint of a trial, whether or not the trial runs; "" if

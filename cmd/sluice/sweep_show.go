@@ -13,7 +13,6 @@ import (
 	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic/sweep"
 	"github.com/sluice-hpc/sluice/elastic/sweep/book"
-	"github.com/sluice-hpc/sluice/elastic/sweep/own"
 )
 
 // shown is how many of the best trials "sluice sweep show" prints.
@@ -76,7 +75,7 @@ func (c *sweepCall) explain(v *sweepView) error {
 	if c.json {
 		return terminal.WriteJSON(out, struct {
 			sweepRow
-			Standing own.Standing `json:"standing"`
+			Standing sweep.Standing `json:"standing"`
 		}{r, v.Standing})
 	}
 	fmt.Fprintf(out, "sweep %s: %s\n", number(v.Number), v.stateWords())

@@ -74,7 +74,7 @@ func (f *files) show(standing Standing, now time.Time) Shown {
 			v.Running[t.Lane] = t.Number
 		}
 	}
-	v.Best = f.book.Leading(s)
+	v.Best = f.book.Result(s)
 	ratings := f.book.Ratings
 	v.Ratings = append([]book.Rating{}, ratings[max(0, len(ratings)-mostLevels):]...)
 	f.view = v

@@ -29,7 +29,7 @@ func TestSetNodes(t *testing.T) {
 	} {
 		limit := time.Minute
 		if c.want == slurm.ErrUnknownOutcome {
-			limit = 3 * time.Second // long enough on a busy machine for the stub to log its call
+			limit = 3 * time.Second // long enough on a busy machine for the program to write down its call
 		}
 		s := newStubs(t)
 		s.set("scontrol", c.body)

@@ -166,7 +166,7 @@ func rate(s *own.View) []rated {
 
 // leading is the number of the best trial; 0 = there is none.
 func leading(s *own.View) int {
-	if best := s.Book.Leading(s.Sweep); best != nil {
+	if best := s.Book.Result(s.Sweep); best != nil {
 		return best.Trial
 	}
 	return 0

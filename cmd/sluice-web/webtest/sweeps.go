@@ -96,7 +96,7 @@ func (s *Sweeps) build() *own.View {
 	goal := .93
 	v := &own.View{Sweep: sweep.Sweep{Version: 1, Token: SweepToken, Number: FirstJob, Name: cmp.Or(s.Name, "lr-search"), Algorithm: "asha", Metric: sweep.Metric{Name: cmp.Or(s.Name, "val_acc"), Max: true}, Goal: &goal,
 		Trials: max(200, s.Trials), Parallel: 12, Params: []string{"lr=log:1e-5:1e-1", "depth=int:2:8", "opt=choice:sgd,adamw", "size=fixed:32", "momentum=float:0:1 if opt=sgd"}, Created: Now.Add(-2 * time.Hour)},
-		Folder: "/jobs/" + SweepToken, Book: book.New(), Starts: map[int][]own.Start{}, Standing: own.Standing{Level: 2, Gap: .0021, Counted: 18, Wants: 12},
+		Folder: "/jobs/" + SweepToken, Book: book.New(), Starts: map[int][]own.Start{}, Standing: sweep.Standing{Level: 2, Gap: .0021, Counted: 18, Wants: 12},
 		Lanes: []own.Lane{{Token: "a", Job: FirstJob, Runs: true}, {Token: "b", Job: FirstJob + 6, Runs: true}, {Token: "c", Job: FirstJob + 4, Left: true}}}
 	began := Now.Add(-24 * time.Minute)
 	step := 22 * time.Minute / time.Duration(max(1, s.Trials))

@@ -285,7 +285,7 @@ func TestMeansAreFinite(t *testing.T) {
 			b.Apply(book.Entry{At: noon, Tell: &book.Telling{Lane: "a", Ask: "a", Trial: n + 1, Start: 1, Point: "x=1", Repeat: n}})
 			b.Take("a", sweep.Event{Kind: sweep.Reported, Trial: n + 1, Start: 1, Epoch: 1, Value: value})
 		}
-		got := b.Leading(sweep.Sweep{Metric: acc, Repeats: len(values)}).Value
+		got := b.Result(sweep.Sweep{Metric: acc, Repeats: len(values)}).Value
 		if math.IsInf(got, 0) || math.IsNaN(got) || got > slices.Max(values) || got < slices.Min(values) {
 			t.Errorf("%v: %g", values, got)
 		}

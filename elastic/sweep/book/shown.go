@@ -43,9 +43,9 @@ type Best struct {
 	Mark
 }
 
-// Leading is the result by which the sweep is judged: the value of the best point, with the trial whose
+// Result is the result by which the sweep is judged: the value of the best point, with the trial whose
 // checkpoint is named. nil = there is none yet.
-func (b *Book) Leading(s sweep.Sweep) *Best {
+func (b *Book) Result(s sweep.Sweep) *Best {
 	p, ok := b.Leader(s)
 	if !ok {
 		return nil

@@ -54,17 +54,17 @@ func TestRatings(t *testing.T) {
 }
 
 // A sweep is judged by the mean of a point's repeats, and shown by it: one lucky repeat is not its best result.
-func TestLeading(t *testing.T) {
+func TestResult(t *testing.T) {
 	s := sweep.Sweep{Metric: sweep.Metric{Name: "acc", Max: true}, Repeats: 2}
 	b, at := New(), time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
 	for n, value := range []float64{.95, .6, .88, .9} {
 		b.Apply(Entry{At: at, Tell: &Telling{Lane: "a", Ask: "x", Trial: n + 1, Start: 1, Point: fmt.Sprint("x=", n/2), Repeat: n % 2}})
 		b.Take("a", sweep.Event{Kind: sweep.Reported, At: at, Trial: n + 1, Start: 1, Epoch: 1, Value: value})
 	}
-	if got := b.Leading(s); got == nil || got.Trial != 4 || got.Value != .89 || !got.At.Equal(at) {
+	if got := b.Result(s); got == nil || got.Trial != 4 || got.Value != .89 || !got.At.Equal(at) {
 		t.Errorf("%+v", got)
 	}
-	if s.Repeats = 0; New().Leading(s) != nil {
+	if s.Repeats = 0; New().Result(s) != nil {
 		t.Error("a result of nothing")
 	}
 }

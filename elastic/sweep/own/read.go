@@ -183,15 +183,15 @@ func runs(dir *checkpoint.Dir, now time.Time) bool {
 }
 
 // standing is what sluiced says of a sweep: shown only, so that what cannot be read is left out.
-func standing(outbox, token string) (s Standing) {
+func standing(outbox, token string) (s sweep.Standing) {
 	dir, err := checkpoint.OpenDir(filepath.Join(outbox, token))
 	if err != nil {
-		return Standing{}
+		return sweep.Standing{}
 	}
 	defer dir.Close()
 	data, err := dir.Read(sweep.File, sweep.MaxSmall)
 	if err != nil || json.Unmarshal(data, &s) != nil {
-		return Standing{}
+		return sweep.Standing{}
 	}
 	return s
 }

@@ -8,9 +8,6 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/sweep/book"
 )
 
-// Standing is what sluiced says of a sweep.
-type Standing = sweep.Standing
-
 // Lane is one lane of a sweep.
 type Lane struct {
 	Token string
@@ -32,7 +29,7 @@ type View struct {
 	Book     *book.Book
 	Lanes    []Lane
 	Starts   map[int][]Start // of each trial, in the order in which they were read
-	Standing Standing
+	Standing sweep.Standing
 
 	unnumbered  bool      // Number is that of its first lane
 	begun, left time.Time // the newest start of a trial; the newest lane that said why the sweep is over
@@ -73,14 +70,8 @@ func (v *View) Over() book.End {
 	return book.NotOver
 }
 
-// StateOf is the state of a trial as it is now: one whose lane does not run waits for another one, or is
-// stopped if the sweep is over.
-func (v *View) StateOf(t *book.Trial) book.State {
-	lane, _ := v.Lane(t.Lane)
-	return stateNow(t, lane.Runs, v.Over() != book.NotOver)
-}
-
-// States is StateOf of all trials, by number: States()[0] is that of trial 1.
+// States are the states of all trials as they are now: one whose lane does not run waits for another lane, or
+// is stopped if the sweep is over. States()[0] is that of trial 1.
 func (v *View) States() []book.State {
 	runs := map[string]bool{}
 	for _, l := range v.Lanes {
@@ -128,12 +119,12 @@ type Summary struct {
 	Counts   map[book.State]int
 	Lanes    int        // that run
 	Best     *book.Best // nil = nothing was reported yet
-	Standing Standing
+	Standing sweep.Standing
 }
 
 // Summary sums a view up. It goes through all trials and marks.
 func (v *View) Summary() Summary {
-	return Summary{Sweep: v.Sweep, Folder: v.Folder, Word: v.Word(), End: v.Over(), Begun: len(v.Book.Trials), Counts: v.Counts(), Lanes: v.LanesRun(), Best: v.Book.Leading(v.Sweep), Standing: v.Standing}
+	return Summary{Sweep: v.Sweep, Folder: v.Folder, Word: v.Word(), End: v.Over(), Begun: len(v.Book.Trials), Counts: v.Counts(), Lanes: v.LanesRun(), Best: v.Book.Result(v.Sweep), Standing: v.Standing}
 }
 
 // Counts counts the trials by their state now.
