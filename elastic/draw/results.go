@@ -47,8 +47,11 @@ func span(low, high float64) scale {
 	return s
 }
 
-// part is where a number is on the axis, 0 to 1.
-func (s scale) part(v float64) float64 { return (v - s.low) / (s.high - s.low) }
+// part is where a number is on the axis, 0 to 1. One that lies beyond an end is a tenth beyond it at most, so
+// that no number gives a coordinate that cannot be written.
+func (s scale) part(v float64) float64 {
+	return math.Max(-.1, math.Min(1.1, (v-s.low)/(s.high-s.low)))
+}
 
 // extent is the least and the largest number.
 func extent(all ...[]float64) (low, high float64) {
@@ -138,7 +141,6 @@ func (p Panel) line(l Line, x, y scale) string {
 
 // point is a place in the Panel, to a tenth: thousands of them are in one drawing.
 func (p Panel) point(x, y float64) string {
-	x, y = math.Max(-.1, math.Min(1.1, x)), math.Max(-.1, math.Min(1.1, y))
 	return Num(math.Round(10*(p.Left+p.Width*x))/10) + " " + Num(math.Round(10*(p.Top+p.Height*(1-y)))/10)
 }
 
