@@ -33,7 +33,7 @@ func TestTimes(t *testing.T) {
 				}
 			}
 		}
-		if long.On("a") != long.On("a") {
+		if first, again := long.On("a"), long.On("a"); first != again {
 			t.Errorf("%s: a curve that caches its answers is made again for each question", name)
 		}
 		if long.Samples() != c.Samples() {
