@@ -90,7 +90,7 @@ func (l *Lab) standsBy(ctx context.Context, primary *daemon) error {
 		default:
 		}
 		if err := pause(ctx, pollEvery); err != nil {
-			return l.unhealthy(backupName, fmt.Errorf("%w: %s, which had control, does not stand by: %w", ErrUnhealthy, backupName, err))
+			return l.unhealthy(backupName, fmt.Errorf("%w: %w: %w", ErrUnhealthy, ErrBackup, err))
 		}
 	}
 	return nil

@@ -18,6 +18,9 @@ var (
 	ErrNotOwner = errors.New("not your lab")
 	// ErrUnhealthy: a daemon ended or a node did not come up in time.
 	ErrUnhealthy = errors.New("the lab is not healthy")
+	// ErrBackup: the primary controller is back and the backup, which had control, does not stand by. It is an
+	// ErrUnhealthy, too.
+	ErrBackup = errors.New("the backup controller does not stand by")
 	// ErrConfig: the Config is invalid.
 	ErrConfig = errors.New("bad lab configuration")
 )
