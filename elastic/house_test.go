@@ -60,6 +60,8 @@ var may = map[string][]string{
 	"elastic/message":             {},
 	"elastic/vault/wire":          {},
 	"elastic/vault/client":        {"elastic/vault/wire"},
+	"elastic/vault/bundle":        {},
+	"elastic/vault":               {"elastic/vault/wire"},
 	"elastic/say":                 {"elastic/message", "elastic/reason", "nodes"},
 	"elastic":                     {"nodes", "elastic/learn/length", "elastic/reason", "elastic/learn/speed"},
 	"elastic/plan":                {"elastic", "elastic/reason", "nodes"},
@@ -106,7 +108,8 @@ var may = map[string][]string{
 	"elastic/control/munge":       {},
 	"elastic/control/wire":        {"elastic", "elastic/control/munge", "elastic/reason", "nodes"},
 	"elastic/control/client":      {"elastic", "elastic/control/munge", "elastic/control/wire"},
-	"elastic/control":             {"elastic", "elastic/control/munge", "elastic/control/wire", "elastic/engine", "elastic/policy", "elastic/learn/predict", "elastic/reason", "elastic/say", "elastic/learn/speed", "elastic/usage", "nodes", "slurm", "elastic/engine/journal", "elastic/engine/publish", "elastic/feed", "elastic/forecast", "elastic/past"},
+	"elastic/control/local":       {},
+	"elastic/control":             {"elastic", "elastic/control/local", "elastic/control/munge", "elastic/control/wire", "elastic/engine", "elastic/policy", "elastic/learn/predict", "elastic/reason", "elastic/say", "elastic/learn/speed", "elastic/usage", "nodes", "slurm", "elastic/engine/journal", "elastic/engine/publish", "elastic/feed", "elastic/forecast", "elastic/past"},
 	"elastic/control/controltest": {"elastic", "elastic/feed", "elastic/forecast", "elastic/past", "elastic/control", "elastic/control/wire", "elastic/engine", "elastic/reason", "elastic/learn/speed", "elastic/share", "elastic/share/claim", "nodes", "slurm", "elastic/engine/journal", "elastic/engine/publish"},
 	"elastic/world":               {"elastic", "elastic/engine/event", "elastic/engine/observe", "nodes", "checkpoint", "slurm", "slurm/fake"},
 	"elastic/world/records":       {"elastic", "elastic/audit", "elastic/engine/event", "elastic/world", "slurm/fake"},
@@ -147,7 +150,9 @@ var may = map[string][]string{
 var pure = map[string]string{
 	"slurm": "", "elastic/audit": "", "nodes": "", "elastic": "", "elastic/plan": "", "elastic/resize": "", "elastic/solve/knapsack": "", "elastic/learn/length": "", "elastic/reason": "", "elastic/say": "", "elastic/share": "", "elastic/share/claim": "", "elastic/usage": "", "elastic/feed": "", "elastic/past": "", "elastic/forecast": "", "elastic/policy": "", "elastic/policy/roles": "", "elastic/policy/admission": "", "elastic/policy/greedy": "", "elastic/engine": "", "elastic/engine/eligible": "", "elastic/engine/event": "", "elastic/engine/execute": "", "elastic/engine/journal": "", "elastic/engine/learn": "", "elastic/engine/observe": "", "elastic/engine/publish": "", "elastic/engine/track": "", "elastic/engine/watch": "", "elastic/learn/speed": "", "elastic/message": "", "elastic/notify": "", "elastic/notify/deliver": "", "elastic/saved": "", "elastic/sweep/space": "", "elastic/sweep/rung": "", "elastic/sweep/level": "", "elastic/sweep": "", "elastic/sweep/book": "",
 	"elastic/control/munge": "",
-	"checkpoint":            "golang.org/x/sys/",
+	"elastic/control/local": "golang.org/x/sys/",
+	"elastic/vault":         "", "elastic/vault/wire": "", "elastic/vault/bundle": "", "elastic/vault/client": "",
+	"checkpoint": "golang.org/x/sys/",
 }
 
 type pkg struct {
