@@ -54,6 +54,7 @@ var may = map[string][]string{
 	"checkpoint/python":           {},
 	"checkpoint/pythontest":       {},
 	"checkpoint/disktest":         {},
+	"checkpoint/confine":          {},
 	"checkpoint/process":          {},
 	"elastic/reason":              {"nodes"},
 	"elastic/reason/reasontest":   {"elastic/reason", "nodes"},
