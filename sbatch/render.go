@@ -92,6 +92,9 @@ func (r Request) fence() []string {
 	return []string{"--fence=" + r.Service.Fence}
 }
 
+// ScriptName is the path of the user's script as typed, --wrap, or "" for standard input.
+func (r Request) ScriptName() string { return r.script.Name }
+
 // Script is the user's script, unchanged.
 func (r Request) Script() []byte { return r.script.Body }
 
