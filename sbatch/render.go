@@ -54,11 +54,13 @@ type Job struct {
 func (r Request) Batch(j Job) []byte {
 	var b strings.Builder
 	b.WriteString("#!/bin/sh\n")
-	for _, line := range r.script.rendered() {
-		b.WriteString(line + "\n")
+	if r.Service == nil {
+		for _, line := range r.script.rendered() {
+			b.WriteString(line + "\n")
+		}
 	}
 	b.WriteString("exec " + shellQuote(j.Sluice) + " run ")
-	for _, option := range slices.Concat(r.task(j), r.size(j), j.Run) {
+	for _, option := range slices.Concat(r.task(j), r.size(j), r.fence(), j.Run) {
 		b.WriteString(shellQuote(option) + " ")
 	}
 	b.WriteString("-- " + shellQuote(j.Script))
@@ -81,6 +83,17 @@ func (r Request) size(j Job) []string {
 	}
 	return []string{"--gpus=" + strconv.Itoa(r.Spec.Min)}
 }
+
+// fence is where the runner finds what the programs of a confined job may see.
+func (r Request) fence() []string {
+	if r.Service == nil {
+		return nil
+	}
+	return []string{"--fence=" + r.Service.Fence}
+}
+
+// ScriptName is the path of the user's script as typed, --wrap, or "" for standard input.
+func (r Request) ScriptName() string { return r.script.Name }
 
 // Script is the user's script, unchanged.
 func (r Request) Script() []byte { return r.script.Body }

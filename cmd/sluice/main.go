@@ -69,6 +69,8 @@ var verbs = []struct {
 	{"checkpoint", newCheckpointCommand},
 	{"requeue", newRequeueCommand},
 	{"sweep", newSweepCommand},
+	{"data", newDataCommand},
+	{"results", newResultsCommand},
 	{"profile", newProfileCommand},
 	{"speed", newSpeedCommand},
 	{"run", newRunCommand},
