@@ -145,6 +145,7 @@ var may = map[string][]string{
 	"cmd/sluice-simulate":         {"*"},
 	"cmd/sluice":                  {"*"},
 	"cmd/sluiced":                 {"*"},
+	"cmd/sluice-vaultd":           {"*"},
 }
 
 // pure lists the packages that import only the standard library.
@@ -268,7 +269,7 @@ var apparatus = []string{module + "elastic/world/", module + "elastic/audit", mo
 // TestUsersProgramsHoldNoTests: programs for users link no apparatus of tests; of them only
 // the simulator links the world, for simulate --engine.
 func TestUsersProgramsHoldNoTests(t *testing.T) {
-	for _, program := range []string{"sluice", "sluiced", "sluice-simulate", "sluice-nvml", "sluice-plot", "sluice-top", "sluice-web"} {
+	for _, program := range []string{"sluice", "sluiced", "sluice-simulate", "sluice-nvml", "sluice-plot", "sluice-top", "sluice-vaultd", "sluice-web"} {
 		out, err := exec.Command("go", "list", "-deps", module+"cmd/"+program).Output()
 		if err != nil {
 			t.Fatal(err)

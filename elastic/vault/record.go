@@ -22,7 +22,7 @@ const (
 	Revoked   Event = "revoked"   // (By, Set, Readers)
 	Denied    Event = "denied"    // a request that was refused because of its caller (By, Do, Set, Job)
 	Submitted Event = "submitted" // BEFORE sluice submit runs (By, Job, Sets, Script, Digest, Bundle, Options, Cost: the numbers)
-	Started   Event = "started"   // Slurm has it (Job, JobID)
+	Started   Event = "started"   // Slurm has it, or has it again after it seemed to have ended (Job, JobID)
 	Refused   Event = "refused"   // Slurm certainly never had it (Job)
 	Ended     Event = "ended"     // nothing of it runs any more (Job)
 	Told      Event = "told"      // the name of a file that does not leave now (Job, File, Size, Digest, State, Cost)

@@ -29,8 +29,8 @@ const (
 // Check returns what is wrong with a new data set; nil if nothing is.
 func (s Set) Check() error {
 	switch {
-	case !plain(s.Name, "._-"):
-		return fmt.Errorf("the name %s of the data set: use at most %d letters, digits, '.', '_' and '-', and begin with a letter or a digit", shown(s.Name), maxName)
+	case !plain(s.Name, "._-") || strings.ToLower(s.Name) != s.Name || s.Name[0] == '_':
+		return fmt.Errorf("the name %s of the data set: use at most %d lower-case letters, digits, '.', '_' and '-', and begin with a letter or a digit", shown(s.Name), maxName)
 	case !path.IsAbs(s.Path) || path.Clean(s.Path) != s.Path || s.Path == "/" || len(s.Path) > 4096 || !printable(s.Path):
 		return fmt.Errorf("the folder %s of the data set: give an absolute path without '.' and '..'", shown(s.Path))
 	case s.Nodes != "" && !plain(s.Nodes, "._-"):

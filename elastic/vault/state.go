@@ -162,19 +162,19 @@ func (s *State) applyJob(e Entry) error {
 	}
 	file := j.Files[e.File]
 	switch e.Event {
-	case Started:
-		if j.Number != 0 || e.JobID <= 0 || j.State != wire.StateSubmitted {
+	case Started: // also of a job that seemed to have ended, and was requeued
+		if e.JobID <= 0 || j.State == wire.StateRefused || j.State == wire.StateStarted || j.Number != 0 && j.Number != e.JobID {
 			return fmt.Errorf("the job %q cannot start", e.Job)
 		}
-		j.Number, j.State = e.JobID, wire.StateStarted
+		j.Number, j.State, j.Ended = e.JobID, wire.StateStarted, time.Time{}
 		s.byID[e.JobID] = j // a number that Slurm uses again is the newer job's
 	case Refused:
 		if j.State != wire.StateSubmitted {
 			return fmt.Errorf("the job %q cannot be refused", e.Job)
 		}
 		j.State, j.Counted, j.Numbers = wire.StateRefused, 0, 0 // nothing of it ever ran
-	case Ended:
-		if j.State != wire.StateStarted {
+	case Ended: // also of a job that Slurm was never seen to have
+		if j.State != wire.StateStarted && j.State != wire.StateSubmitted {
 			return fmt.Errorf("the job %q cannot end", e.Job)
 		}
 		j.State, j.Ended = wire.StateEnded, s.Now(e.Time)

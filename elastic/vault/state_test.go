@@ -272,6 +272,7 @@ func TestCheckSet(t *testing.T) {
 	}
 	for what, change := range map[string]func(*Set){
 		"name":    func(s *Set) { s.Name = "../x" },
+		"capital": func(s *Set) { s.Name = "Mammo" },
 		"flag":    func(s *Set) { s.Name = "-x" },
 		"no name": func(s *Set) { s.Name = "" },
 		"path":    func(s *Set) { s.Path = "vault" },
