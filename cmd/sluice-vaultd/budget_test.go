@@ -146,6 +146,45 @@ func (f *failing) Sync() error {
 	return f.recordFile.Sync()
 }
 
+// flushed is a record that knows what was not flushed.
+type flushed struct {
+	recordFile
+	waits bool
+}
+
+func (f *flushed) Write(p []byte) (int, error) {
+	f.waits = true
+	return f.recordFile.Write(p)
+}
+
+func (f *flushed) Sync() error {
+	f.waits = false
+	return f.recordFile.Sync()
+}
+
+// When an answer is there, the entries that it follows from are on the disk.
+func TestDurableBeforeItLeaves(t *testing.T) {
+	l := newLab(t)
+	l.add("mammo", "2KB/job,4KB/week")
+	record := &flushed{recordFile: l.s.vault.record}
+	l.s.vault.record = record
+	check := func(what string, raw string) {
+		t.Helper()
+		if record.waits || raw == "" {
+			t.Errorf("%s: entries are not flushed, or nothing left: %q", what, raw)
+		}
+	}
+	id := l.submit(ada)
+	check("submission", id)
+	l.put(id, logName, "text\n")
+	l.put(id, "out/m.pt", "model")
+	_, text := l.get(ada, wire.Request{Do: wire.Logs, Job: id})
+	check("log", text)
+	l.end(id)
+	_, raw := l.get(ada, wire.Request{Do: wire.Results, Job: id})
+	check("results", raw)
+}
+
 // vaultd ends at every entry that it makes, before or after the entry is on the disk. Nothing is handed out whose entry is not
 // durable; afterwards all goes on, and no byte is counted twice.
 func TestKilledAtEveryEntry(t *testing.T) {
