@@ -27,7 +27,7 @@ var onlyService = []string{"fence", "for", "token"}
 
 // byService are those that it gives before --for, which is its last one. Everything after that
 // comes from the user, and everything in the script.
-var byService = []string{"chdir", "config", "fence", "output", "token"}
+var byService = []string{"chdir", "config", "constraint", "fence", "output", "token"}
 
 // mayConfined are the options that a confined job may have. An option that is not listed is
 // refused: sbatch runs as the service account, and must read and write nothing for the user outside of the fence.
@@ -83,7 +83,10 @@ func (m *merger) confine() {
 	for i, source := range m.sources {
 		for k, s := range source {
 			switch {
-			case i == fromLine && k < given, slices.Contains(mayConfined, s.name), slices.Contains(onlyService, s.name):
+			case i == fromLine && k < given:
+			case s.name == "constraint" && slices.ContainsFunc(m.sources[fromLine][:given], func(v setting) bool { return v.name == s.name }):
+				m.fail(s.fail("the owner of the data chooses the nodes", "leave it out"))
+			case slices.Contains(mayConfined, s.name) && (r.Service == nil || s.name != "wrap"), slices.Contains(onlyService, s.name):
 			case r.Service == nil && s.name == "config", s.name == profiling.name, overruled(s.at.Source):
 			case sweeps && slices.Contains(sweepOptions, s.name):
 			default:
