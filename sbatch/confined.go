@@ -87,7 +87,7 @@ func (m *merger) confine() {
 			case s.name == "constraint" && slices.ContainsFunc(m.sources[fromLine][:given], func(v setting) bool { return v.name == s.name }):
 				m.fail(s.fail("the owner of the data chooses the nodes", "leave it out"))
 			case slices.Contains(mayConfined, s.name) && (r.Service == nil || s.name != "wrap"), slices.Contains(onlyService, s.name):
-			case r.Service == nil && s.name == "config", s.name == profiling.name, overruled(s.at.Source):
+			case r.Service == nil && s.name == "config", s.name == profiling.name, s.at.Line == 0 && overruled(s.at.Source):
 			case sweeps && slices.Contains(sweepOptions, s.name):
 			default:
 				why, do := notConfined(s.name)
@@ -108,8 +108,7 @@ func (m *merger) confined(env environment) {
 	}
 	r.Spec.Nodes = 1 // the network of a fence ends at its node
 	if r.Service != nil {
-		r.Wait, r.Quiet, r.Parsable = false, false, false // sluice-vaultd reads sbatch's line
-		r.options = slices.DeleteFunc(r.options, func(word string) bool { return word == "--parsable" || word == "--quiet" || word == "-Q" })
+		r.Wait, r.Quiet, r.Parsable = false, false, false // the client acts on them
 		return
 	}
 	m.forward(env)

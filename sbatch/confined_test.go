@@ -53,7 +53,7 @@ func TestForwarded(t *testing.T) {
 // TestServiceJob: the batch script has the fence and no line of the user's; what the script says to sbatch are arguments, before those of the command
 // line; the tag names the user.
 func TestServiceJob(t *testing.T) {
-	const script = "#!/bin/bash\n#SBATCH -p gpu --time=10 --parsable --wait\n#SBATCH --comment=\"a b\"\n# $(id)\n#SLUICE --max-gpus=4 --data=mammo\ntrue\n"
+	const script = "#!/bin/bash\n#SBATCH -p gpu --time=10 --pars --wait\n#SBATCH --comment=\"a b\"\n# $(id)\n#SLUICE --max-gpus=4 --data=mammo\ntrue\n"
 	r := merged(t, bySetup+" --time=20 --job-name=x /v/j/script 1", nil, script)
 	if s := r.Service; s == nil || *s != (Service{For: "ada", Token: aToken, Fence: "/v/j/fence.json"}) || r.Wait || r.Parsable {
 		t.Errorf("%+v", r)
@@ -67,7 +67,7 @@ func TestServiceJob(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := strings.Join(args, " ")
-	if want := " -p gpu --time=10 --output=/v/j/log --chdir=/v/j --time=20 --job-name=x /jobs/t/batch 1"; !strings.HasSuffix(got, want) || strings.Contains(got, "--parsable") {
+	if want := " -p gpu --time=10 --output=/v/j/log --chdir=/v/j --time=20 --job-name=x /jobs/t/batch 1"; !strings.HasSuffix(got, want) || strings.Contains(got, "--pars") {
 		t.Errorf("got %s\nwant ... %s", got, want)
 	}
 	if !strings.Contains(got, "nodes=1 ") || !strings.Contains(got, " ; a b") {
