@@ -38,7 +38,7 @@ func (s *submission) confined(ctx context.Context, line sbatch.CommandLine) ([]h
 		return nil, err
 	}
 	for text := range strings.Lines(a.Output) {
-		fmt.Fprintln(s.errs, terminal.Escape(strings.TrimRight(text, "\n")))
+		terminal.Warn(s.errs, strings.TrimPrefix(strings.TrimSpace(text), "sluice: warning: "))
 	}
 	id := slurm.JobID(a.JobID)
 	if id <= 0 {
