@@ -228,7 +228,7 @@ func TestSubmitConfinedFails(t *testing.T) {
 	if code, _, errs := sluice(t, "submit", "job/train.sh"); code != 1 || !strings.Contains(errs, `"link" is a link`) || !strings.Contains(errs, "--code=") {
 		t.Errorf("%d, %q", code, errs)
 	}
-	if err := os.Truncate("job/train.sh", 0); err != nil {
+	if err := os.Remove("job/link"); err != nil {
 		t.Fatal(err)
 	}
 	for _, options := range []string{"--array=0-3", "--user", "--sweep=random", "--output=x", "--nodes=2"} {
