@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/sluice-hpc/sluice/elastic"
 )
 
 // MaxData is the most data sets that a job may name.
@@ -160,7 +162,7 @@ func (m *merger) service() (given int) {
 }
 
 func checkUser(name string) error {
-	if name == "" || len(name) > 64 || name[0] == '-' || strings.Trim(name, nameBytes) != "" {
+	if !elastic.UserName(name) {
 		return errors.New("want the name of a user")
 	}
 	return nil
@@ -180,7 +182,7 @@ func checkFence(name string) error {
 	return nil
 }
 
-// nameBytes are the bytes of a data set's name, and of a user's.
+// nameBytes are the bytes of a data set's name.
 const nameBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
 
 // parseData reads NAME[,NAME].

@@ -70,7 +70,7 @@ func TestServiceJob(t *testing.T) {
 	if want := " -p gpu --time=10 --output=/v/j/log --chdir=/v/j --time=20 --job-name=x /jobs/t/batch 1"; !strings.HasSuffix(got, want) || strings.Contains(got, "--pars") {
 		t.Errorf("got %s\nwant ... %s", got, want)
 	}
-	if !strings.Contains(got, "nodes=1 ") || !strings.Contains(got, " ; a b") {
+	if !strings.Contains(got, "nodes=1 ") || !strings.Contains(got, " for=ada ") || !strings.Contains(got, " ; a b") {
 		t.Errorf("the tag: %s", got)
 	}
 }

@@ -272,7 +272,7 @@ func TestSubmitForAnother(t *testing.T) {
 		t.Fatalf("%d, %q, %q", code, out, errs)
 	}
 	called := s.slurm()
-	for _, want := range []string{"id=" + token, "nodes=1", " --output=" + vault + "/log", " --chdir=" + vault, " -p gpu ", " -t 60 ", "\nPATH="} {
+	for _, want := range []string{"id=" + token, "nodes=1", " for=ada ", " --output=" + vault + "/log", " --chdir=" + vault, " -p gpu ", " -t 60 ", "\nPATH="} {
 		if !strings.Contains(called, want) {
 			t.Errorf("no %q in %s", want, called)
 		}
