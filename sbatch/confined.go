@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/sluice-hpc/sluice/elastic"
 )
 
 // MaxData is the most data sets that a job may name.
@@ -27,7 +29,7 @@ var onlyService = []string{"fence", "for", "token"}
 
 // byService are those that it gives before --for, which is its last one. Everything after that
 // comes from the user, and everything in the script.
-var byService = []string{"chdir", "config", "fence", "output", "token"}
+var byService = []string{"chdir", "config", "constraint", "fence", "output", "token"}
 
 // mayConfined are the options that a confined job may have. An option that is not listed is
 // refused: sbatch runs as the service account, and must read and write nothing for the user outside of the fence.
@@ -83,8 +85,11 @@ func (m *merger) confine() {
 	for i, source := range m.sources {
 		for k, s := range source {
 			switch {
-			case i == fromLine && k < given, slices.Contains(mayConfined, s.name), slices.Contains(onlyService, s.name):
-			case r.Service == nil && s.name == "config", s.name == profiling.name, overruled(s.at.Source):
+			case i == fromLine && k < given:
+			case s.name == "constraint" && slices.ContainsFunc(m.sources[fromLine][:given], func(v setting) bool { return v.name == s.name }):
+				m.fail(s.fail("the owner of the data chooses the nodes", "leave it out"))
+			case slices.Contains(mayConfined, s.name) && (r.Service == nil || s.name != "wrap"), slices.Contains(onlyService, s.name):
+			case r.Service == nil && s.name == "config", s.name == profiling.name, s.at.Line == 0 && overruled(s.at.Source):
 			case sweeps && slices.Contains(sweepOptions, s.name):
 			default:
 				why, do := notConfined(s.name)
@@ -105,8 +110,7 @@ func (m *merger) confined(env environment) {
 	}
 	r.Spec.Nodes = 1 // the network of a fence ends at its node
 	if r.Service != nil {
-		r.Wait, r.Quiet, r.Parsable = false, false, false // sluice-vaultd reads sbatch's line
-		r.options = slices.DeleteFunc(r.options, func(word string) bool { return word == "--parsable" || word == "--quiet" || word == "-Q" })
+		r.Wait, r.Quiet, r.Parsable = false, false, false // the client acts on them
 		return
 	}
 	m.forward(env)
@@ -158,7 +162,7 @@ func (m *merger) service() (given int) {
 }
 
 func checkUser(name string) error {
-	if name == "" || len(name) > 64 || name[0] == '-' || strings.Trim(name, nameBytes) != "" {
+	if !elastic.UserName(name) {
 		return errors.New("want the name of a user")
 	}
 	return nil
@@ -178,7 +182,7 @@ func checkFence(name string) error {
 	return nil
 }
 
-// nameBytes are the bytes of a data set's name, and of a user's.
+// nameBytes are the bytes of a data set's name.
 const nameBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
 
 // parseData reads NAME[,NAME].

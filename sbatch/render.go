@@ -218,7 +218,7 @@ func (r Request) Comment(j Job) (string, error) {
 func (r Request) tag(j Job) (string, error) {
 	spec := r.Spec
 	spec.Token, spec.Script, spec.Array, spec.Sweep = j.Token, r.digest(), r.part(j), j.Sweep
-	t := elastic.Tag{Spec: spec, Directive: elastic.Directive{Hold: r.Hold}, Deferred: true, SbatchBegin: r.begins, Own: r.Own, Notices: r.notices, Comment: r.comment}
+	t := elastic.Tag{Spec: spec, Directive: elastic.Directive{Hold: r.Hold}, Deferred: true, SbatchBegin: r.begins, Own: r.Own, For: r.owner(), Notices: r.notices, Comment: r.comment}
 	comment, growth := t.String(), growth
 	if spec.Total > 0 && spec.Deadline.IsZero() {
 		growth += growthDue
@@ -234,6 +234,14 @@ func (r Request) tag(j Job) (string, error) {
 	}
 	return "", &Error{What: "--comment", Why: fmt.Sprintf("%d bytes; Slurm keeps %d, and sluice needs all but %d of them",
 		len(r.comment), maxComment, room), Do: "shorten it"}
+}
+
+// owner is the user that a confined job belongs to; "" = the one who submits it.
+func (r Request) owner() string {
+	if r.Service == nil {
+		return ""
+	}
+	return r.Service.For
 }
 
 // digest identifies the script, and how its program saves, among the scripts of its user.

@@ -211,10 +211,14 @@ func taken(option string) bool {
 // keep collects the words for sbatch. Those of the script it reads there, unless the job is submitted for another user:
 // then it is not left to sbatch to read lines that only sluice has checked.
 func (m *merger) keep(line []setting) {
-	if m.request.Service != nil {
+	served := m.request.Service != nil
+	if served {
 		line = slices.Concat(m.sources[0], line)
 	}
 	for _, s := range line {
+		if served && s.name == "parsable" { // sluice-vaultd reads sbatch's line
+			continue
+		}
 		if s.is != own && !taken(s.name) && !consumed(s) && !resends(s) {
 			m.request.options = append(m.request.options, s.words...)
 		}

@@ -13,6 +13,8 @@ import (
 	"time"
 )
 
+const maxSize = 64 << 20
+
 // tree writes files below a new folder; a name that ends with a slash is a folder.
 func tree(t *testing.T, files map[string]string) string {
 	t.Helper()
@@ -77,7 +79,7 @@ func TestPack(t *testing.T) {
 		{[]string{"src/deep", "src", "src/./b.py"}, "src/= src/b.py=b src/deep/= src/deep/c=c"},
 		{[]string{".env"}, ".env=no"},
 	} {
-		raw, err := Pack(dir, c.paths)
+		raw, err := Pack(dir, c.paths, maxSize)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -94,11 +96,11 @@ func TestPackIsDeterministic(t *testing.T) {
 	if err := os.Chtimes(filepath.Join(two, "a"), time.Unix(1, 0), time.Unix(1, 0)); err != nil {
 		t.Fatal(err)
 	}
-	first, err := Pack(one, nil)
+	first, err := Pack(one, nil, maxSize)
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := Pack(two, []string{"b", "a"})
+	second, err := Pack(two, []string{"b", "a"}, maxSize)
 	if err != nil || !bytes.Equal(first, second) {
 		t.Errorf("they differ (%v)", err)
 	}
@@ -118,8 +120,8 @@ func TestPackRefuses(t *testing.T) {
 		"a pipe":           {func(d string) error { return syscall.Mkfifo(filepath.Join(d, "p"), 0o600) }, nil, []string{`"p" is neither a file nor a folder`, "--code="}},
 		"a folder outside": {func(string) error { return nil }, []string{"../x"}, []string{"not below the current folder"}},
 		"nothing":          {func(string) error { return nil }, []string{"none"}, []string{`"none": no such file`}},
-		"too large": {func(d string) error { return os.Truncate(filepath.Join(d, "src/a"), MaxSize+1) }, nil,
-			[]string{"larger than 64 MiB", `"src/a"`, "--code="}},
+		"too large": {func(d string) error { return os.Truncate(filepath.Join(d, "src/a"), maxSize+1) }, nil,
+			[]string{"larger than the 64 MiB", `"src/a"`, "--code="}},
 		"unreadable": {func(d string) error {
 			if os.Getuid() == 0 {
 				return errors.New("root reads everything")
@@ -132,7 +134,7 @@ func TestPackRefuses(t *testing.T) {
 			t.Logf("%s: NOT TESTED: %v", what, err)
 			continue
 		}
-		_, err := Pack(dir, c.paths)
+		_, err := Pack(dir, c.paths, maxSize)
 		if err == nil {
 			t.Errorf("%s: packed", what)
 			continue

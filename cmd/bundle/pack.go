@@ -14,11 +14,8 @@ import (
 	"syscall"
 )
 
-// Bounds of what is packed.
-const (
-	MaxSize    = 64 << 20 // bytes of all files together
-	MaxEntries = 50_000   // files and folders
-)
+// MaxEntries bounds the files and folders that are packed.
+const MaxEntries = 50_000
 
 // advice is what to type if a folder cannot be packed as it is.
 const advice = "name what the job needs: --code=PATH[,PATH]"
@@ -26,14 +23,14 @@ const advice = "name what the job needs: --code=PATH[,PATH]"
 // Pack returns a tar of the paths, which are files and folders below the folder root, or of everything in it if there are no
 // paths. Hidden files are left out unless a path names them. The same files give the same bytes: entries are in the order
 // of their names, without times, owners or groups, with mode 0755 or 0644. Links and files of other kinds are errors
-// that name the file, and so are more than MaxSize bytes.
-func Pack(root string, paths []string) ([]byte, error) {
+// that name the file, and so are files that have more than most bytes together.
+func Pack(root string, paths []string, most int64) ([]byte, error) {
 	dir, err := os.OpenRoot(root)
 	if err != nil {
 		return nil, fmt.Errorf("the job's code: %w", err)
 	}
 	defer dir.Close()
-	p := packer{dir: dir, seen: map[string]bool{}}
+	p := packer{dir: dir, left: most, limit: most, seen: map[string]bool{}}
 	p.tar = tar.NewWriter(&p.out)
 	if len(paths) == 0 {
 		paths = []string{"."}
@@ -56,9 +53,10 @@ type packer struct {
 	out     bytes.Buffer
 	tar     *tar.Writer
 	seen    map[string]bool
-	size    int64
+	limit   int64  // bytes
+	left    int64  // of them
 	largest string // the largest file so far
-	most    int64
+	most    int64  // its bytes
 }
 
 // path packs what the user named, with the folders above it.
@@ -126,8 +124,8 @@ func (p *packer) one(name string) error {
 	if h.Size > p.most {
 		p.largest, p.most = name, h.Size
 	}
-	if p.size += h.Size; p.size > MaxSize {
-		return fmt.Errorf("the job's code is larger than %d MiB at %q (the largest file so far is %q, %d KiB); %s", MaxSize>>20, name, p.largest, p.most>>10, advice)
+	if p.left -= h.Size; p.left < 0 {
+		return fmt.Errorf("the job's code is larger than the %d MiB that may go along, at %q (the largest file so far is %q, %d KiB); %s", p.limit>>20, name, p.largest, p.most>>10, advice)
 	}
 	return p.file(name, info, h)
 }

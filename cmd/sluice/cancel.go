@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -11,8 +10,6 @@ import (
 	"github.com/sluice-hpc/sluice/cmd/reach"
 	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic"
-	vault "github.com/sluice-hpc/sluice/elastic/vault/wire"
-	"github.com/sluice-hpc/sluice/slurm"
 )
 
 func newCancelCommand() *cobra.Command {
@@ -65,12 +62,8 @@ every task of array 101, 101_3 and 101_[4-7] are some.`,
 			}
 			confined := confinedJobsAt(cmd.Context(), c)
 			return each(jobs, func(job elastic.JobID) error {
-				if id := confined.of(job); id != "" { // it is the service account's, for Slurm
-					_, err := confined.vault.Do(cmd.Context(), vault.Request{Do: vault.Cancel, Job: id}, nil, nil)
+				if err := confined.cancel(cmd.Context(), client, job); err != nil {
 					return err
-				}
-				if err := client.Cancel(cmd.Context(), slurm.JobID(job)); err != nil {
-					return errors.Join(err, confined.lost)
 				}
 				// sluiced is only woken: without it the job is cancelled all the same.
 				if daemon != nil {

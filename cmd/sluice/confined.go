@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/sluice-hpc/sluice/cmd/reach"
@@ -9,6 +10,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/vault/client"
 	"github.com/sluice-hpc/sluice/elastic/vault/wire"
 	"github.com/sluice-hpc/sluice/etc"
+	"github.com/sluice-hpc/sluice/slurm"
 )
 
 // confinedJobs are the confined jobs of the caller, as sluice-vaultd knows them.
@@ -43,4 +45,16 @@ func (c confinedJobs) of(job elastic.JobID) string {
 		}
 	}
 	return id
+}
+
+// cancel cancels a job. For Slurm a confined one is the service account's.
+func (c confinedJobs) cancel(ctx context.Context, user slurm.Client, job elastic.JobID) error {
+	if id := c.of(job); id != "" {
+		_, err := c.vault.Do(ctx, wire.Request{Do: wire.Cancel, Job: id}, nil, nil)
+		return err
+	}
+	if err := user.Cancel(ctx, slurm.JobID(job)); err != nil {
+		return errors.Join(err, c.lost)
+	}
+	return nil
 }

@@ -82,7 +82,7 @@ add it: ask your administrators.
 time, as 200MB/job,1GB/week. Everything that leaves is counted: files, log, and numbers.
 Files of the kinds .pt, .pth, .safetensors and .json leave by themselves; others wait
 until you allow them ('sluice data review').`,
-		Example: "  sluice data add mammo --path /vault/mammo --readers @radiology,ada --release 200MB/job,1GB/week",
+		Example: "  sluice data add mammo --path /vault/mammo --readers @radiology,ada \\\n      --release 200MB/job,1GB/week",
 		Args:    oneSet,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			set.Name, set.Readers, set.Kinds = args[0], words(readers), words(kinds)
@@ -135,7 +135,7 @@ func newDataShowCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "show NAME",
 		Short: "Show a data set; its owner also sees who trained on it",
-		Args:  oneSet,
+		Args:  oneSet, ValidArgsFunction: oneOf(dataSets).only,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			a, err := askVault(cmd, wire.Request{Do: wire.Show, Name: args[0]}, nil)
 			if err != nil {
@@ -185,7 +185,7 @@ func newDataReadersCommand(do wire.Verb) *cobra.Command {
 		Use:     string(do) + " NAME USER|@GROUP...",
 		Short:   text.short,
 		Long:    text.long,
-		Example: fmt.Sprintf("  sluice data %s mammo ada @radiology", do),
+		Example: fmt.Sprintf("  sluice data %s mammo ada @radiology", do), ValidArgsFunction: oneOf(dataSets).only,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 2 {
 				return fmt.Errorf("which data set, and which users? sluice data %s", cmd.Use)

@@ -19,7 +19,7 @@ which code (its SHA-256), what left and what was refused. Each line has the dige
 the line before it. All lines are verified first, also those of other data sets; if the
 chain does not hold, the exit code is 1.`,
 		Example: "  sluice data audit mammo | grep released",
-		Args:    oneSet,
+		Args:    oneSet, ValidArgsFunction: oneOf(dataSets).only,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			lines := &harmless{out: cmd.OutOrStdout()}
 			a, err := askVault(cmd, wire.Request{Do: wire.Audit, Name: args[0]}, lines)
@@ -43,7 +43,8 @@ func newDataReviewCommand() *cobra.Command {
 		Long: `Files of other kinds than the data set's wait for its owner. Without a job, review lists
 them. A file that is allowed is counted against the budget when its user fetches it, and
 one that is refused never leaves.`,
-		Example: "  sluice data review mammo\n  sluice data review mammo 4711 plots/loss.png --allow",
+		Example:           "  sluice data review mammo\n  sluice data review mammo 4711 plots/loss.png --allow",
+		ValidArgsFunction: oneOf(dataSets).only,
 		Args: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case len(args) != 1 && len(args) != 3:

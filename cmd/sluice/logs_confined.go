@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -15,14 +16,18 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/vault/wire"
 )
 
-// mostLog bounds the bytes of a log that are taken at once.
-const mostLog = 64 << 20
+// mostLog bounds the bytes of a log that are taken at once, and longestLog those of all of it: [data] log is not larger.
+const (
+	mostLog    = 64 << 20
+	longestLog = 1 << 30
+)
 
 // confinedLog is the log of a confined job, as far as it is released. Each byte counts against the budget when it is read first.
 type confinedLog struct {
 	vault *client.Client
 	id    string // the job, for sluice-vaultd
 	from  int64  // where to go on
+	total int64  // bytes that came
 	ended bool   // no more will be released
 	over  bool   // because of the budget
 }
@@ -34,8 +39,11 @@ func (l *confinedLog) next(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.from = max(a.Next, l.from)
-	l.over = a.Over
+	n := int64(part.Len())
+	if l.total += n; l.total > longestLog || n > 0 && a.Next <= l.from {
+		return nil, errors.New("sluice-vaultd sent a log that does not end")
+	}
+	l.from, l.over = max(a.Next, l.from), a.Over
 	l.ended = (a.Over || a.Ended) && part.Len() == 0
 	return part.Bytes(), nil
 }

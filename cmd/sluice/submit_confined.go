@@ -26,12 +26,9 @@ func (s *submission) confined(ctx context.Context, line sbatch.CommandLine) ([]h
 	if err != nil {
 		return nil, err
 	}
-	code, err := bundle.Pack(s.codeFolder(line), s.request.Code)
+	code, err := bundle.Pack(s.codeFolder(line), s.request.Code, int64(s.site.Data.Bundle))
 	if err != nil {
 		return nil, err
-	}
-	if limit := int64(s.site.Data.Bundle); int64(len(code)) > limit {
-		return nil, fmt.Errorf("the job's code has %s; this site takes %s ([data] bundle in sluice.toml); name what the job needs: --code=PATH[,PATH]", size(int64(len(code))), size(limit))
 	}
 	script := s.request.Script()
 	q := wire.Request{Do: wire.Submit, Data: s.request.Data, Options: s.request.Forwarded(), Script: path.Base(s.request.ScriptName()), Arguments: line.Args,
@@ -41,7 +38,7 @@ func (s *submission) confined(ctx context.Context, line sbatch.CommandLine) ([]h
 		return nil, err
 	}
 	for text := range strings.Lines(a.Output) {
-		fmt.Fprintln(s.errs, terminal.Escape(strings.TrimRight(text, "\n")))
+		terminal.Warn(s.errs, strings.TrimPrefix(strings.TrimSpace(text), "sluice: warning: "))
 	}
 	id := slurm.JobID(a.JobID)
 	if id <= 0 {
