@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -203,8 +204,10 @@ func (r *run) launchInside(argv []string) (*process.Child, error) {
 	return r.family.Start(command)
 }
 
-// built reports whether the program was started inside of the fence, once it has ended.
-func (f *fence) built() bool {
+// built reports whether the program was started inside of the fence, once bwrap has ended.
+// What bwrap said is read until late at most: a process that cannot be ended may keep the pipe
+// open.
+func (f *fence) built(late time.Time) bool {
 	if f.status == nil {
 		return false
 	}
@@ -212,7 +215,10 @@ func (f *fence) built() bool {
 		f.status.Close()
 		f.status = nil
 	}()
-	said, err := io.ReadAll(io.LimitReader(f.status, smallFile)) // bwrap, which alone writes, has ended
+	if err := f.status.SetReadDeadline(late); err != nil {
+		return true
+	}
+	said, err := io.ReadAll(io.LimitReader(f.status, smallFile))
 	for line := range bytes.Lines(said) {
 		var status struct {
 			Exit *int `json:"exit-code"`

@@ -451,10 +451,14 @@ done >>"$SLUICE_JOB_DIR/progress.jsonl"
 	progress := filepath.Join(c.dir, "progress.jsonl")
 	for c.restarts = range 3 {
 		before := len(slurp(progress))
-		c.start()
+		c.start(c.base)
 		c.until("a line comes out, or none may", func() bool { return len(slurp(progress)) > before || before > 350 })
 		c.cmd.Process.Kill() // the runner: what it counted must not be lost
 		<-c.done
+		c.until("nothing inside is left", func() bool {
+			lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+			return !slices.ContainsFunc(lines, func(l string) bool { return strings.Contains(slurp(l), "/sluice/script\x00"+c.base) })
+		})
 	}
 	text := slurp(progress)
 	if len(text) == 0 || len(text) > 500 {

@@ -203,7 +203,7 @@ func (r *run) over() {
 	if r.done {
 		return
 	}
-	if r.fence != nil && r.child.Exit().Signal == "" && !r.fence.built() && !r.state.stopping {
+	if r.fence != nil && r.child.Exit().Signal == "" && !r.fence.built(r.Now().Add(r.Grace)) && !r.state.stopping {
 		r.child = nil
 		r.unbuilt()
 		return
