@@ -10,12 +10,12 @@ all: build
 
 # bin/sluice, static because it starts thousands of times; what it runs for some verbs:
 # bin/sluice-top, bin/sluice-web, bin/sluice-simulate, bin/sluice-lab and bin/sluice-plot, apart because what they link
-# would cost every start; bin/sluiced, which needs cgo for SQLite, and bin/sluice-nvml,
-# which needs it to load NVIDIA's library. Programs without debug tables (-s -w) are a
+# would cost every start; bin/sluiced, which needs cgo for SQLite, bin/sluice-vaultd, which needs it to find users
+# and groups in the site's directory, and bin/sluice-nvml, which needs it to load NVIDIA's library. Programs without debug tables (-s -w) are a
 # quarter smaller, and a Go stack trace reads the same.
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w $(LDFLAGS)' -o bin/ ./cmd/sluice ./cmd/sluice-top ./cmd/sluice-web ./cmd/sluice-plot ./cmd/sluice-simulate ./cmd/sluice-lab
-	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/sluiced ./cmd/sluice-nvml
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/sluiced ./cmd/sluice-vaultd ./cmd/sluice-nvml
 
 # What the demo and the tests need from Debian: Slurm, munge, PyTorch, a compiler.
 packages:

@@ -30,7 +30,7 @@ func linked(t *testing.T, program string) []string {
 func TestDependenciesAreKnown(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# The modules that are linked into each program; written by go test ./elastic -run TestDependenciesAreKnown -update.\n")
-	for _, program := range []string{"cmd/sluice", "cmd/sluice-top", "cmd/sluice-web", "cmd/sluice-simulate", "cmd/sluice-lab", "cmd/sluiced", "cmd/sluice-nvml", "cmd/sluice-plot"} {
+	for _, program := range []string{"cmd/sluice", "cmd/sluice-top", "cmd/sluice-web", "cmd/sluice-simulate", "cmd/sluice-lab", "cmd/sluiced", "cmd/sluice-vaultd", "cmd/sluice-nvml", "cmd/sluice-plot"} {
 		lines := linked(t, program)
 		if len(lines) == 0 {
 			t.Errorf("%s: no modules at all", program)

@@ -54,10 +54,16 @@ var may = map[string][]string{
 	"checkpoint/python":           {},
 	"checkpoint/pythontest":       {},
 	"checkpoint/disktest":         {},
+	"checkpoint/confine":          {},
+	"checkpoint/gate":             {"checkpoint"},
 	"checkpoint/process":          {},
 	"elastic/reason":              {"nodes"},
 	"elastic/reason/reasontest":   {"elastic/reason", "nodes"},
 	"elastic/message":             {},
+	"elastic/vault/wire":          {},
+	"elastic/vault/client":        {"elastic/vault/wire"},
+	"elastic/vault/bundle":        {},
+	"elastic/vault":               {"elastic/vault/wire"},
 	"elastic/say":                 {"elastic/message", "elastic/reason", "nodes"},
 	"elastic":                     {"nodes", "elastic/learn/length", "elastic/reason", "elastic/learn/speed"},
 	"elastic/plan":                {"elastic", "elastic/reason", "nodes"},
@@ -68,7 +74,7 @@ var may = map[string][]string{
 	"checkpoint/ranks":            {"checkpoint", "checkpoint/process", "checkpoint/supervise", "nodes", "slurm"},
 	"checkpoint/searcher":         {"checkpoint", "checkpoint/process", "checkpoint/supervise", "elastic/sweep", "elastic/sweep/book", "elastic/sweep/space"},
 	"checkpoint/lane":             {"checkpoint", "checkpoint/process", "checkpoint/searcher", "checkpoint/supervise", "elastic/sweep"},
-	"checkpoint/runner":           {"checkpoint", "checkpoint/process", "checkpoint/python", "checkpoint/ranks", "checkpoint/supervise", "nodes", "slurm"},
+	"checkpoint/runner":           {"checkpoint", "checkpoint/confine", "checkpoint/gate", "checkpoint/process", "checkpoint/python", "checkpoint/ranks", "checkpoint/supervise", "nodes", "slurm"},
 	"slurm/command":               {"slurm"},
 	"slurm/fake":                  {"slurm"},
 	"slurm/lab":                   {"slurm"},
@@ -104,7 +110,8 @@ var may = map[string][]string{
 	"elastic/control/munge":       {},
 	"elastic/control/wire":        {"elastic", "elastic/control/munge", "elastic/reason", "nodes"},
 	"elastic/control/client":      {"elastic", "elastic/control/munge", "elastic/control/wire"},
-	"elastic/control":             {"elastic", "elastic/control/munge", "elastic/control/wire", "elastic/engine", "elastic/policy", "elastic/learn/predict", "elastic/reason", "elastic/say", "elastic/learn/speed", "elastic/usage", "nodes", "slurm", "elastic/engine/journal", "elastic/engine/publish", "elastic/feed", "elastic/forecast", "elastic/past"},
+	"elastic/control/local":       {},
+	"elastic/control":             {"elastic", "elastic/control/local", "elastic/control/munge", "elastic/control/wire", "elastic/engine", "elastic/policy", "elastic/learn/predict", "elastic/reason", "elastic/say", "elastic/learn/speed", "elastic/usage", "nodes", "slurm", "elastic/engine/journal", "elastic/engine/publish", "elastic/feed", "elastic/forecast", "elastic/past"},
 	"elastic/control/controltest": {"elastic", "elastic/feed", "elastic/forecast", "elastic/past", "elastic/control", "elastic/control/wire", "elastic/engine", "elastic/reason", "elastic/learn/speed", "elastic/share", "elastic/share/claim", "nodes", "slurm", "elastic/engine/journal", "elastic/engine/publish"},
 	"elastic/world":               {"elastic", "elastic/engine/event", "elastic/engine/observe", "nodes", "checkpoint", "slurm", "slurm/fake"},
 	"elastic/world/records":       {"elastic", "elastic/audit", "elastic/engine/event", "elastic/world", "slurm/fake"},
@@ -139,13 +146,16 @@ var may = map[string][]string{
 	"cmd/sluice-simulate":         {"*"},
 	"cmd/sluice":                  {"*"},
 	"cmd/sluiced":                 {"*"},
+	"cmd/sluice-vaultd":           {"*"},
 }
 
 // pure lists the packages that import only the standard library.
 var pure = map[string]string{
 	"slurm": "", "elastic/audit": "", "nodes": "", "elastic": "", "elastic/plan": "", "elastic/resize": "", "elastic/solve/knapsack": "", "elastic/learn/length": "", "elastic/reason": "", "elastic/say": "", "elastic/share": "", "elastic/share/claim": "", "elastic/usage": "", "elastic/feed": "", "elastic/past": "", "elastic/forecast": "", "elastic/policy": "", "elastic/policy/roles": "", "elastic/policy/admission": "", "elastic/policy/greedy": "", "elastic/engine": "", "elastic/engine/eligible": "", "elastic/engine/event": "", "elastic/engine/execute": "", "elastic/engine/journal": "", "elastic/engine/learn": "", "elastic/engine/observe": "", "elastic/engine/publish": "", "elastic/engine/track": "", "elastic/engine/watch": "", "elastic/learn/speed": "", "elastic/message": "", "elastic/notify": "", "elastic/notify/deliver": "", "elastic/saved": "", "elastic/sweep/space": "", "elastic/sweep/rung": "", "elastic/sweep/level": "", "elastic/sweep": "", "elastic/sweep/book": "",
 	"elastic/control/munge": "",
-	"checkpoint":            "golang.org/x/sys/",
+	"elastic/control/local": "golang.org/x/sys/",
+	"elastic/vault":         "", "elastic/vault/wire": "", "elastic/vault/bundle": "", "elastic/vault/client": "",
+	"checkpoint": "golang.org/x/sys/",
 }
 
 type pkg struct {
@@ -260,7 +270,7 @@ var apparatus = []string{module + "elastic/world/", module + "elastic/audit", mo
 // TestUsersProgramsHoldNoTests: programs for users link no apparatus of tests; of them only
 // the simulator links the world, for simulate --engine.
 func TestUsersProgramsHoldNoTests(t *testing.T) {
-	for _, program := range []string{"sluice", "sluiced", "sluice-simulate", "sluice-nvml", "sluice-plot", "sluice-top", "sluice-web"} {
+	for _, program := range []string{"sluice", "sluiced", "sluice-simulate", "sluice-nvml", "sluice-plot", "sluice-top", "sluice-vaultd", "sluice-web"} {
 		out, err := exec.Command("go", "list", "-deps", module+"cmd/"+program).Output()
 		if err != nil {
 			t.Fatal(err)

@@ -27,7 +27,7 @@ const (
 type Job struct {
 	ID        JobID
 	Name      string
-	User      string
+	User      string // of its Owner, as UID is
 	UID       uint32
 	Account   string // Slurm's account; "" = none, or not known
 	QOS       string // Slurm's; "" = none

@@ -43,7 +43,10 @@ type Tag struct {
 	Begin       time.Time
 	SbatchBegin bool
 	// Own: its user's own sluiced ('sluiced --user') manages it, not the cluster's.
-	Own     bool
+	Own bool
+	// For is the user that a confined job belongs to; "" = it is none. It counts in jobs of the service
+	// account alone.
+	For     string  `json:",omitempty"`
 	Notices Notices `json:",omitzero"`
 	Comment string  // the user's own comment
 }
@@ -116,6 +119,7 @@ func (t Tag) String() string {
 	if t.Own {
 		put("own", "1")
 	}
+	text("for", t.For)
 	if t.Deferred {
 		put("defer", "1")
 	}
@@ -138,7 +142,7 @@ func (t Tag) String() string {
 // Equal reports whether two tags are the same in every field.
 func (t Tag) Equal(u Tag) bool {
 	s, v := &t.Spec, &u.Spec
-	return t.Incarnation == u.Incarnation && t.Directive == u.Directive && t.Partition == u.Partition && t.Own == u.Own && t.Comment == u.Comment && t.Notices == u.Notices &&
+	return t.Incarnation == u.Incarnation && t.Directive == u.Directive && t.Partition == u.Partition && t.Own == u.Own && t.For == u.For && t.Comment == u.Comment && t.Notices == u.Notices &&
 		t.Deferred == u.Deferred && t.SbatchBegin == u.SbatchBegin && t.Begin.Equal(u.Begin) &&
 		s.Token == v.Token && s.Min == v.Min && s.Max == v.Max && s.Step == v.Step && slices.Equal(s.Sizes, v.Sizes) && s.AllowUneven == v.AllowUneven &&
 		s.Deadline.Equal(v.Deadline) && s.Soft == v.Soft && s.Total == v.Total && s.Unit == v.Unit && s.Model == v.Model && s.Signal == v.Signal && s.Grace == v.Grace &&
@@ -271,6 +275,10 @@ func (t *Tag) set(key, value string) (err error) {
 		err = t.setBegin(key, value)
 	case "own":
 		t.Own, err = flag(key, value)
+	case "for":
+		if t.For = value; !UserName(value) {
+			err = fmt.Errorf("for=%q: want the name of a user", value)
+		}
 	case "mail", "notify", "mailto":
 		err = t.Notices.set(key, value)
 	default:

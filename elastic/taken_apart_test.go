@@ -83,6 +83,7 @@ var foreign = map[string]string{
 	"cmd/site/bench/figures.go countRPCs":         "sdiag",
 	"cmd/sluice-plot/figure.go title":             "what a program printed",
 	"cmd/sluice/submit_sbatch.go jobID":           "sbatch",
+	"cmd/sluice-vaultd/call.go jobNumber":         "sbatch",
 	"elastic/audit/check.go survey":               "slurmctld's log",
 	"elastic/audit/completions.go":                "Slurm's job completion log",
 	"elastic/audit/conf.go":                       "Slurm's configuration",

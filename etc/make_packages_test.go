@@ -22,7 +22,7 @@ func TestPackages(t *testing.T) {
 	base := t.TempDir()
 	programs := filepath.Join(base, "bin")
 	os.Mkdir(programs, 0o755)
-	main := []string{"sluice", "sluiced", "sluice-nvml", "sluice-plot", "sluice-top", "sluice-web"}
+	main := []string{"sluice", "sluiced", "sluice-nvml", "sluice-plot", "sluice-top", "sluice-web", "sluice-vaultd"}
 	all := append(slices.Clip(main), "sluice-simulate", "sluice-lab")
 	for _, p := range all {
 		cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags=-s", "-o", programs, "../cmd/"+p) // as make build does
@@ -58,8 +58,8 @@ func TestPackages(t *testing.T) {
 	t.Run("deb", func(t *testing.T) {
 		root := unpackedDebs(t, filepath.Join(base, "one"), filepath.Join(base, "root"))
 		linkedModulesNamed(t, filepath.Join(root, "usr/share/doc/sluice"), main)
-		linkedModulesNamed(t, filepath.Join(root, "usr/share/doc/sluice-simulate"), all[6:7])
-		linkedModulesNamed(t, filepath.Join(root, "usr/share/doc/sluice-lab"), all[7:])
+		linkedModulesNamed(t, filepath.Join(root, "usr/share/doc/sluice-simulate"), all[7:8])
+		linkedModulesNamed(t, filepath.Join(root, "usr/share/doc/sluice-lab"), all[8:])
 		linkedModulesNamed(t, filepath.Join(root, "usr/share/doc/python3-sluice"), nil)
 		t.Run("man", func(t *testing.T) {
 			readPages(t, filepath.Join(programs, "sluice"), filepath.Join(root, "usr/share/man"))
@@ -73,6 +73,7 @@ func TestPackages(t *testing.T) {
 var inAll = map[string]os.FileMode{
 	"usr/bin/sluice": 0o755, "usr/bin/sluiced": 0o755, "usr/libexec/sluice/sluice-nvml": 0o755, "usr/libexec/sluice/sluice-plot": 0o755,
 	"usr/libexec/sluice/sluice-top": 0o755, "usr/libexec/sluice/sluice-web": 0o755, "usr/lib/systemd/system/sluice-web.service": 0o644,
+	"usr/bin/sluice-vaultd": 0o755, "usr/lib/systemd/system/sluice-vaultd.service": 0o644,
 	"usr/share/doc/sluice/examples/web/nginx.conf": 0o644, "usr/share/doc/sluice/examples/web/ood/sluice/manifest.yml": 0o644,
 	"usr/libexec/sluice/sluice-simulate": 0o755, "usr/libexec/sluice/sluice-lab": 0o755,
 	"usr/share/doc/python3-sluice/examples/train_ddp.py": 0o644, "usr/share/doc/python3-sluice/examples/upstream/train_ddp.py": 0o644,
@@ -106,7 +107,7 @@ func unpackedDebs(t *testing.T, folder, root string) string {
 			t.Errorf("%s: %v, %v", name, info, err)
 		}
 	}
-	for name, want := range map[string]int{"usr/bin/*": 2, "usr/libexec/sluice/*": 6, "usr/lib/python3/dist-packages/sluice/py.typed": 1, "usr/share/zsh/vendor-completions/_sluice": 1} {
+	for name, want := range map[string]int{"usr/bin/*": 3, "usr/libexec/sluice/*": 6, "usr/lib/python3/dist-packages/sluice/py.typed": 1, "usr/share/zsh/vendor-completions/_sluice": 1} {
 		if found, _ := filepath.Glob(filepath.Join(root, name)); len(found) != want {
 			t.Errorf("%s: %v", name, found)
 		}
@@ -150,7 +151,7 @@ func inspectRPMs(t *testing.T, folder string) {
 		t.Errorf("configuration files %q", got)
 	}
 	scripts := rpm("-qp", "--scripts")
-	for _, word := range []string{"systemctl enable --now sluiced\n", "systemd-sysusers sluice.conf", "systemctl try-restart sluiced sluice-web", "systemctl stop sluice-web sluiced", "systemctl disable sluice-web sluiced"} {
+	for _, word := range []string{"systemctl enable --now sluiced\n", "systemd-sysusers sluice.conf", "systemctl try-restart sluiced sluice-web sluice-vaultd", "systemctl stop sluice-vaultd sluice-web sluiced", "systemctl disable sluice-vaultd sluice-web sluiced"} {
 		if !strings.Contains(scripts, word) {
 			t.Errorf("scripts without %q:\n%s", word, scripts)
 		}

@@ -12,8 +12,8 @@ import (
 // new release after an upgrade if they ran, and are gone after the removal. What dpkg and rpm say is as in
 // Debian's policy (6.5) and in rpm-scriptlets(7).
 func TestPackageScripts(t *testing.T) {
-	const reload, restart = "systemctl daemon-reload\n", "systemctl try-restart sluiced sluice-web\n"
-	const accounts, stop, disable = "systemd-sysusers sluice.conf\n", "systemctl stop sluice-web sluiced\n", "systemctl disable sluice-web sluiced\n"
+	const reload, restart = "systemctl daemon-reload\n", "systemctl try-restart sluiced sluice-web sluice-vaultd\n"
+	const accounts, stop, disable = "systemd-sysusers sluice.conf\n", "systemctl stop sluice-vaultd sluice-web sluiced\n", "systemctl disable sluice-vaultd sluice-web sluiced\n"
 	for _, c := range []struct{ script, says, running, image string }{ // what is called where systemd runs, and in an image
 		{"sluice.postinstall", "configure ''", accounts + reload, accounts},
 		{"sluice.postinstall", "configure", accounts + reload, accounts},

@@ -15,11 +15,12 @@ func TestUnitsVerify(t *testing.T) {
 	if err != nil {
 		t.Skip("SKIPPED, units not verified: systemd-analyze is not installed")
 	}
-	for unit, mode := range map[string]string{"sluiced.service": "--system", "sluice-web.service": "--system", "sluiced-user.service": "--user"} {
+	for unit, mode := range map[string]string{"sluiced.service": "--system", "sluice-web.service": "--system", "sluice-vaultd.service": "--system", "sluiced-user.service": "--user"} {
 		t.Run(unit, func(t *testing.T) {
 			dir := t.TempDir()
 			copied := filepath.Join(dir, unit)
 			text := strings.ReplaceAll(read(t, unit), "/usr/bin/sluiced", "/bin/true")
+			text = strings.ReplaceAll(text, "/usr/bin/sluice-vaultd", "/bin/true")
 			text = strings.ReplaceAll(text, "/usr/libexec/sluice/sluice-web", "/bin/true")
 			if err := os.WriteFile(copied, []byte(text), 0o600); err != nil {
 				t.Fatal(err)
@@ -37,7 +38,7 @@ func TestUnitsVerify(t *testing.T) {
 // exposures is how exposed each unit may be, in tenths, by the words of
 // "systemd-analyze security": 0 is closed, 100 open. A user's unit is scored as if
 // root ran it, for want of another way.
-var exposures = map[string]int{"sluiced.service": 12, "sluice-web.service": 12, "sluiced-user.service": 62}
+var exposures = map[string]int{"sluiced.service": 12, "sluice-web.service": 12, "sluice-vaultd.service": 12, "sluiced-user.service": 62}
 
 // What is let out of the sandbox by a change shows here.
 func TestUnitsExposure(t *testing.T) {
@@ -72,11 +73,13 @@ func TestPathsAgree(t *testing.T) {
 			"RuntimeDirectory=" + filepath.Base(filepath.Dir(c.Paths.Socket)), "User=sluice", "Type=notify", "ExecReload="},
 		"sluiced-user.service": {"ExecStart=/usr/bin/sluiced --user", "Type=notify"},
 		"sluice-web.service":   {"--socket /run/sluice-web/socket --base /sluice", "RuntimeDirectory=sluice-web", "User=sluice-web"},
-		"web/apache.conf":      {"unix:/run/sluice-web/socket|http://localhost/sluice", "RequestHeader set Remote-User"},
-		"web/nginx.conf":       {"http://unix:/run/sluice-web/socket;", "proxy_set_header Remote-User   $remote_user;"},
-		"sluice.tmpfiles":      {"d " + c.Paths.Jobs + "   3777 ", "d " + c.Paths.Outbox + " 0755 "},
-		"sluice.sysusers":      {"u sluice ", c.Paths.State},
-		"epilog-sluice":        {`sluice event --job "$SLURM_JOB_ID"`},
+		"sluice-vaultd.service": {"ReadWritePaths=-" + c.Paths.Jobs, "StateDirectory=" + filepath.Base(c.Data.Root), "StateDirectoryMode=0700",
+			"RuntimeDirectory=" + filepath.Base(filepath.Dir(c.Data.Socket)), "User=sluice-data"},
+		"web/apache.conf": {"unix:/run/sluice-web/socket|http://localhost/sluice", "RequestHeader set Remote-User"},
+		"web/nginx.conf":  {"http://unix:/run/sluice-web/socket;", "proxy_set_header Remote-User   $remote_user;"},
+		"sluice.tmpfiles": {"d " + c.Paths.Jobs + "   3777 ", "d " + c.Paths.Outbox + " 0755 "},
+		"sluice.sysusers": {"u sluice ", c.Paths.State, "u sluice-data ", c.Data.Root},
+		"epilog-sluice":   {`sluice event --job "$SLURM_JOB_ID"`},
 	} {
 		text := read(t, file)
 		for _, w := range want {

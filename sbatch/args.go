@@ -176,6 +176,8 @@ type CommandLine struct {
 	// the job.
 	Config string
 	User   bool
+	// Service: sluice-vaultd submits the job for another user; see Service.
+	Service bool
 	// Unknown lists options that neither sbatch nor sluice has; it is unknown whether the
 	// word after them is their value.
 	Unknown []string
@@ -220,6 +222,8 @@ func (c *CommandLine) note(s setting) {
 		c.User = true
 	case "config":
 		c.Config = s.value
+	case "for":
+		c.Service = true
 	default:
 		if byName(s.name) == nil && s.name != "" && !s.given {
 			c.Unknown = append(c.Unknown, s.words[0])

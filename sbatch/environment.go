@@ -1,6 +1,9 @@
 package sbatch
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // variable is one environment variable that sbatch reads as an option.
 type variable struct {
@@ -63,6 +66,9 @@ func readEnvironment(environ []string) environment {
 	return env
 }
 
+// notInEnvironment are options of sluice without a variable. SLUICE_DATA is a folder inside of a confined job.
+var notInEnvironment = []string{"checkpoint-dir", "code", "config", "data", "fence", "for", "token", "user"}
+
 // settings returns the options set in the environment, sbatch's variables before
 // sluice's: SLUICE_MIN_GPUS stands for --min-gpus, and so on for each of sluice's
 // options. An empty SLUICE_ variable sets nothing.
@@ -75,7 +81,7 @@ func (env environment) settings() (found []setting) {
 	}
 	for i := range options {
 		o := options[i]
-		if o.is != own && o.is != shared || o.name == "checkpoint-dir" || o.name == "user" || o.name == "config" {
+		if o.is != own && o.is != shared || slices.Contains(notInEnvironment, o.name) {
 			continue
 		}
 		// Inside a job these variables are set by the runner, or the lane, and describe that job.

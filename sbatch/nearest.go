@@ -1,6 +1,9 @@
 package sbatch
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Nearest returns the name that was most likely meant: one that differs only in hyphens,
 // underscores and case, else the single nearest one within 2 letters added, left out or
@@ -57,7 +60,7 @@ func distance(a, b string) int {
 func suggestion(name string, mine bool) string {
 	var names []string
 	for _, o := range options {
-		if !mine || o.is == own || o.is == shared {
+		if (!mine || o.is == own || o.is == shared) && !slices.Contains(onlyService, o.name) {
 			names = append(names, o.name)
 		}
 	}

@@ -54,11 +54,13 @@ type Job struct {
 func (r Request) Batch(j Job) []byte {
 	var b strings.Builder
 	b.WriteString("#!/bin/sh\n")
-	for _, line := range r.script.rendered() {
-		b.WriteString(line + "\n")
+	if r.Service == nil {
+		for _, line := range r.script.rendered() {
+			b.WriteString(line + "\n")
+		}
 	}
 	b.WriteString("exec " + shellQuote(j.Sluice) + " run ")
-	for _, option := range slices.Concat(r.task(j), r.size(j), j.Run) {
+	for _, option := range slices.Concat(r.task(j), r.size(j), r.fence(), j.Run) {
 		b.WriteString(shellQuote(option) + " ")
 	}
 	b.WriteString("-- " + shellQuote(j.Script))
@@ -81,6 +83,17 @@ func (r Request) size(j Job) []string {
 	}
 	return []string{"--gpus=" + strconv.Itoa(r.Spec.Min)}
 }
+
+// fence is where the runner finds what the programs of a confined job may see.
+func (r Request) fence() []string {
+	if r.Service == nil {
+		return nil
+	}
+	return []string{"--fence=" + r.Service.Fence}
+}
+
+// ScriptName is the path of the user's script as typed, --wrap, or "" for standard input.
+func (r Request) ScriptName() string { return r.script.Name }
 
 // Script is the user's script, unchanged.
 func (r Request) Script() []byte { return r.script.Body }
@@ -205,7 +218,7 @@ func (r Request) Comment(j Job) (string, error) {
 func (r Request) tag(j Job) (string, error) {
 	spec := r.Spec
 	spec.Token, spec.Script, spec.Array, spec.Sweep = j.Token, r.digest(), r.part(j), j.Sweep
-	t := elastic.Tag{Spec: spec, Directive: elastic.Directive{Hold: r.Hold}, Deferred: true, SbatchBegin: r.begins, Own: r.Own, Notices: r.notices, Comment: r.comment}
+	t := elastic.Tag{Spec: spec, Directive: elastic.Directive{Hold: r.Hold}, Deferred: true, SbatchBegin: r.begins, Own: r.Own, For: r.owner(), Notices: r.notices, Comment: r.comment}
 	comment, growth := t.String(), growth
 	if spec.Total > 0 && spec.Deadline.IsZero() {
 		growth += growthDue
@@ -221,6 +234,14 @@ func (r Request) tag(j Job) (string, error) {
 	}
 	return "", &Error{What: "--comment", Why: fmt.Sprintf("%d bytes; Slurm keeps %d, and sluice needs all but %d of them",
 		len(r.comment), maxComment, room), Do: "shorten it"}
+}
+
+// owner is the user that a confined job belongs to; "" = the one who submits it.
+func (r Request) owner() string {
+	if r.Service == nil {
+		return ""
+	}
+	return r.Service.For
 }
 
 // digest identifies the script, and how its program saves, among the scripts of its user.

@@ -44,6 +44,11 @@ type Request struct {
 	Parsable bool
 	// Hook is the URL that messages about the job are posted to; "" = none.
 	Hook string
+	// Data are the data sets that a confined job trains on, and Code the files and folders of the current folder that
+	// go along; empty = the script's folder.
+	Data, Code []string
+	// Service is set if sluice-vaultd submits the job for a user.
+	Service *Service
 	// Warnings are shown to the user; the request is valid.
 	Warnings []string
 
@@ -62,8 +67,10 @@ type Request struct {
 	// sizeless: no option gives the job's number of GPUs.
 	sizeless bool
 	options  []string // options of the command line for sbatch, as typed
-	files    []string // for an array: options that name files by %A and %a
-	depends  string   // replaces Dependency; "" = Dependency is unchanged
+	// forwarded: see Forwarded.
+	forwarded []string
+	files     []string // for an array: options that name files by %A and %a
+	depends   string   // replaces Dependency; "" = Dependency is unchanged
 }
 
 // Adopt is what the runner adopts of a program that is not changed for sluice.
@@ -105,11 +112,13 @@ func Merge(c CommandLine, environ []string, s Script) (Request, error) {
 	}
 	m.request.sizeless = m.fixed.gpus == 0 && !m.elastic()
 	m.fixedWords()
+	m.confine()
 	m.keep(c.settings)
 	m.spec()
 	m.limits()
 	m.rest(env)
 	m.lanes()
+	m.confined(env)
 	return m.request, join(m.errs)
 }
 
@@ -199,9 +208,17 @@ func taken(option string) bool {
 	return false
 }
 
-// keep collects the words for sbatch.
+// keep collects the words for sbatch. Those of the script it reads there, unless the job is submitted for another user:
+// then it is not left to sbatch to read lines that only sluice has checked.
 func (m *merger) keep(line []setting) {
+	served := m.request.Service != nil
+	if served {
+		line = slices.Concat(m.sources[0], line)
+	}
 	for _, s := range line {
+		if served && s.name == "parsable" { // sluice-vaultd reads sbatch's line
+			continue
+		}
 		if s.is != own && !taken(s.name) && !consumed(s) && !resends(s) {
 			m.request.options = append(m.request.options, s.words...)
 		}

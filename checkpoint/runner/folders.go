@@ -18,7 +18,8 @@ import (
 type folders struct {
 	id       checkpoint.Identity
 	restarts int
-	jobDir   string // absolute
+	jobDir   string // absolute; sluiced reads it
+	inner    string // the program's, absolute: jobDir, or a folder of its own if the job is confined
 	outbox   string // the job's folder in it, absolute
 }
 
@@ -50,12 +51,12 @@ func findFolders(script, outbox string, trial Trial, env map[string]string) (fol
 	}
 	return folders{
 		id: checkpoint.Identity{Job: job, Token: token}, restarts: restarts,
-		jobDir: dir, outbox: filepath.Join(outbox, token),
+		jobDir: dir, inner: dir, outbox: filepath.Join(outbox, token),
 	}, nil
 }
 
-func (f folders) relay() string       { return filepath.Join(f.jobDir, checkpoint.RequestFile) }
-func (f folders) checkpoints() string { return filepath.Join(f.jobDir, checkpoint.Checkpoints) }
+func (f folders) relay() string       { return filepath.Join(f.inner, checkpoint.RequestFile) }
+func (f folders) checkpoints() string { return filepath.Join(f.inner, checkpoint.Checkpoints) }
 
 // prepare creates the files and folders that the program and the runner write to, and
 // removes those of an earlier run.
@@ -127,17 +128,17 @@ func (f folders) lastAnswer() string {
 
 // write replaces a file of the job's folder.
 func (f folders) write(name string, data []byte) error {
-	dir, err := checkpoint.OpenDir(f.jobDir)
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	return dir.Write(name, data, 0o644)
+	return checkpoint.WriteIn(f.jobDir, name, data, 0o644)
 }
 
-// unrelay removes the request from the job's folder.
+// ask writes the request for the program.
+func (f folders) ask(data []byte) error {
+	return checkpoint.WriteIn(f.inner, checkpoint.RequestFile, data, 0o644)
+}
+
+// unrelay removes the request from the program's folder.
 func (f folders) unrelay() error {
-	dir, err := checkpoint.OpenDir(f.jobDir)
+	dir, err := checkpoint.OpenDir(f.inner)
 	if err != nil {
 		return err
 	}
@@ -147,7 +148,7 @@ func (f folders) unrelay() error {
 
 // series calls use with the job's checkpoints. A missing folder is an empty series.
 func (f folders) series(use func(*checkpoint.Series) error) error {
-	base, err := checkpoint.OpenDir(f.jobDir)
+	base, err := checkpoint.OpenDir(f.inner)
 	if err != nil {
 		return err
 	}

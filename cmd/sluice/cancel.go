@@ -10,7 +10,6 @@ import (
 	"github.com/sluice-hpc/sluice/cmd/reach"
 	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/slurm"
 )
 
 func newCancelCommand() *cobra.Command {
@@ -61,8 +60,9 @@ every task of array 101, 101_3 and 101_[4-7] are some.`,
 					}
 				}
 			}
+			confined := confinedJobsAt(cmd.Context(), c)
 			return each(jobs, func(job elastic.JobID) error {
-				if err := client.Cancel(cmd.Context(), slurm.JobID(job)); err != nil {
+				if err := confined.cancel(cmd.Context(), client, job); err != nil {
 					return err
 				}
 				// sluiced is only woken: without it the job is cancelled all the same.

@@ -36,6 +36,7 @@ var submitWords = map[string]completer{
 	"account": column(func(j *wire.Job) string { return j.Account }), "qos": column(func(j *wire.Job) string { return j.QOS }),
 	"sweep": searchWords, "trial": fixed("job\teach trial is an elastic job of its own", "lane\tlanes run trials one after the other"),
 	"notify":  fixed("mail", "webhook:\ta URL that the site allows"),
+	"data":    dataSets,
 	"exclude": reports(false, nodesOf(func(*wire.Node) bool { return true })),
 }
 

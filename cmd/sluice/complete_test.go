@@ -20,6 +20,7 @@ var takesNoWords = map[string]string{
 	"run": "called by job scripts, not typed: its words are a script and its arguments", "ranks": "its words are a command and its arguments",
 	"lane": "called by sluice run, not typed", "init": "its words are files", "queue": "its words are any text",
 	"sweep":      "its verbs are cobra's, and complete the user's sweeps",
+	"data":       "its verbs are cobra's, and complete the user's data sets",
 	"completion": "cobra's own", "help": "cobra's own",
 }
 
@@ -28,7 +29,8 @@ var openValues = map[string]string{
 	"--config": "a file", "nodes --reason": "free text", "report --until": "a time", "ranks --and-word": "any word",
 	"run --outbox": "a folder", "run --glob": "a pattern of files", "run --marker": "the name of a file", "run --progress": "an expression",
 	"run --trial": "written by a lane alone", "lane --outbox": "a folder", "lane --sweep": "a folder", "lane --stand-in": "written by a lane alone",
-	"run --profile": "two numbers", "run --array": "written by submit alone", "speed --plot": "a file",
+	"run --fence": "written by sluice-vaultd alone",
+	"run --profile": "two numbers", "run --array": "written by submit alone", "speed --plot": "a file", "results --output": "a folder", "results --file": "a file of the job",
 }
 
 // TestEverythingIsCompleted: a verb's arguments and the options that take a text have
@@ -77,6 +79,7 @@ func TestListedOptionsAreOpenOrCompleted(t *testing.T) {
 		"checkpoint-glob": "", "checkpoint-marker": "", "config": "", "progress-regex": "", // files and an expression
 		"metric": "", "metric-regex": "", "param": "", "where": "", "try": "", "searcher": "", // expressions of a sweep
 		"trials": "", "goal": "", "sweep-time": "", "max-failures": "", "keep-gb": "", "seed": "", "rungs": "", "reduction": "", "repeats": "", // its numbers and times
+		"code":    "",                                              // files
 		"profile": "", "allow-uneven": "", "user": "", "array": ""} // numbers, or no value
 	for _, name := range (listed{help: submitHelp}).names() {
 		name = strings.Trim(name, "-=")

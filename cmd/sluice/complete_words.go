@@ -29,7 +29,7 @@ var argumentWords = map[string]completer{
 	"hold":    myJobs(func(j *wire.Job) bool { return !j.OnHold }),
 	"release": myJobs(func(j *wire.Job) bool { return j.OnHold }),
 	"requeue": onGPUs, "checkpoint": onGPUs,
-	"speed": oneOf(reports(true, modelsOf)),
+	"speed": oneOf(reports(true, modelsOf)), "results": oneOf(jobsWithData),
 }
 
 // optionWords completes the values of options, by verb and option.

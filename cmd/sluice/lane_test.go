@@ -119,10 +119,10 @@ func (b *sweepBench) starts() {
 func (b *sweepBench) slurm(runs []int, waits map[int]int) {
 	live := offcycle.Live{Known: true}
 	for _, job := range runs {
-		live.Lanes = append(live.Lanes, offcycle.LaneJob{Sweep: b.sweep.Token, Lane: laneToken(job), UID: uint32(os.Geteuid()), Job: int64(job)})
+		live.Lanes = append(live.Lanes, offcycle.LaneJob{Sweep: b.sweep.Token, Lane: laneToken(job), Owner: uint32(os.Geteuid()), SlurmUID: uint32(os.Geteuid()), Job: int64(job)})
 	}
 	for job, restarts := range waits {
-		live.Lanes = append(live.Lanes, offcycle.LaneJob{Sweep: b.sweep.Token, Lane: laneToken(job), UID: uint32(os.Geteuid()), Job: int64(job), Waits: true, Restarts: restarts})
+		live.Lanes = append(live.Lanes, offcycle.LaneJob{Sweep: b.sweep.Token, Lane: laneToken(job), Owner: uint32(os.Geteuid()), SlurmUID: uint32(os.Geteuid()), Job: int64(job), Waits: true, Restarts: restarts})
 	}
 	b.live.Store(&live)
 }

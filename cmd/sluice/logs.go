@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluice-hpc/sluice/cmd/reach"
 	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic"
 )
@@ -31,7 +33,10 @@ the job ends, or the run that --segment names. --stderr prints the file of
 job are escaped.
 
 The path of the file is the one reported by the job itself, else Slurm's; for a job
-that has ended it is available as long as sluice or Slurm remember the job.`,
+that has ended it is available as long as sluice or Slurm remember the job.
+
+Of a job with --data as much is printed as its data's release budget allows: each byte
+that is printed first counts against it, also those that --lines leaves out.`,
 		Example: "  sluice logs 4711\n  sluice logs -f --segment last 4711",
 		Args:    oneJob,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -45,7 +50,18 @@ that has ended it is available as long as sluice or Slurm remember the job.`,
 			if err != nil {
 				return err
 			}
-			return o.print(cmd, job)
+			site, err := reach.Site(cmd)
+			if err != nil {
+				return err
+			}
+			known := confinedJobsAt(cmd.Context(), site)
+			if id := known.of(job); id != "" {
+				return o.printConfined(cmd, known.vault, job, id)
+			}
+			if err := o.print(cmd, job); err != nil {
+				return errors.Join(err, known.lost)
+			}
+			return nil
 		},
 	}
 	c.Flags().Var(&o.segment, "segment", "only this run: RUN in 'sluice history', or last")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,11 +51,11 @@ func newLogSource(cmd *cobra.Command, job elastic.JobID) (*logSource, error) {
 	return s, s.identify(cmd.Context())
 }
 
-// identify finds the job's owner: from the daemon, else from Slurm.
+// identify finds whose files the job has: from the daemon, else from Slurm.
 func (s *logSource) identify(ctx context.Context) error {
 	e, err := s.daemon.Explain(ctx, s.job)
 	if err == nil {
-		s.token, s.uid, s.owned = e.Job.Token, e.Job.UID, true
+		s.token, s.uid, s.owned = e.Job.Token, cmp.Or(e.Job.SlurmUID, e.Job.UID), true
 		return nil
 	}
 	d, worse := s.slurm.Job(ctx, slurm.JobID(s.job))

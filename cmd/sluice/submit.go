@@ -98,6 +98,9 @@ func (s *submission) submit(ctx context.Context, cmd *cobra.Command, args []stri
 		return nil
 	}
 	s.kept.Args = args
+	if line.Service {
+		s.environ = plainEnviron(s.environ)
+	}
 	if err := s.understand(line); err != nil {
 		return err
 	}
@@ -105,13 +108,10 @@ func (s *submission) submit(ctx context.Context, cmd *cobra.Command, args []stri
 		return err
 	}
 	s.request.Own = s.site.Own
-	if err := errors.Join(s.managed(), s.patient(), s.notified(), s.request.Sized()); err != nil {
+	if err := errors.Join(s.trusted(line), s.managed(), s.patient(), s.notified(), s.request.Sized()); err != nil {
 		return err
 	}
-	if err := s.startable(ctx); err != nil {
-		return err
-	}
-	made, err := s.perform(ctx, line.User)
+	made, err := s.made(ctx, line)
 	var code terminal.ExitCode
 	if errors.As(err, &code) { // sbatch has printed the reason; this is a possible cause
 		for _, text := range line.Misspelt() {
@@ -121,13 +121,27 @@ func (s *submission) submit(ctx context.Context, cmd *cobra.Command, args []stri
 	if err != nil || len(made) == 0 {
 		return err
 	}
-	if s.wake(made[0].id) && !s.request.Spec.Deadline.IsZero() && !s.request.Quiet && len(made) == 1 {
+	if (s.handed() || s.wake(made[0].id)) && !s.request.Spec.Deadline.IsZero() && !s.request.Quiet && len(made) == 1 {
 		s.reportAdmission(ctx, made[0].id)
 	}
 	if s.request.Wait {
 		return s.wait(ctx, made)
 	}
 	return nil
+}
+
+// handed reports whether the job was handed to sluice-vaultd, which also tells sluiced of it.
+func (s *submission) handed() bool { return s.request.Confined() && s.request.Service == nil }
+
+// made submits the jobs, by itself or through sluice-vaultd.
+func (s *submission) made(ctx context.Context, line sbatch.CommandLine) ([]handedIn, error) {
+	if s.handed() {
+		return s.confined(ctx, line)
+	}
+	if err := s.startable(ctx); err != nil {
+		return nil, err
+	}
+	return s.perform(ctx, line.User)
 }
 
 // perform submits what was requested: one job, those of an array, or none for a test.
@@ -213,6 +227,9 @@ func (s *submission) name() {
 	var token [16]byte
 	rand.Read(token[:]) // never fails
 	s.job.Token = hex.EncodeToString(token[:])
+	if s.request.Service != nil {
+		s.job.Token = s.request.Service.Token
+	}
 	s.job.Abandon = s.site.Cycle.Abandon
 	s.job.Sluice = s.site.Paths.Sluice
 	if s.job.Sluice == "" {

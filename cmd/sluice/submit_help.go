@@ -89,6 +89,13 @@ Sweeps ('sluice sweep' shows them; also sweep.toml, or a sweep.yaml of W&B)
   --keep-gb=GB          of checkpoints of trials that do not run (100)
   --seed=N              the same seed gives the same points (0)
 
+Data that stay where they are ('sluice data' lists them)
+  --data=NAME[,NAME]    train on these: read-only at $SLUICE_DATA/NAME, on one node and
+                        without a network; on #SLUICE lines or here. What is put into
+                        $SLUICE_OUTPUT comes back by 'sluice results JOB'
+  --code=PATH[,PATH]    what of the current folder goes along (the script's folder
+                        without hidden files); 64 MiB, no links
+
 Where
   --user                a sluiced of your own ('sluiced --user')
   --config=FILE         a configuration file

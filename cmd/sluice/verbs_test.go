@@ -72,8 +72,8 @@ type cannedDaemon struct {
 
 func (d *cannedDaemon) start() error {
 	for i := range d.service.Last.Jobs {
-		if rec := &d.service.Last.Jobs[i].Record; rec.UID == controltest.AnnUID {
-			rec.UID = uint32(os.Getuid())
+		if rec := &d.service.Last.Jobs[i].Record; rec.Owner.UID == controltest.AnnUID {
+			rec.Owner.UID = uint32(os.Getuid())
 		}
 	}
 	o := control.Options{UID: uint32(os.Getuid()), Now: func() time.Time { return controltest.Now }, Version: "1.0.0"}
@@ -155,7 +155,7 @@ func changeDaemon(ts *testscript.TestScript, _ bool, args []string) {
 					spec.Array.Job = 0
 				}
 			}
-			next.Jobs[3].Record.UID = controltest.BobUID
+			next.Jobs[3].Record.Owner.UID = controltest.BobUID
 			s.Last = &next
 		case "accounts": // 46 to 48 wait too, as sluiced lists them: by priority, 47 for its begin time first
 			next.Jobs = slices.Clone(next.Jobs)

@@ -68,7 +68,7 @@ func (d *daemon) closed(in elastic.Intent, how elastic.Outcome, why reason.Reaso
 		return
 	}
 	if raw, err := json.Marshal(past.MoveOf(in, how, why, at)); err == nil {
-		d.history.writer.Add([]past.Entry{{Kind: past.Moves, At: in.Opened, Job: in.Job, UID: of.UID, User: of.User, Body: raw}})
+		d.history.writer.Add([]past.Entry{{Kind: past.Moves, At: in.Opened, Job: in.Job, UID: of.Owner.UID, User: of.Owner.User, Body: raw}})
 	}
 }
 
@@ -83,7 +83,7 @@ func (d *daemon) keepCycle(r *publish.Report, list []publish.Change) {
 			continue
 		}
 		if raw, err := json.Marshal(past.Decision{Has: c.Has, Target: c.Target, Why: reason.Value{Reason: c.Why}}); err == nil {
-			entries = append(entries, past.Entry{Kind: past.Decisions, At: r.At, Job: c.Job.ID, UID: c.Job.UID, User: c.Job.User, Body: raw})
+			entries = append(entries, past.Entry{Kind: past.Decisions, At: r.At, Job: c.Job.ID, UID: c.Job.Owner.UID, User: c.Job.Owner.User, Body: raw})
 		}
 	}
 	d.history.writer.Add(entries, d.samples(r, time.Now())...)

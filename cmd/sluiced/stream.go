@@ -65,7 +65,7 @@ func (d *daemon) streamTold(h wire.Happening) {
 	}
 	if h.JobID != 0 {
 		if of, known := engine.Whose(d.engine, elastic.JobID(h.JobID)); known {
-			h.Name, h.User, h.Partition, access, uid = of.Name, of.User, of.Partition, feed.OfUser, of.UID
+			h.Name, h.User, h.Partition, access, uid = of.Name, of.Owner.User, of.Partition, feed.OfUser, of.Owner.UID
 		}
 	}
 	d.stream.add(h, access, uid)
@@ -92,14 +92,14 @@ func (d *daemon) streamCycle() {
 	list, print := d.stream.changes.Note(r)
 	d.keepCycle(r, list)
 	for _, c := range list {
-		d.stream.add(happeningOf(c, r.At), feed.OfUser, c.Job.UID)
+		d.stream.add(happeningOf(c, r.At), feed.OfUser, c.Job.Owner.UID)
 	}
 	d.stream.add(wire.Happening{At: r.At, Kind: wire.KindCycle, Print: fmt.Sprintf("%016x", print)}, feed.Everyone, 0)
 }
 
 // happeningOf is a change between two reports as an event.
 func happeningOf(c publish.Change, at time.Time) wire.Happening {
-	h := wire.Happening{At: at, Kind: string(c.Kind), JobID: int64(c.Job.ID), Name: c.Job.Name, User: c.Job.User, Partition: c.Job.Partition}
+	h := wire.Happening{At: at, Kind: string(c.Kind), JobID: int64(c.Job.ID), Name: c.Job.Name, User: c.Job.Owner.User, Partition: c.Job.Partition}
 	if c.Target.GPUs() > 0 {
 		h.Target, h.GPUs = c.Target.String(), c.Target.GPUs()
 	}

@@ -36,7 +36,7 @@ func (d *daemon) lanes() offcycle.Live {
 	live := offcycle.Live{Known: known, Idle: !waits}
 	for _, l := range lanes {
 		live.Lanes = append(live.Lanes, offcycle.LaneJob{
-			Sweep: l.Sweep, Lane: l.Token, UID: l.UID, Job: int64(l.Job), Ended: l.Ended, Waits: l.Waits, Restarts: l.Restarts,
+			Sweep: l.Sweep, Lane: l.Token, Owner: l.Owner, SlurmUID: l.SlurmUID, Job: int64(l.Job), Ended: l.Ended, Waits: l.Waits, Restarts: l.Restarts,
 		})
 	}
 	return live

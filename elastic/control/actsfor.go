@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
@@ -35,7 +36,7 @@ func (s *Server) actFor(q *request, who *visit, v verb) error {
 		return refuse("only the site's web program may ask for other users", "see [web] user in sluice.toml", "%s may not ask for another user", q.caller.Name)
 	}
 	s.web.Store(int64(q.caller.UID))
-	if len(names) != 1 || !accountName(names[0]) {
+	if len(names) != 1 || !elastic.UserName(names[0]) {
 		return wire.Fail(wire.BadRequest, "", "%s: want the name of one account", wire.ActsFor)
 	}
 	uid, known := s.uids.of(names[0], o.Account, o.UIDOf, o.Now())
@@ -49,21 +50,6 @@ func (s *Server) actFor(q *request, who *visit, v verb) error {
 	}
 	q.caller = Caller{UID: uid, Name: names[0], PID: q.caller.PID, Via: q.caller.Name}
 	return nil
-}
-
-// accountName reports whether a text may be the name of an account. It is looked up in the site's directory,
-// so it has no characters that mean something there.
-func accountName(s string) bool {
-	if s == "" || len(s) > 64 || s[0] == '-' {
-		return false
-	}
-	for _, c := range []byte(s) {
-		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
-		if !letter && c != '.' && c != '_' && c != '-' && c != '@' && c != '+' && c != '$' {
-			return false
-		}
-	}
-	return true
 }
 
 // uids caches the uid of account names, as names does the names of uids.

@@ -1,14 +1,13 @@
 package control
 
 import (
-	"fmt"
 	"net"
 	"os/user"
 	"strconv"
 	"sync"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/sluice-hpc/sluice/elastic/control/local"
 )
 
 // Caller is the account behind a request: as the kernel reports it on the socket, as munge
@@ -26,21 +25,8 @@ type Caller struct {
 
 // peer asks the kernel which account connected.
 func peer(conn *net.UnixConn) (Caller, error) {
-	raw, err := conn.SyscallConn()
-	if err != nil {
-		return Caller{}, err
-	}
-	var cred *unix.Ucred
-	var asked error
-	if err := raw.Control(func(fd uintptr) {
-		cred, asked = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
-	}); err != nil {
-		return Caller{}, err
-	}
-	if asked != nil {
-		return Caller{}, fmt.Errorf("who connected: %w", asked)
-	}
-	return Caller{UID: cred.Uid, GID: cred.Gid, PID: cred.Pid}, nil
+	who, err := local.PeerOf(conn)
+	return Caller{UID: who.UID, GID: who.GID, PID: who.PID}, err
 }
 
 // names caches user names, so that a slow directory service is asked rarely. Operators are

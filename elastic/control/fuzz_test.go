@@ -24,7 +24,7 @@ import (
 type one struct{ orders, seen, woken int }
 
 func (o *one) Report() *publish.Report {
-	rec := journal.JobRecord{Identity: journal.Identity{ID: 41, UID: 7, User: "ann"}, Tag: elastic.Tag{Spec: elastic.Spec{Min: 1}}}
+	rec := journal.JobRecord{Identity: journal.Identity{ID: 41, Owner: elastic.Owner{User: "ann", UID: 7}, SlurmUID: 7}, Tag: elastic.Tag{Spec: elastic.Spec{Min: 1}}}
 	return &publish.Report{At: time.Unix(int64(o.woken), 0), Jobs: []publish.JobReport{{Record: rec, Job: &elastic.Job{}}}, Nodes: []nodes.Node{{Name: "gpu1"}}}
 }
 func (o *one) Plan(context.Context) (engine.Forecast, error) { return engine.Forecast{}, nil }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control"
 	"github.com/sluice-hpc/sluice/elastic/control/client"
 	"github.com/sluice-hpc/sluice/elastic/control/controltest"
@@ -53,7 +54,7 @@ func (d *pastDaemon) Past(ctx context.Context, since time.Time, wanted func(jour
 // ran is a job of a user of an account that ran for an hour, this many hours ago.
 func ran(account, user string, ago int) journal.JobRecord {
 	end := controltest.Now.Add(-time.Duration(ago) * time.Hour)
-	return journal.JobRecord{Identity: journal.Identity{User: user, Account: journal.Account{Name: account, Known: true}},
+	return journal.JobRecord{Identity: journal.Identity{Owner: elastic.Owner{User: user}, Account: journal.Account{Name: account, Known: true}},
 		Life: journal.Life{Submitted: end.Add(-2 * time.Hour), FirstRun: end.Add(-time.Hour), Ended: end}}
 }
 
@@ -74,7 +75,7 @@ func hoursOf(s wire.Shares) map[string]string {
 func TestSharesHours(t *testing.T) {
 	d := &pastDaemon{Service: controltest.New(), jobs: []journal.JobRecord{
 		ran("theory", "ann", 1), ran("theory", "eve", 30), ran("phys", "ann", 200), ran("bio", "bob", 800), ran("gone", "eve", 3), ran("gone", "joe", 3),
-		{Identity: journal.Identity{User: "ann", Account: journal.Account{Name: "bio", Known: true}}, Life: journal.Life{Submitted: controltest.Now.Add(-time.Hour)}},
+		{Identity: journal.Identity{Owner: elastic.Owner{User: "ann"}, Account: journal.Account{Name: "bio", Known: true}}, Life: journal.Life{Submitted: controltest.Now.Add(-time.Hour)}},
 	}}
 	all := map[string]string{"root": "1 2 3", "phys": "1 2 3", "phys/ann": "0 0 1", "theory": "1 2 2", "theory/ann": "1 1 1", "theory/eve": "0 1 1", "gone": "2 2 2", "gone/eve": "1 1 1", "gone/joe": "1 1 1"}
 	for _, private := range []bool{false, true} {

@@ -85,7 +85,7 @@ func (s *Server) pastPage(ctx context.Context, q request, asked pastAsked, out *
 func (s *Server) pastJobs(ctx context.Context, q request, asked pastAsked, out *wire.Past) (*pastCursor, error) {
 	out.Jobs = []wire.PastJob{}
 	wanted := func(j journal.JobRecord) bool {
-		return j.Submitted.Before(asked.to) && q.seesJobsOf(j.UID) && (asked.job == 0 || j.ID == asked.job) && (asked.user == "" || j.User == asked.user)
+		return j.Submitted.Before(asked.to) && q.seesJobsOf(j.Owner.UID) && (asked.job == 0 || j.ID == asked.job) && (asked.user == "" || j.Owner.User == asked.user)
 	}
 	next, more, err := s.service.Page(ctx, asked.from, asked.cursor.At, pastScan, wanted, func(j journal.JobRecord, runs []journal.Segment) error {
 		out.Jobs = append(out.Jobs, viewPastJob(j, runs, asked.to))
@@ -102,7 +102,7 @@ func (s *Server) pastJobs(ctx context.Context, q request, asked pastAsked, out *
 
 func viewPastJob(j journal.JobRecord, runs []journal.Segment, now time.Time) wire.PastJob {
 	spec := j.Tag.Spec
-	out := wire.PastJob{JobID: int64(j.ID), Token: j.Token, Name: j.Name, User: j.User, UID: j.UID, Account: j.Account.Name, Partition: j.Partition,
+	out := wire.PastJob{JobID: int64(j.ID), Token: j.Token, Name: j.Name, User: j.Owner.User, UID: j.Owner.UID, Account: j.Account.Name, Partition: j.Partition,
 		Model: spec.Model, Min: spec.Min, Max: spec.Max, Submitted: j.Submitted, FirstRun: j.FirstRun, EndedAt: j.Ended, Deadline: spec.Deadline, Soft: spec.Soft,
 		Promised: j.Promised, Done: finite(j.Done), Total: finite(spec.Total), Unit: string(cmp.Or(spec.Unit, elastic.Epochs)), Runs: viewSegments(runs, now)}
 	if !j.Ended.IsZero() {

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/control/local"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/elastic/engine/publish"
 )
@@ -66,7 +67,7 @@ type Options struct {
 // Server answers requests on the socket and, after ListenRemote, over TCP.
 type Server struct {
 	service Service
-	socket  *socket
+	socket  *local.Socket
 	options atomic.Pointer[Options]
 	remote  *remote // nil: not over TCP
 	names   names
@@ -95,6 +96,9 @@ func newServer(service Service) *Server {
 	return s
 }
 
+// ErrInUse: another daemon answers on the socket.
+var ErrInUse = local.ErrInUse
+
 // Listen makes the socket and returns a server, which answers once Serve is called. It fails
 // with ErrInUse if a live daemon answers on the path.
 func Listen(ctx context.Context, path string, o Options, service Service) (*Server, error) {
@@ -104,7 +108,7 @@ func Listen(ctx context.Context, path string, o Options, service Service) (*Serv
 		return nil, err
 	}
 	var err error
-	if s.socket, err = listen(ctx, path, o.UserMode); err != nil {
+	if s.socket, err = local.Listen(ctx, local.Place{Path: path, Private: o.UserMode, Key: "[paths] socket"}); err != nil {
 		return nil, err
 	}
 	return s, nil

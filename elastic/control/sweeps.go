@@ -55,17 +55,17 @@ func viewSweeps(r *publish.Report, known map[string]SweepReport, sees func(uid u
 		jr := &r.Jobs[i]
 		rec := &jr.Record
 		token := rec.Tag.Spec.Sweep
-		if token == "" || !sees(rec.UID) {
+		if token == "" || !sees(rec.Owner.UID) {
 			continue
 		}
 		of := known[token]
-		if of.UID != rec.UID {
+		if of.UID != rec.Owner.UID {
 			of = SweepReport{}
 		}
-		n, met := at[key{token, rec.UID}]
+		n, met := at[key{token, rec.Owner.UID}]
 		if !met {
 			n = len(out)
-			at[key{token, rec.UID}] = n
+			at[key{token, rec.Owner.UID}] = n
 			out = append(out, newSweep(token, of.Sweep, jr))
 		}
 		v := &out[n]
@@ -94,6 +94,6 @@ func newSweep(token string, known wire.Sweep, jr *publish.JobReport) wire.Sweep 
 	if known.State == "" {
 		known = wire.Sweep{Name: rec.Name, State: "waiting", Bests: []wire.SweepBest{}, Levels: []wire.SweepLevel{}}
 	}
-	known.Token, known.User, known.UID, known.Account, known.Lanes = token, rec.User, rec.UID, cmp.Or(jr.Job.Account, rec.Account.Name), []wire.SweepLane{}
+	known.Token, known.User, known.UID, known.Account, known.Lanes = token, rec.Owner.User, rec.Owner.UID, cmp.Or(jr.Job.Account, rec.Account.Name), []wire.SweepLane{}
 	return known
 }

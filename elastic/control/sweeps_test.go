@@ -17,7 +17,7 @@ func TestViewSweeps(t *testing.T) {
 	const mine, other = "11111111111111111111111111111111", "22222222222222222222222222222222"
 	lane := func(id elastic.JobID, uid uint32, sweep, token string, gpus int, ended bool) publish.JobReport {
 		jr := publish.JobReport{Job: &elastic.Job{Place: nodes.Placement{{Node: "n", GPUs: gpus}}}}
-		jr.Record = journal.JobRecord{Token: token, Identity: journal.Identity{ID: id, UID: uid, User: "u", Name: "lane"}, Tag: elastic.Tag{Spec: elastic.Spec{Sweep: sweep}}}
+		jr.Record = journal.JobRecord{Token: token, Identity: journal.Identity{ID: id, Owner: elastic.Owner{User: "u", UID: uid}, SlurmUID: uid, Name: "lane"}, Tag: elastic.Tag{Spec: elastic.Spec{Sweep: sweep}}}
 		jr.Ended = ended
 		return jr
 	}

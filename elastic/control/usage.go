@@ -38,7 +38,7 @@ func (s *Server) usage(q request) (any, error) {
 	}
 	const less = "ask for less with --since and --until"
 	book, read := usage.NewBook(by, in), 0
-	wanted := func(j journal.JobRecord) bool { return j.Submitted.Before(in.To) && q.seesJobsOf(j.UID) }
+	wanted := func(j journal.JobRecord) bool { return j.Submitted.Before(in.To) && q.seesJobsOf(j.Owner.UID) }
 	err = s.inTurn(q, less, func(ctx context.Context) error {
 		return s.service.Past(ctx, in.From, wanted, func(j journal.JobRecord, runs []journal.Segment) error {
 			if read++; read > usageJobs {

@@ -265,14 +265,14 @@ func (s *Server) about(q request, v verb) (*publish.Report, publish.JobReport, e
 		r = s.lookAgain(q, r, elastic.JobID(id))
 		jr, ok = lookup(r, elastic.JobID(id))
 	}
-	if ok && !may(v, q.options.role(q.caller, jr.Record.UID), q.options.Private) {
+	if ok && !may(v, q.options.role(q.caller, jr.Record.Owner.UID), q.options.Private) {
 		s.denied(Denial{Caller: q.caller, From: q.caller.Host, Verb: string(v), Job: jr.Record.ID, Why: "it belongs to another user"})
 	}
 	if !ok || !q.sees(jr) {
 		return nil, publish.JobReport{}, wire.Fail(wire.NotFound, "'sluice queue' lists the jobs sluice looks after", "no sluice job %d", id)
 	}
-	if !may(v, q.options.role(q.caller, jr.Record.UID), q.options.Private) {
-		return nil, publish.JobReport{}, wire.Fail(wire.Denied, "only its owner and operators may", "job %d belongs to %s, you are %s", id, jr.Record.User, q.caller.Name)
+	if !may(v, q.options.role(q.caller, jr.Record.Owner.UID), q.options.Private) {
+		return nil, publish.JobReport{}, wire.Fail(wire.Denied, "only its owner and operators may", "job %d belongs to %s, you are %s", id, jr.Record.Owner.User, q.caller.Name)
 	}
 	return r, jr, nil
 }
@@ -342,5 +342,5 @@ func lookup(r *publish.Report, id elastic.JobID) (publish.JobReport, bool) {
 
 // sees reports whether the caller may see the job.
 func (q request) sees(jr publish.JobReport) bool {
-	return q.seesJobsOf(jr.Record.UID)
+	return q.seesJobsOf(jr.Record.Owner.UID)
 }

@@ -130,7 +130,7 @@ func stateOf(jr publish.JobReport) string {
 func viewJob(r *publish.Report, jr publish.JobReport) wire.Job {
 	rec, spec := jr.Record, jr.Record.Tag.Spec
 	out := wire.Job{
-		JobID: int64(rec.ID), Token: rec.Token, Sweep: spec.Sweep, Name: rec.Name, User: rec.User, UID: rec.UID, Partition: rec.Partition,
+		JobID: int64(rec.ID), Token: rec.Token, Sweep: spec.Sweep, Name: rec.Name, User: rec.Owner.User, UID: rec.Owner.UID, Partition: rec.Partition,
 		Account: cmp.Or(jr.Job.Account, rec.Account.Name), QOS: jr.Job.QOS,
 		State: stateOf(jr), Ended: jr.Ended,
 		Min: spec.Min, Max: spec.Max, Step: spec.Step, Sizes: spec.Sizes, Uneven: spec.AllowUneven, Types: spec.Types,
@@ -146,6 +146,9 @@ func viewJob(r *publish.Report, jr publish.JobReport) wire.Job {
 		Heartbeat: jr.Job.Heartbeat, Quiet: jr.Job.Quiet, RetryAt: jr.Job.RetryAt, Checkpoint: jr.Job.Saved.Checkpoint, Resumed: jr.Job.Resumed,
 		SavesEvery: jr.Job.SavesEvery.Seconds(), SaveCost: jr.Job.SaveCost.Seconds(),
 		Stretch: finite(jr.Job.Stretch.Factor), StretchJobs: jr.Job.Stretch.Jobs, Overruns: jr.Job.Overruns(),
+	}
+	if rec.SlurmUID != rec.Owner.UID {
+		out.SlurmUID = rec.SlurmUID
 	}
 	if a := spec.Array; a.Is() {
 		out.Array = &wire.Array{JobID: int64(a.Of(rec.ID)), Index: a.Index, Count: a.Count, Limit: a.Limit}

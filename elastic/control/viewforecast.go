@@ -127,7 +127,7 @@ func viewForecast(r *publish.Report, p forecast.Projection, sees func(publish.Jo
 }
 
 func viewExpected(jr publish.JobReport, j *forecast.Job) wire.Expected {
-	out := expected(wire.Expected{JobID: int64(j.ID), Name: jr.Record.Name, User: jr.Record.User, GPUs: jr.Job.GPUs(), Deadline: jr.Record.Tag.Spec.Deadline}, j)
+	out := expected(wire.Expected{JobID: int64(j.ID), Name: jr.Record.Name, User: jr.Record.Owner.User, GPUs: jr.Job.GPUs(), Deadline: jr.Record.Tag.Spec.Deadline}, j)
 	if due := out.Deadline; !due.IsZero() && !j.Ends.IsZero() && !j.Limit {
 		meets := !j.Ends.After(due)
 		out.Meets = &meets

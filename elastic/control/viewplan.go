@@ -53,7 +53,7 @@ func viewPlan(r *publish.Report, f engine.Forecast, sees func(publish.JobReport)
 		if jr.Ended || !sees(jr) {
 			continue
 		}
-		row := wire.Planned{JobID: int64(jr.Record.ID), Name: jr.Record.Name, User: jr.Record.User,
+		row := wire.Planned{JobID: int64(jr.Record.ID), Name: jr.Record.Name, User: jr.Record.Owner.User,
 			From: placement(jr.Job.Place), To: placement(jr.Job.Place)}
 		because(&row, why[jr.Record.ID], r.At)
 		in, moved := moves[jr.Record.ID]

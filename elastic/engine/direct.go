@@ -64,7 +64,7 @@ func (e *Engine) Stirred() bool {
 		if in.Step != elastic.Asked || js == nil {
 			continue
 		}
-		word, ok, err := e.Observer.Mail.Runner(js.Rec.Token, js.Rec.UID)
+		word, ok, err := e.Observer.Mail.Runner(js.Rec.Token, js.Rec.SlurmUID)
 		if err == nil && ok && track.AnswersRequest(word, in.Request) {
 			return true
 		}

@@ -49,6 +49,9 @@ type Seams struct {
 	// Accountant returns how jobs ended that Slurm has purged; nil = that stays unknown. It
 	// MUST NOT block for long: see observe.ErrAsking.
 	Accountant slurm.Accountant
+	// Accounts returns the uids of users, for confined jobs (Rules.Confined); nil = none is known. It
+	// MUST NOT block.
+	Accounts observe.Accounts
 }
 
 // Engine runs cycles. It is not safe for concurrent use, except Report, which any goroutine may
@@ -86,6 +89,7 @@ func (e *Engine) wire() {
 	c := &e.cfg
 	e.Observer.Slurm, e.Observer.Mail, e.Observer.Journal = c.Slurm, c.Mailbox, c.Journal
 	e.Observer.Limiter, e.Observer.Sharer, e.Observer.Accountant, e.Observer.Between = c.Limiter, c.Sharer, c.Accountant, c.Between
+	e.Observer.Accounts = c.Accounts
 	e.State.HasLimiter, e.Shares.Rigid = c.Limiter != nil, c.Policy.RigidIn
 	e.Shares.Own = c.Own
 	e.Executor = execute.Executor{State: e.State, Slurm: c.Slurm, Journal: c.Journal, Samples: c.Samples, Mail: c.Mailbox, Between: c.Between}

@@ -11,7 +11,7 @@ func (e *Engine) Exited() bool {
 		if !js.Listened() {
 			continue
 		}
-		word, ok, err := e.Observer.Mail.Runner(js.Rec.Token, js.Rec.UID)
+		word, ok, err := e.Observer.Mail.Runner(js.Rec.Token, js.Rec.SlurmUID)
 		if err == nil && ok && js.Shown.OverBy(word) && js.Mail.Exited.Of != word.Restarts+1 {
 			return true
 		}

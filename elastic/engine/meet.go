@@ -28,6 +28,7 @@ func (e *Engine) Meet(ctx context.Context, id elastic.JobID, now time.Time) bool
 		if err != nil {
 			return false // the next cycle says so
 		}
+		e.AskOwners([]slurm.Job{detail.Job}, now)
 		e.Take(detail.Job, tag, e.Observer.Owners(e.Claims([]slurm.Job{detail.Job})), now)
 	}
 	js := e.ByID[id]

@@ -47,7 +47,7 @@ func engineWith(change func(*Engine, *track.Job)) *Engine {
 	kept := new(journal.Memory)
 	e := New(Config{Seams: Seams{Journal: kept, Samples: kept}})
 	js := &track.Job{}
-	js.Rec = journal.JobRecord{Token: "t7", Identity: journal.Identity{ID: 7, UID: 5}, LastRun: journal.LastRun{Place: nodes.Placement{{Node: "g1", GPUs: 2}}}}
+	js.Rec = journal.JobRecord{Token: "t7", Identity: journal.Identity{ID: 7, Owner: elastic.Owner{UID: 5}, SlurmUID: 5}, LastRun: journal.LastRun{Place: nodes.Placement{{Node: "g1", GPUs: 2}}}}
 	js.Rec.Tag.Spec = elastic.Spec{Min: 1, Max: 4}
 	js.Shown.Seen, js.Shown.Slurm = true, slurm.Job{ID: 7, UID: 5, State: slurm.Running}
 	e.Remember(js)

@@ -25,7 +25,7 @@ var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 func jobOf(id int, gpus int) publish.JobReport {
 	place := nodes.Placement{{Node: "n1", GPUs: gpus}}
 	jr := publish.JobReport{Job: &elastic.Job{ID: elastic.JobID(id), Phase: elastic.Running, Place: place}}
-	jr.Record = journal.JobRecord{Token: fmt.Sprint("t", id), Identity: journal.Identity{ID: elastic.JobID(id), User: "ann", UID: 7, Account: journal.Account{Name: "bio", Known: true}},
+	jr.Record = journal.JobRecord{Token: fmt.Sprint("t", id), Identity: journal.Identity{ID: elastic.JobID(id), Owner: elastic.Owner{User: "ann", UID: 7}, SlurmUID: 7, Account: journal.Account{Name: "bio", Known: true}},
 		Tag: elastic.Tag{Spec: elastic.Spec{Min: 1}}, Life: journal.Life{Submitted: noon, FirstRun: noon}}
 	jr.Run = journal.Segment{Place: place}
 	return jr
@@ -79,7 +79,7 @@ func wants(t *testing.T, m *Metrics, lines ...string) {
 // TestGauges: a scrape has what the last report says.
 func TestGauges(t *testing.T) {
 	m := newMetrics(t, Options{Users: true, Jobs: true})
-	waiting := publish.JobReport{Job: &elastic.Job{Phase: elastic.Waiting}, Record: journal.JobRecord{Token: "w", Identity: journal.Identity{ID: 9, User: "bob"}, Life: journal.Life{Submitted: noon}}}
+	waiting := publish.JobReport{Job: &elastic.Job{Phase: elastic.Waiting}, Record: journal.JobRecord{Token: "w", Identity: journal.Identity{ID: 9, Owner: elastic.Owner{User: "bob"}}, Life: journal.Life{Submitted: noon}}}
 	late := jobOf(3, 2)
 	late.Record.Promised, late.Due = true, elastic.DueUnmet
 	late.Record.Tag.Spec.Deadline = noon.Add(time.Hour)
@@ -153,7 +153,7 @@ func TestBounded(t *testing.T) {
 	r := &publish.Report{At: noon}
 	for i := range 3000 {
 		jr := jobOf(i+1, 1)
-		jr.Record.User = fmt.Sprint("user", i)
+		jr.Record.Owner.User = fmt.Sprint("user", i)
 		jr.Job.Place[0].Node = fmt.Sprint("n", i)
 		r.Jobs = append(r.Jobs, jr)
 		r.Nodes = append(r.Nodes, nodes.Node{Name: fmt.Sprint("n", i), Type: fmt.Sprint("type", i), GPUs: 2, Used: 1, Usable: true})

@@ -32,7 +32,7 @@ func (g *gauges) shares(r *publish.Report) {
 func (g *gauges) users(r *publish.Report) {
 	uses, gpus, weight := map[string]map[string]float64{}, map[string]float64{}, map[string]float64{}
 	live(r, func(jr *publish.JobReport) {
-		name := cmp.Or(jr.Record.User, strconv.FormatUint(uint64(jr.Record.UID), 10))
+		name := cmp.Or(jr.Record.Owner.User, strconv.FormatUint(uint64(jr.Record.Owner.UID), 10))
 		if uses[name] == nil {
 			uses[name] = map[string]float64{}
 		}
@@ -65,7 +65,7 @@ func (g *gauges) each(r *publish.Report) {
 			rest += jr.Job.GPUs()
 			continue
 		}
-		g.add("sluice_job_gpus", float64(jr.Job.GPUs()), strconv.FormatInt(int64(jr.Record.ID), 10), jr.Record.User, jr.Record.Account.Name)
+		g.add("sluice_job_gpus", float64(jr.Job.GPUs()), strconv.FormatInt(int64(jr.Record.ID), 10), jr.Record.Owner.User, jr.Record.Account.Name)
 	}
 	if rest > 0 {
 		g.add("sluice_job_gpus", float64(rest), other, other, other)

@@ -34,7 +34,8 @@ type Send struct {
 // Receiver is the user of a job, and how it is told.
 type Receiver struct {
 	Token         string // of the job's folder, which has the URL
-	UID           uint32
+	SlurmUID      uint32 // who owns that folder
+	Owner         uint32 // uid of the user
 	Mail, Webhook bool
 	To            string // account or address
 }
@@ -195,15 +196,15 @@ func (w *Watch) finish(m message.Message) message.Message {
 func receiver(jr *publish.JobReport, mail, webhook bool) *Receiver {
 	to := jr.Record.Tag.Notices.To
 	if to == "" {
-		to = jr.Record.User
+		to = jr.Record.Owner.User
 	}
-	return &Receiver{Token: jr.Record.Token, UID: jr.Record.UID, Mail: mail, Webhook: webhook, To: to}
+	return &Receiver{Token: jr.Record.Token, SlurmUID: jr.Record.SlurmUID, Owner: jr.Record.Owner.UID, Mail: mail, Webhook: webhook, To: to}
 }
 
 // about adds what identifies the job and its place.
 func about(jr *publish.JobReport, m message.Message) message.Message {
 	rec := &jr.Record
-	m.Job = &message.Job{ID: int64(rec.ID), Name: rec.Name, User: rec.User, UID: rec.UID, Account: rec.Account.Name, Partition: rec.Partition, Restarts: rec.Restarts}
+	m.Job = &message.Job{ID: int64(rec.ID), Name: rec.Name, User: rec.Owner.User, UID: rec.Owner.UID, Account: rec.Account.Name, Partition: rec.Partition, Restarts: rec.Restarts}
 	if m.GPUs = jr.Job.GPUs(); m.GPUs > 0 {
 		m.On = jr.Job.Place.String()
 	}

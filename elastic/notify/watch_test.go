@@ -29,7 +29,7 @@ type cluster struct {
 func newCluster(t *testing.T, n elastic.Notices, events ...string) *cluster {
 	c := &cluster{t: t, Watch: New(Rules{Events: events, Digest: time.Hour}, "x", noon), now: noon}
 	c.jr = publish.JobReport{Job: &elastic.Job{ID: 7, Phase: elastic.Waiting}, Record: journal.JobRecord{
-		Token: "t", Identity: journal.Identity{ID: 7, Name: "train", User: "ann", UID: 1}, Tag: elastic.Tag{Notices: n}, Life: journal.Life{Submitted: noon}}}
+		Token: "t", Identity: journal.Identity{ID: 7, Name: "train", Owner: elastic.Owner{User: "ann", UID: 1}, SlurmUID: 1}, Tag: elastic.Tag{Notices: n}, Life: journal.Life{Submitted: noon}}}
 	return c
 }
 

@@ -24,7 +24,8 @@ const (
 // LaneJob is a job that is a lane of a sweep, as the last cycle saw it.
 type LaneJob struct {
 	Sweep, Lane string // tokens
-	UID         uint32
+	Owner       uint32 // whose sweep it is
+	SlurmUID    uint32 // whose files it has
 	Job         int64
 	// Waits: its last run, if there was one, is certainly over. Restarts is Slurm's count then, and
 	// that of its next run.
@@ -75,19 +76,19 @@ type SweepPaths struct {
 	Record       string // of the daemon: a file for each sweep
 }
 
-// owned names a sweep: its token, and the user of the jobs that say so. A token is public, and anybody's job
+// owned names a sweep: its token, and the users of the jobs that say so. A token is public, and anybody's job
 // may name it: only the user who owns the sweep's folder gets an answer.
 type owned struct {
 	token string
-	uid   uint32
+	owner uint32 // whose sweep it is
+	slurm uint32 // whose files they are, which Slurm shows; another one for confined jobs only
 }
 
 // kept is one sweep. While busy is set only the goroutine that works on it uses files. The other
 // fields are under the lock of Sweeps. standing is of the last step that succeeded; said is its
 // error as it was logged, "" if there was none.
 type kept struct {
-	token string
-	uid   uint32
+	owned
 	busy  bool
 	seen  time.Time // when Slurm last had a lane of it
 	due   time.Time // when its next step may begin
@@ -167,7 +168,7 @@ func (s *Sweeps) Look() {
 	lanes := map[owned][]LaneJob{}
 	for _, l := range live.Lanes {
 		if sweep.ValidToken(l.Sweep) {
-			name := owned{l.Sweep, l.UID}
+			name := owned{l.Sweep, l.Owner, l.SlurmUID}
 			lanes[name] = append(lanes[name], l)
 		}
 	}
@@ -175,14 +176,14 @@ func (s *Sweeps) Look() {
 	for name := range lanes {
 		k := s.known[name]
 		if k == nil {
-			k = &kept{token: name.token, uid: name.uid}
+			k = &kept{owned: name}
 			s.known[name] = k
 		}
 		k.seen = now
 	}
 	for name, k := range s.known {
 		switch {
-		case k.busy || now.Before(k.due) || s.busy >= mostSweeps || s.byUser[k.uid] >= mostPerUser:
+		case k.busy || now.Before(k.due) || s.busy >= mostSweeps || s.byUser[k.owner] >= mostPerUser:
 			continue
 		case now.Sub(k.seen) > forgottenAfter:
 			delete(s.known, name)
@@ -191,7 +192,7 @@ func (s *Sweeps) Look() {
 		}
 		k.busy = true
 		s.busy++
-		s.byUser[k.uid]++
+		s.byUser[k.owner]++
 		go s.step(k, lanes[name], live.Idle)
 	}
 }
@@ -281,7 +282,7 @@ func (s *Sweeps) paused(token string) bool {
 // changes; the standing stays that of the last good step.
 func (s *Sweeps) step(k *kept, lanes []LaneJob, idle bool) {
 	if k.files == nil {
-		k.files = newFiles(s.paths, k.token, k.uid)
+		k.files = newFiles(s.paths, k.token, k.slurm)
 	}
 	began := s.now()
 	standing, err := k.files.step(lanes, idle, began)
@@ -295,7 +296,7 @@ func (s *Sweeps) step(k *kept, lanes []LaneJob, idle bool) {
 	now := s.now()
 	k.due = began.Add(k.files.pace.next(now, now.Sub(began), len(s.known)))
 	s.busy--
-	s.byUser[k.uid]--
+	s.byUser[k.owner]--
 	said := ""
 	if err != nil {
 		said = err.Error()

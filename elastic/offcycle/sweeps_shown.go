@@ -46,7 +46,7 @@ func (s *Sweeps) Shown() map[string]Shown {
 		_, other := out[name.token] // another user's jobs name the same token
 		if k.shown.Metric != "" || k.said != "" && !other {
 			v := k.shown
-			v.UID, v.Problem = k.uid, k.said
+			v.UID, v.Problem = k.owner, k.said
 			out[name.token] = v
 		}
 	}

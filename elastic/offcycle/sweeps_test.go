@@ -36,7 +36,7 @@ func newSweepSite(t *testing.T) *sweepSite {
 		paths: offcycle.SweepPaths{Jobs: dir + "/jobs", Outbox: dir + "/outbox", Record: dir + "/state/sweeps"},
 		sweep: sweep.Sweep{Version: 1, Token: strings.Repeat("a", 32), Number: 7, Algorithm: "grid", Metric: sweep.Metric{Name: "acc", Max: true}, Trials: 4, Parallel: 1, MaxFailures: 2, Params: []string{"x=int:1:4"}},
 	}
-	x.live = offcycle.Live{Known: true, Lanes: []offcycle.LaneJob{{Sweep: x.sweep.Token, Lane: laneOfSweep, UID: uint32(os.Geteuid()), Job: 7}}}
+	x.live = offcycle.Live{Known: true, Lanes: []offcycle.LaneJob{{Sweep: x.sweep.Token, Lane: laneOfSweep, Owner: uint32(os.Geteuid()), SlurmUID: uint32(os.Geteuid()), Job: 7}}}
 	for _, d := range []string{filepath.Join(x.folder(), sweep.LaneFolder, laneOfSweep), x.lane(), x.paths.Outbox} {
 		x.must(os.MkdirAll(d, 0o755))
 	}
@@ -371,7 +371,7 @@ func TestSweepsOwnJobs(t *testing.T) {
 		x.sweep.OwnJobs, x.sweep.Trials = true, 2
 		x.put(filepath.Join(x.folder(), sweep.File), x.sweep)
 		if waits {
-			x.live.Lanes = append(x.live.Lanes, offcycle.LaneJob{Sweep: x.sweep.Token, Lane: strings.Repeat("c", 32), UID: uint32(os.Geteuid()), Job: 8, Waits: true})
+			x.live.Lanes = append(x.live.Lanes, offcycle.LaneJob{Sweep: x.sweep.Token, Lane: strings.Repeat("c", 32), Owner: uint32(os.Geteuid()), SlurmUID: uint32(os.Geteuid()), Job: 8, Waits: true})
 		}
 		x.look()
 		first, _ := x.told()
@@ -426,7 +426,7 @@ func TestSweepsOfAnotherUser(t *testing.T) {
 	x.put(filepath.Join(x.folder(), sweep.File), x.sweep)
 	own := x.live.Lanes
 	for i := range 5 {
-		x.live.Lanes = append([]offcycle.LaneJob{{Sweep: x.sweep.Token, Lane: fmt.Sprintf("%032x", i), UID: uint32(os.Geteuid()) + 1, Job: int64(i), Waits: true}}, x.live.Lanes...)
+		x.live.Lanes = append([]offcycle.LaneJob{{Sweep: x.sweep.Token, Lane: fmt.Sprintf("%032x", i), Owner: uint32(os.Geteuid()) + 1, SlurmUID: uint32(os.Geteuid()) + 1, Job: int64(i), Waits: true}}, x.live.Lanes...)
 	}
 	x.look()
 	first, ok := x.told()

@@ -70,10 +70,28 @@ func earlier(t *testing.T, name string) (image, saying) {
 		}
 		if suffix, ok := strings.CutPrefix(h.Name, "sluice.db"); ok {
 			m[suffix] = raw
-		} else if err := json.Unmarshal(raw, &said); err != nil {
+		} else if err := errors.Join(json.Unmarshal(raw, &said), said.users(raw)); err != nil {
 			t.Fatal(err)
 		}
 	}
+}
+
+// users reads the users of jobs as programs up to schema 8 had them: one for each job, who is its owner
+// and the user in Slurm.
+func (s *saying) users(raw []byte) error {
+	var was struct {
+		Jobs []struct {
+			User string
+			UID  uint32
+		}
+	}
+	if err := json.Unmarshal(raw, &was); err != nil {
+		return err
+	}
+	for i, j := range was.Jobs {
+		s.Jobs[i].Owner, s.Jobs[i].SlurmUID = elastic.Owner{User: j.User, UID: j.UID}, j.UID
+	}
+	return nil
 }
 
 func says(t *testing.T, s *Store) saying {

@@ -30,7 +30,7 @@ func TestTextIsNoStatement(t *testing.T) {
 	var health elastic.Health
 	for n, word := range hostile {
 		r := contract.Job(word, elastic.JobID(n+1))
-		r.Name, r.User, r.Partition, r.State = word, word, word, word
+		r.Name, r.Owner.User, r.Partition, r.State = word, word, word, word
 		jobs = append(jobs, r)
 		in := contract.Intent(elastic.JobID(n + 1))
 		in.Cause, in.Request, in.Checkpoint = reason.SlurmSaid{Text: word}, word, word
@@ -67,7 +67,7 @@ func TestTextIsNoStatement(t *testing.T) {
 	}
 	got, err := s.Jobs(t.Context(), time.Time{})
 	same := slices.EqualFunc(got, jobs, func(a, b journal.JobRecord) bool {
-		return a.Token == b.Token && a.Name == b.Name && a.User == b.User && a.Partition == b.Partition && a.State == b.State && a.ID == b.ID
+		return a.Token == b.Token && a.Name == b.Name && a.Owner == b.Owner && a.Partition == b.Partition && a.State == b.State && a.ID == b.ID
 	})
 	if err != nil || !same {
 		t.Errorf("%d jobs of %d are returned, or they are changed: %v\n%+v", len(got), len(jobs), err, got)

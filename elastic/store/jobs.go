@@ -9,7 +9,7 @@ import (
 
 const (
 	replaceJob = `INSERT OR REPLACE INTO jobs (` + jobColumns + `)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 	selectJobSum = `SELECT sum FROM jobs WHERE token = ?`
 
@@ -54,10 +54,10 @@ func (s *Store) Jobs(ctx context.Context, since time.Time) ([]journal.JobRecord,
 
 // jobOf reads a record from a row with the columns of jobColumns, in their order.
 func jobOf(row row) (r journal.JobRecord, err error) {
-	err = row.Scan(&r.Token, &r.ID, &r.Name, &r.User, &r.UID, &r.Partition, document{&r.Tag},
+	err = row.Scan(&r.Token, &r.ID, &r.Name, &r.Owner.User, &r.Owner.UID, &r.Partition, document{&r.Tag},
 		instant{&r.Submitted}, instant{&r.FirstRun}, instant{&r.Ended}, &r.State, document{&r.Place},
 		&r.Restarts, &r.Speaks, &r.Deaf, &r.Done, &r.Offset, instant{&r.Moved},
-		&r.Price.Save, &r.Price.Drain, &r.Price.Start, &r.Price.Load, &r.Price.Measured, &r.Promised, &r.Barred, document{&r.Ending}, named{&r.Account})
+		&r.Price.Save, &r.Price.Drain, &r.Price.Start, &r.Price.Load, &r.Price.Measured, &r.Promised, &r.Barred, document{&r.Ending}, named{&r.Account}, &r.SlurmUID)
 	return r, err
 }
 
@@ -72,7 +72,7 @@ func jobValues(r journal.JobRecord) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []any{r.Token, r.ID, r.Name, r.User, r.UID, r.Partition, tag, nanos(r.Submitted), nanos(r.FirstRun),
+	return []any{r.Token, r.ID, r.Name, r.Owner.User, r.Owner.UID, r.Partition, tag, nanos(r.Submitted), nanos(r.FirstRun),
 		nanos(r.Ended), r.State, placed(r.Place), r.Restarts, r.Speaks, r.Deaf, r.Done, r.Offset, nanos(r.Moved),
-		r.Price.Save, r.Price.Drain, r.Price.Start, r.Price.Load, r.Price.Measured, r.Promised, r.Barred, ending, accounted(r.Account)}, nil
+		r.Price.Save, r.Price.Drain, r.Price.Start, r.Price.Load, r.Price.Measured, r.Promised, r.Barred, ending, accounted(r.Account), r.SlurmUID}, nil
 }

@@ -156,6 +156,8 @@ const (
 	accountsKnown = 7
 	// creditsKnown is the first schema with credits.
 	creditsKnown = 8
+	// ownersKnown is the first schema in which a job's owner may be another user than Slurm's.
+	ownersKnown = 9
 )
 
 // added has the tables that are newer than sums, with the first schema that has them.
@@ -165,9 +167,10 @@ var added = map[string]int{"answers": answersKnown, "credits": creditsKnown}
 // the columns it had then.
 //
 //	schema 3       all columns, in the order in which the script made them
-//	schema 4, 5    jobs without barred, ending and account
-//	schema 6       jobs without account
-//	schema 7       all columns
+//	schema 4, 5    jobs without barred, ending, account and slurm_uid
+//	schema 6       jobs without account and slurm_uid
+//	schema 7, 8    jobs without slurm_uid
+//	schema 9       all columns
 //
 // Schemas before that of a table (see added) are without the table.
 func before(schema int) []table {
@@ -177,9 +180,11 @@ func before(schema int) []table {
 		case schema < kindsKnown:
 			out[i] = out[i].asBefore()
 		case schema < endingsKnown:
-			out[i] = out[i].without("barred, ending, account")
+			out[i] = out[i].without("barred, ending, account, slurm_uid")
 		case schema < accountsKnown:
-			out[i] = out[i].without("account")
+			out[i] = out[i].without("account, slurm_uid")
+		case schema < ownersKnown:
+			out[i] = out[i].without("slurm_uid")
 		}
 	}
 	return out
@@ -193,6 +198,6 @@ func resealed(schema int) []table {
 		return tables
 	}
 	return slices.DeleteFunc(slices.Clone(tables), func(t table) bool {
-		return t.name != "jobs" && (t.name != "samples" || schema >= kindsKnown) || schema >= accountsKnown
+		return t.name != "jobs" && (t.name != "samples" || schema >= kindsKnown) || schema >= ownersKnown
 	})
 }

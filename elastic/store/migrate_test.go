@@ -92,11 +92,12 @@ func TestTablesOfEarlierSchemas(t *testing.T) {
 		1: {since2, "SELECT * FROM jobs ORDER BY token", all},
 		2: {since2, "SELECT * FROM jobs ORDER BY token", all},
 		3: {since2, "SELECT * FROM jobs ORDER BY token", "jobs samples"},
-		4: {since2, strings.ReplaceAll("SELECT "+jobColumns+" FROM jobs ORDER BY token", " barred, ending, account,", ""), "jobs"},
-		5: {since5, strings.ReplaceAll("SELECT "+jobColumns+" FROM jobs ORDER BY token", " barred, ending, account,", ""), "jobs"},
-		6: {since5, strings.ReplaceAll("SELECT "+jobColumns+" FROM jobs ORDER BY token", " account,", ""), "jobs"},
-		7: {since5, "SELECT " + jobColumns + " FROM jobs ORDER BY token", ""},
-		8: {all, "SELECT " + jobColumns + " FROM jobs ORDER BY token", ""},
+		4: {since2, strings.ReplaceAll("SELECT "+jobColumns+" FROM jobs ORDER BY token", " barred, ending, account, slurm_uid,", ""), "jobs"},
+		5: {since5, strings.ReplaceAll("SELECT "+jobColumns+" FROM jobs ORDER BY token", " barred, ending, account, slurm_uid,", ""), "jobs"},
+		6: {since5, strings.ReplaceAll("SELECT "+jobColumns+" FROM jobs ORDER BY token", " account, slurm_uid,", ""), "jobs"},
+		7: {since5, strings.ReplaceAll("SELECT "+jobColumns+" FROM jobs ORDER BY token", " slurm_uid,", ""), "jobs"},
+		8: {all, strings.ReplaceAll("SELECT "+jobColumns+" FROM jobs ORDER BY token", " slurm_uid,", ""), "jobs"},
+		9: {all, "SELECT " + jobColumns + " FROM jobs ORDER BY token", ""},
 	} {
 		was := before(schema)
 		at := slices.IndexFunc(was, func(t table) bool { return t.name == "jobs" })
@@ -121,8 +122,8 @@ func TestAMigrationOfAnotherNumber(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	for last, want := range map[string]string{"PRAGMA user_version = 11": "the migration to schema 10 set schema 11", "SELECT 1": "the migration to schema 10 set schema 9", "nonsense": "syntax error"} {
-		if err := migrate(t.Context(), db, path, append(slices.Clone(steps), "PRAGMA user_version = 9", last)); err == nil || !strings.Contains(err.Error(), want) {
+	for last, want := range map[string]string{"PRAGMA user_version = 12": "the migration to schema 11 set schema 12", "SELECT 1": "the migration to schema 11 set schema 10", "nonsense": "syntax error"} {
+		if err := migrate(t.Context(), db, path, append(slices.Clone(steps), "PRAGMA user_version = 10", last)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", last, err, want)
 		}
 		if version, err := schema(t.Context(), db, path); err != nil || version != len(steps) {

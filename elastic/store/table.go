@@ -15,7 +15,7 @@ const (
 		checkpoint, cause, fallbacks, opened, moved, asked_at, saved_at, requeued_at, pending_at, released_at,
 		outcome, why, closed_at, sum`
 	jobColumns = `token, id, name, user, uid, partition, tag, submitted, first_run, ended, state, place,
-		restarts, speaks, deaf, done, read_to, moved, save_ns, drain_ns, start_ns, load_ns, measured, promised, barred, ending, account, sum`
+		restarts, speaks, deaf, done, read_to, moved, save_ns, drain_ns, start_ns, load_ns, measured, promised, barred, ending, account, slurm_uid, sum`
 	segmentColumns = `token, restarts, incarnation, place, started, ended, done_from, done_to, seconds, cause,
 		save_ns, drain_ns, start_ns, load_ns, measured, sum`
 	sampleColumns    = `id, model, gpus, nodes, seconds, units, at, kind, split, beside, sum`

@@ -33,7 +33,7 @@ const (
 func (by By) nameOf(job journal.JobRecord) string {
 	switch by {
 	case User:
-		return cmp.Or(job.User, fmt.Sprintf("uid %d", job.UID))
+		return cmp.Or(job.Owner.User, fmt.Sprintf("uid %d", job.Owner.UID))
 	case Model:
 		return cmp.Or(job.Tag.Spec.Model, None)
 	}

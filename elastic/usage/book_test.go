@@ -19,9 +19,9 @@ func TestRows(t *testing.T) {
 	var jobs []journal.JobRecord
 	for i, account := range []journal.Account{{Name: "phys", Known: true}, {Name: "bio", Known: true}, {Known: true}, {}} {
 		j := job(float64(i), 60)
-		j.Account, j.User, j.UID = account, "ann", 7
+		j.Account, j.Owner.User, j.Owner.UID = account, "ann", 7
 		if i == 1 {
-			j.User, j.Tag.Spec.Model = "", "resnet50"
+			j.Owner.User, j.Tag.Spec.Model = "", "resnet50"
 		}
 		jobs = append(jobs, j)
 	}
@@ -64,7 +64,7 @@ func drawJob(t *rapid.T) (journal.JobRecord, []journal.Segment) {
 	j := job(-1, -1)
 	j.Submitted = at(minute.Draw(t, "submitted"))
 	j.Account = rapid.SampledFrom([]journal.Account{{}, {Known: true}, {Name: "phys", Known: true}, {Name: "bio", Known: true}}).Draw(t, "account")
-	j.User = rapid.SampledFrom([]string{"ann", "bob", ""}).Draw(t, "user")
+	j.Owner.User = rapid.SampledFrom([]string{"ann", "bob", ""}).Draw(t, "user")
 	j.Tag.Spec.Model = rapid.SampledFrom([]string{"", "m", "n"}).Draw(t, "model")
 	now := j.Submitted
 	wait := func(what string) time.Time {

@@ -54,7 +54,7 @@ func (r *Recent) Add(job journal.JobRecord, runs []journal.Segment) {
 	if sum == (GPUSeconds{}) {
 		return
 	}
-	m := Member{Account: Unknown, User: cmp.Or(job.User, fmt.Sprintf("uid %d", job.UID))}
+	m := Member{Account: Unknown, User: cmp.Or(job.Owner.User, fmt.Sprintf("uid %d", job.Owner.UID))}
 	if job.Account.Known {
 		m.Account = job.Account.Name
 	}

@@ -17,7 +17,7 @@ func TestRecent(t *testing.T) {
 	const day = 24 * 60 // minutes
 	job := func(account journal.Account, user string, ended float64) journal.JobRecord {
 		j := job(0, ended)
-		j.Account, j.User, j.UID = account, user, 7
+		j.Account, j.Owner.User, j.Owner.UID = account, user, 7
 		return j
 	}
 	phys := journal.Account{Name: "phys", Known: true}

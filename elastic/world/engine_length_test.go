@@ -128,7 +128,7 @@ func pastOf(t *testing.T, from *journal.Memory, user string) *journal.Memory {
 	}
 	var past []journal.JobRecord
 	for n, r := range all {
-		if r.User == user {
+		if r.Owner.User == user {
 			r.Token, r.ID, r.Ended = fmt.Sprintf("past%d", n), elastic.JobID(9000+n), r.Submitted.Add(-time.Hour)
 			r.Ending = journal.Ending{How: journal.Completed, Declared: 5000, Had: 10_000}
 			past = append(past, r)

@@ -44,7 +44,7 @@ func onceThere(t *testing.T, kept *journal.Memory, many int, now time.Time) {
 		token := fmt.Sprintf("%032x", 1_000_000+i)
 		records[i] = journal.JobRecord{
 			Token:    token,
-			Identity: journal.Identity{ID: elastic.JobID(1_000_000 + i), User: "alice", UID: 7000, Partition: "gpu"},
+			Identity: journal.Identity{ID: elastic.JobID(1_000_000 + i), Owner: elastic.Owner{User: "alice", UID: 7000}, SlurmUID: 7000, Partition: "gpu"},
 			Life:     journal.Life{State: "RUNNING", Submitted: now.Add(-48 * time.Hour), FirstRun: now.Add(-47 * time.Hour)},
 			Tag:      elastic.Tag{Spec: elastic.Spec{Token: token, Min: 1}},
 		}

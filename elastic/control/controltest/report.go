@@ -103,7 +103,7 @@ func job(id elastic.JobID, name, user string, uid uint32, phase elastic.Phase, p
 	submitted := Now.Add(-2*time.Hour + time.Duration(id)*time.Minute)
 	rec := journal.JobRecord{
 		Token:    token,
-		Identity: journal.Identity{ID: id, Name: name, User: user, UID: uid, Partition: "gpu", Account: accounts[user]},
+		Identity: journal.Identity{ID: id, Name: name, Owner: elastic.Owner{User: user, UID: uid}, SlurmUID: uid, Partition: "gpu", Account: accounts[user]},
 		Tag:      elastic.Tag{Spec: spec},
 		Life:     journal.Life{Submitted: submitted, State: state},
 		LastRun:  journal.LastRun{Place: place},

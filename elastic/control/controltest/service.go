@@ -243,7 +243,7 @@ func (s *Service) Speeds(_ context.Context, uid uint32, model string) (engine.Sp
 // anns reports whether the uid is that of Growing's user.
 func (s *Service) anns(uid uint32) bool {
 	r := s.Report()
-	return r != nil && slices.ContainsFunc(r.Jobs, func(jr publish.JobReport) bool { return jr.Record.ID == Growing && jr.Record.UID == uid })
+	return r != nil && slices.ContainsFunc(r.Jobs, func(jr publish.JobReport) bool { return jr.Record.ID == Growing && jr.Record.Owner.UID == uid })
 }
 
 // Refresh does nothing: the canned report is fresh.

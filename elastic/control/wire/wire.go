@@ -148,6 +148,7 @@ type Job struct {
 	Name      string `json:"name"`
 	User      string `json:"user"`
 	UID       uint32 `json:"uid"`
+	SlurmUID  uint32 `json:"slurm_uid,omitempty"` // of a confined job: the user that Slurm runs it as, who owns its files
 	Partition string `json:"partition"`
 	Account   string `json:"account,omitempty"` // absent without slurmdbd, or not known
 	QOS       string `json:"qos,omitempty"`     // absent also of ended jobs

@@ -14,24 +14,24 @@ import (
 // Arrivals has the arrays whose first task says that more tasks follow.
 type Arrivals map[arrayOf]*elastic.Arrival
 
-// arrayOf identifies an array. The user is part of it because the id comes from a comment, in which a
+// arrayOf identifies an array. The owner is part of it because the id comes from a comment, in which a
 // user can write the id of another user's array (decision 38).
 type arrayOf struct {
-	uid uint32
-	id  elastic.JobID
+	owner uint32
+	id    elastic.JobID
 }
 
 // Task is a known job as a task of its array.
 type Task struct {
 	ID        elastic.JobID
-	UID       uint32
+	Owner     uint32
 	Array     elastic.Array
 	Submitted time.Time // first submit
 	Lives     bool      // it has not ended and is managed
 }
 
 // of returns the array of a task. The first task has its own id as the array's.
-func (t Task) of() arrayOf { return arrayOf{t.UID, t.Array.Of(t.ID)} }
+func (t Task) of() arrayOf { return arrayOf{t.Owner, t.Array.Of(t.ID)} }
 
 // Arriving counts the tasks of incomplete arrays among all known jobs. It iterates over tasks twice.
 // tasks MUST yield the same jobs both times, also those that have ended: they count as submitted. The
@@ -77,7 +77,7 @@ func (open Arrivals) awaits(id elastic.JobID, own Job, now time.Time) elastic.Bl
 	if !own.Array.Is() || own.Ran || own.Slurm.Restarts > 0 {
 		return elastic.Blocked{}
 	}
-	counted := open[arrayOf{own.UID, own.Array.Of(id)}]
+	counted := open[arrayOf{own.Owner, own.Array.Of(id)}]
 	switch a := counted; {
 	case a == nil || a.Have >= a.Want:
 		return elastic.Blocked{}

@@ -143,7 +143,7 @@ func TestMaintained(t *testing.T) {
 // each user's array on its own.
 func TestAwaits(t *testing.T) {
 	array := elastic.Array{Job: 5, Index: 1, Count: 3}
-	open := Arrivals{{uid: 7, id: 5}: {Job: 5, Want: 3, Have: 2, Last: noon}}
+	open := Arrivals{{owner: 7, id: 5}: {Job: 5, Want: 3, Have: 2, Last: noon}}
 	for _, c := range []struct {
 		name  string
 		own   Job
@@ -151,12 +151,12 @@ func TestAwaits(t *testing.T) {
 		code  elastic.Block
 		until time.Time
 	}{
-		{"a moment before", Job{UID: 7, Array: array}, elastic.ArrayPatience - 1, elastic.Arriving, noon.Add(elastic.ArrayPatience)},
-		{"exactly then", Job{UID: 7, Array: array}, elastic.ArrayPatience, elastic.Incomplete, time.Time{}},
-		{"of another user", Job{UID: 8, Array: array}, 0, "", time.Time{}},
-		{"not of an array", Job{UID: 7}, 0, "", time.Time{}},
-		{"it ran", Job{UID: 7, Array: array, Ran: true}, 0, "", time.Time{}},
-		{"Slurm restarted it", Job{UID: 7, Array: array, Slurm: &slurm.Job{Restarts: 1}}, 0, "", time.Time{}},
+		{"a moment before", Job{Owner: 7, Array: array}, elastic.ArrayPatience - 1, elastic.Arriving, noon.Add(elastic.ArrayPatience)},
+		{"exactly then", Job{Owner: 7, Array: array}, elastic.ArrayPatience, elastic.Incomplete, time.Time{}},
+		{"of another user", Job{Owner: 8, Array: array}, 0, "", time.Time{}},
+		{"not of an array", Job{Owner: 7}, 0, "", time.Time{}},
+		{"it ran", Job{Owner: 7, Array: array, Ran: true}, 0, "", time.Time{}},
+		{"Slurm restarted it", Job{Owner: 7, Array: array, Slurm: &slurm.Job{Restarts: 1}}, 0, "", time.Time{}},
 	} {
 		if c.own.Slurm == nil {
 			c.own.Slurm = &slurm.Job{}
@@ -167,7 +167,7 @@ func TestAwaits(t *testing.T) {
 		}
 	}
 	open[arrayOf{7, 5}].Have = 3
-	if got := open.awaits(6, Job{UID: 7, Array: array, Slurm: &slurm.Job{}}, noon); got.Code != "" || !slices.Equal(open.Complete(), []elastic.JobID{5}) {
+	if got := open.awaits(6, Job{Owner: 7, Array: array, Slurm: &slurm.Job{}}, noon); got.Code != "" || !slices.Equal(open.Complete(), []elastic.JobID{5}) {
 		t.Errorf("all tasks are there: %+v", got)
 	}
 }

@@ -29,7 +29,7 @@ type Job struct {
 	Counts     bool       // Slurm shows it in this cycle, and limits apply to it
 	Partitions string     // in which it may run; while it runs Slurm shows only the one it is in
 	Types      []string   // acceptable types of GPU; a run uses one of them; nil = any
-	UID        uint32
+	Owner      uint32     // uid of the user that it counts for
 	Array      elastic.Array
 	Ran        bool            // at least once
 	Begin      time.Time       // its user's own begin time; zero = none is known

@@ -42,13 +42,13 @@ func busy() (*Look, elastic.Snapshot) {
 	}
 	for i := range l.Jobs[:3] {
 		sj := &l.Jobs[i]
-		own := Job{Slurm: sj, Counts: true, Partitions: "gpu,lab", UID: 7, Lead: 2 * time.Hour, Array: elastic.Array{Job: 1, Index: i, Count: 4}}
+		own := Job{Slurm: sj, Counts: true, Partitions: "gpu,lab", Owner: 7, Lead: 2 * time.Hour, Array: elastic.Array{Job: 1, Index: i, Count: 4}}
 		own.Refused.Start = own.Refused.Start.And(nodes.Placement{{Node: "n1", GPUs: 1}}, reason.SlurmSaid{Text: "no"}, noon)
 		l.Own[elastic.JobID(sj.ID)] = own
 		s.Jobs = append(s.Jobs, elastic.Job{ID: elastic.JobID(sj.ID), Phase: elastic.Waiting, Partition: "gpu,lab", Spec: elastic.Spec{Min: 1}})
 	}
 	s.Jobs[2].Phase, s.Jobs[2].Place = elastic.Running, nodes.Placement{{Node: "n2", GPUs: 1}}
-	l.Arrays = Arriving(slices.Values([]Task{{ID: 1, UID: 7, Array: elastic.Array{Count: 4, Open: true}, Lives: true, Submitted: noon}}))
+	l.Arrays = Arriving(slices.Values([]Task{{ID: 1, Owner: 7, Array: elastic.Array{Count: 4, Open: true}, Lives: true, Submitted: noon}}))
 	return l, s
 }
 
@@ -128,11 +128,11 @@ func TestDepart(t *testing.T) {
 // TestArriving: no task of an array starts before all tasks exist. A job that ran, or whose array has
 // no incomplete first task, does not wait.
 func TestArriving(t *testing.T) {
-	first := Task{ID: 5, UID: 7, Array: elastic.Array{Count: 3, Open: true}, Submitted: noon, Lives: true}
-	second := Task{ID: 6, UID: 7, Array: elastic.Array{Job: 5, Index: 1, Count: 3}, Submitted: noon.Add(time.Second), Lives: true}
+	first := Task{ID: 5, Owner: 7, Array: elastic.Array{Count: 3, Open: true}, Submitted: noon, Lives: true}
+	second := Task{ID: 6, Owner: 7, Array: elastic.Array{Job: 5, Index: 1, Count: 3}, Submitted: noon.Add(time.Second), Lives: true}
 	third, strange := second, second
 	third.ID, third.Array.Index, third.Lives = 8, 2, false // it has ended since: it was there
-	strange.ID, strange.UID = 9, 8
+	strange.ID, strange.Owner = 9, 8
 	closed := first
 	closed.Array.Open = false
 	for name, tc := range map[string]struct {
@@ -153,7 +153,7 @@ func TestArriving(t *testing.T) {
 		if n := len(open.Complete()); n != tc.complete {
 			t.Errorf("%s: %d arrays are complete", name, n)
 		}
-		own := Job{Slurm: &slurm.Job{ID: 6}, UID: 7, Array: second.Array, Ran: tc.ran}
+		own := Job{Slurm: &slurm.Job{ID: 6}, Owner: 7, Array: second.Array, Ran: tc.ran}
 		if got := open.awaits(6, own, noon.Add(tc.after)); got.Code != tc.want {
 			t.Errorf("%s: %+v", name, got)
 		}

@@ -27,18 +27,26 @@ type Event struct {
 // Fields are an event's data for programs. Names and meanings do not change; fields may be added.
 // Zero values are not written.
 type Fields struct {
-	Move        elastic.Kind    `json:"move,omitempty"`
-	Target      string          `json:"target,omitempty"` // "gpu1:4+gpu2:2"; "" = no GPUs
-	Incarnation int             `json:"incarnation,omitempty"`
-	Step        int             `json:"step,omitempty"` // of the move: 1 to 7
-	Checkpoint  string          `json:"checkpoint,omitempty"`
-	Token       string          `json:"token,omitempty"`
-	Act         string          `json:"act,omitempty"`
-	Outcome     elastic.Outcome `json:"outcome,omitempty"`
-	On          string          `json:"on,omitempty"` // like Target
-	State       string          `json:"state,omitempty"`
+	Move        elastic.Kind `json:"move,omitempty"`
+	Target      string       `json:"target,omitempty"` // "gpu1:4+gpu2:2"; "" = no GPUs
+	Incarnation int          `json:"incarnation,omitempty"`
+	Step        int          `json:"step,omitempty"` // of the move: 1 to 7
+	Checkpoint  string       `json:"checkpoint,omitempty"`
+	AdoptFields
+	Act     string          `json:"act,omitempty"`
+	Outcome elastic.Outcome `json:"outcome,omitempty"`
+	On      string          `json:"on,omitempty"` // like Target
+	State   string          `json:"state,omitempty"`
 	RunFields
 	Problem string `json:"problem,omitempty"`
+}
+
+// AdoptFields are the fields of events that say which job it is, and whose.
+type AdoptFields struct {
+	Token    string `json:"token,omitempty"`
+	Owner    string `json:"owner,omitempty"`     // of a confined job: the user that it counts for
+	Account  string `json:"account,omitempty"`   // the service account
+	SlurmUID uint32 `json:"slurm_uid,omitempty"` // of a confined job in Slurm, or of the service account
 }
 
 // RunFields are the fields of events about a run.
@@ -49,7 +57,7 @@ type RunFields struct {
 }
 
 // List returns the fields that are set, each name followed by its value. The order is that of the
-// declaration, with the fields of RunFields in the place of RunFields. It is the form that a
+// declaration, with the fields of an embedded struct in its place. It is the form that a
 // structured logger takes. Run is a pointer because run 0 is a run: only nil is left out.
 func (f Fields) List() []any {
 	var list []any
@@ -85,6 +93,8 @@ const (
 	ProblemShares     = "shares"     // the tree of shares cannot be read; the last one stands
 	ProblemUnreadable = "unreadable" // of a job that is not managed: its comment cannot be parsed
 	ProblemFolder     = "folder"     // of a job that is not managed: the folder of its token cannot be read, or is another user's
+	ProblemOwner      = "owner"      // of a confined job that is not managed: it is not known yet whose it is
+	ProblemFor        = "for"        // a job names an owner, and is not the service account's: ignored
 )
 
 // Kind is a name of an event, for EVENTS.md. Fields is Markdown; it names the fields that may be set,
@@ -98,7 +108,7 @@ type Kind struct {
 // Tell(now, id, "open", text): a test finds names in the source, and fails for one that is not here
 // or that no code logs.
 var Kinds = []Kind{
-	{"adopted", "`token`", "sluiced manages the job from now on, or again; `token` if it is new"},
+	{"adopted", "`token`, `owner`, `slurm_uid`", "sluiced manages the job from now on, or again; `token` if it is new; `owner` and `slurm_uid` if it is a confined job: the user that it counts for, and its uid in Slurm"},
 	{"taken", "`move`, `target`, `incarnation`, `step`, `checkpoint`", "sluiced has started and continues a move that is open in its journal, after this step"},
 	{"open", "`move`, `target`, `incarnation`", "a move has begun and is in the journal"},
 	{"act", "`act`; of write `incarnation`, `target`", "an effect follows: `ask`, `withdraw`, `requeue`, `revive`, `clear`, `defer`, `start`, `hold`, `release`, `write`, `annotate` or `pass`"},
@@ -107,7 +117,8 @@ var Kinds = []Kind{
 	{"run", "`run`, `incarnation`, `began`, `checkpoint`, `passed`", "a run has begun: Slurm's count of restarts, the time on its node, the checkpoint it resumed from, those it skipped as invalid"},
 	{"ended", "`state`", "the job has ended, with this Slurm state"},
 	{"stranded", "`run`", "a node lost the run and Slurm has not noticed: the job is requeued next"},
-	{"problem", "`problem`", "an error or a warning; `untagged`: the job's comment was removed; `unreadable`: the comment of a job that is not managed cannot be parsed; `folder`: the folder of its token cannot be read, or belongs to another user"},
+	{"problem", "`problem`", "an error or a warning; `untagged`: the job's comment was removed; `unreadable`: the comment of a job that is not managed cannot be parsed; `folder`: the folder of its token cannot be read, or belongs to another user; `owner`: it is not known yet which user a confined job belongs to; `for`: a job that is not of the service account names an owner, which is ignored"},
+	{"confined", "`account`, `slurm_uid`", "jobs of this service account, which has this uid, belong to the users that they name"},
 	{"blind", "", "Slurm does not answer, or not plausibly; nothing is changed meanwhile"},
 	{"sighted", "", "Slurm answers again"},
 	{"shares", "", "the tree of accounts and shares is read again, after a `problem` of the name `shares`"},

@@ -82,11 +82,11 @@ func TestLog(t *testing.T) {
 	l := event.Log{Sink: func(e event.Event) { got = append(got, e) }}
 	at, failed := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC), errors.New("timed out")
 	l.Tell(at, 7, "run", "text")
-	l.Tell(at, 7, "run", "text", event.Fields{Act: "ask"}, event.Fields{Token: "t"})
+	l.Tell(at, 7, "run", "text", event.Fields{Act: "ask"}, event.Fields{AdoptFields: event.AdoptFields{Token: "t"}})
 	l.CouldNot(elastic.Release{Job: 7}, 7, failed, at)
 	want := []event.Event{
 		{At: at, Job: 7, Kind: "run", Text: "text"},
-		{At: at, Job: 7, Kind: "run", Text: "text", Fields: event.Fields{Token: "t"}},
+		{At: at, Job: 7, Kind: "run", Text: "text", Fields: event.Fields{AdoptFields: event.AdoptFields{Token: "t"}}},
 		{At: at, Job: 7, Kind: "problem", Text: "could not " + elastic.Release{Job: 7}.String() + ": timed out", Err: failed},
 	}
 	if l.Count != 3 || !slices.EqualFunc(got, want, func(a, b event.Event) bool { return reflect.DeepEqual(a, b) }) {

@@ -54,7 +54,7 @@ func executor(t *testing.T, moves ...elastic.Intent) (*Executor, *world, []elast
 	t.Helper()
 	w, kept := &world{fails: map[string]error{}}, new(journal.Memory)
 	x := &Executor{State: track.New(track.Rules{}, kept, func(event.Event) {}), Slurm: w, Journal: kept, Samples: kept, Mail: w}
-	js := &track.Job{Rec: journal.JobRecord{Token: "t7", Identity: journal.Identity{ID: 7, UID: 5}}}
+	js := &track.Job{Rec: journal.JobRecord{Token: "t7", Identity: journal.Identity{ID: 7, Owner: elastic.Owner{UID: 5}, SlurmUID: 5}}}
 	x.Remember(js)
 	js.Shown.Seen, js.Shown.Slurm = true, slurm.Job{ID: 7, UID: 5, State: slurm.Running}
 	opened, err := kept.Intend(t.Context(), moves)

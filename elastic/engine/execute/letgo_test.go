@@ -28,7 +28,7 @@ func TestRequestStandsWhileAStopMayCome(t *testing.T) {
 	now := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	kept, mail := new(journal.Memory), new(withdrawals)
 	x := Executor{State: track.New(track.Rules{}, kept, func(event.Event) {}), Journal: kept, Mail: mail}
-	js := &track.Job{Rec: journal.JobRecord{Token: "t6", Identity: journal.Identity{ID: 6, UID: 7}}}
+	js := &track.Job{Rec: journal.JobRecord{Token: "t6", Identity: journal.Identity{ID: 6, Owner: elastic.Owner{UID: 7}, SlurmUID: 7}}}
 	x.Remember(js)
 	js.Shown.Disown, js.Shown.Slurm = true, slurm.Job{ID: 6, UID: 7, State: slurm.Running}
 	opened, err := kept.Intend(context.Background(), []elastic.Intent{{Job: 6, Kind: elastic.Resize, Step: elastic.Verified, RequeuedAt: now}})

@@ -88,7 +88,7 @@ func (x *Executor) stillWaits(job elastic.Job) error {
 	if js == nil || job.Phase != elastic.Running || job.Saved.Request == "" {
 		return nil // not a move, or no program that could continue
 	}
-	word, ok, err := x.Mail.RunnerNow(js.Rec.Token, js.Rec.UID)
+	word, ok, err := x.Mail.RunnerNow(js.Rec.Token, js.Rec.SlurmUID)
 	switch a := word.Answer; {
 	case err != nil:
 		return fmt.Errorf("looking whether it still waits: %w", err)

@@ -29,7 +29,7 @@ func TestMovesEndWithTheirNumber(t *testing.T) {
 	for _, broken := range []bool{false, true} {
 		kept := new(journal.Memory)
 		x := Executor{State: track.New(track.Rules{}, kept, func(event.Event) {}), Journal: kept, Mail: gone{}}
-		js := &track.Job{Rec: journal.JobRecord{Token: "t", Identity: journal.Identity{ID: 7, UID: 1000}}}
+		js := &track.Job{Rec: journal.JobRecord{Token: "t", Identity: journal.Identity{ID: 7, Owner: elastic.Owner{UID: 1000}, SlurmUID: 1000}}}
 		opened, err := kept.Intend(context.Background(), []elastic.Intent{
 			{Job: 7, Kind: elastic.Resize, Step: elastic.Asked}, {Job: 8, Kind: elastic.Resize, Step: elastic.Asked},
 		})

@@ -28,12 +28,15 @@ type JobRecord struct {
 	Ending Ending `json:",omitzero"`
 }
 
-// Identity identifies a job and its user.
+// Identity identifies a job and its users.
 type Identity struct {
-	ID        elastic.JobID
-	Name      string
-	User      string
-	UID       uint32
+	ID   elastic.JobID
+	Name string
+	// Owner is the user that every rule counts the job for. It is decided when the job is adopted.
+	Owner elastic.Owner
+	// SlurmUID is the user that Slurm runs the job as: the job's files belong to that user, and Slurm
+	// and accounting show it. It differs from the Owner's for confined jobs only.
+	SlurmUID  uint32
 	Partition string
 	Account   Account `json:",omitzero"` // as it was seen last
 }

@@ -128,7 +128,7 @@ func TestOneUsersFilesCostOthersNothing(t *testing.T) {
 		}}
 		offset := map[string]int64{"bytes": bytesPerUser, "shorter": 2 * bytesPerUser, "little": bytesPerUser - 1}
 		got := o.Progress([]Reading{
-			{Box{c.first, 1}, offset[c.first]}, {Box{"a", 1}, 0}, {Box{"b", 1}, 0}, {Box{"c", 2}, 0},
+			{Box{c.first, 9}, 1, offset[c.first]}, {Box{"a", 9}, 1, 0}, {Box{"b", 9}, 1, 0}, {Box{"c", 9}, 2, 0},
 		})
 		if !got[0].Read {
 			t.Errorf("%s: the first is not read", c.name)

@@ -24,6 +24,7 @@ type Observer struct {
 	Limiter    slurm.Limiter    // nil = the site has no limits
 	Sharer     slurm.Sharer     // nil = the site has no shares
 	Accountant slurm.Accountant // nil = how jobs ended that Slurm has forgotten stays unknown
+	Accounts   Accounts         // nil = no user's uid is known
 	Between    func()           // called between two queries; nil = not called
 
 	limits limitsAsked
@@ -67,10 +68,10 @@ func (o *Observer) Nodes(ctx context.Context) ([]slurm.Node, error) {
 	return fresh, nil
 }
 
-// Box is the folder of a job and the user that must own it.
+// Box is the folder of a job and the user that must own it: the user that Slurm runs the job as.
 type Box struct {
-	Token string
-	UID   uint32
+	Token    string
+	SlurmUID uint32
 }
 
 // Owners checks who owns these folders by reading their runners' status. The error of each is kept:
@@ -78,7 +79,7 @@ type Box struct {
 func (o *Observer) Owners(boxes []Box) map[Box]error {
 	out := make(map[Box]error, len(boxes))
 	for _, b := range boxes {
-		_, _, out[b] = o.Mail.Runner(b.Token, b.UID)
+		_, _, out[b] = o.Mail.Runner(b.Token, b.SlurmUID)
 	}
 	return out
 }
@@ -94,7 +95,7 @@ type Word struct {
 func (o *Observer) Words(boxes []Box) []Word {
 	out := make([]Word, len(boxes))
 	for i, b := range boxes {
-		out[i].Runner, out[i].OK, out[i].Err = o.Mail.Runner(b.Token, b.UID)
+		out[i].Runner, out[i].OK, out[i].Err = o.Mail.Runner(b.Token, b.SlurmUID)
 	}
 	return out
 }
@@ -103,7 +104,7 @@ func (o *Observer) Words(boxes []Box) []Word {
 func (o *Observer) WordsNow(boxes []Box) []Word {
 	out := make([]Word, len(boxes))
 	for i, b := range boxes {
-		out[i].Runner, out[i].OK, out[i].Err = o.Mail.RunnerNow(b.Token, b.UID)
+		out[i].Runner, out[i].OK, out[i].Err = o.Mail.RunnerNow(b.Token, b.SlurmUID)
 	}
 	return out
 }

@@ -13,7 +13,7 @@ import (
 
 // reported is a report of one node and a job of ann's.
 func reported(change func(*JobReport)) *Report {
-	jr := JobReport{Record: journal.JobRecord{Token: "t", Identity: journal.Identity{ID: 7, UID: 1001, User: "ann"}}, Job: &elastic.Job{Phase: elastic.Waiting}}
+	jr := JobReport{Record: journal.JobRecord{Token: "t", Identity: journal.Identity{ID: 7, Owner: elastic.Owner{User: "ann", UID: 1001}, SlurmUID: 1001}}, Job: &elastic.Job{Phase: elastic.Waiting}}
 	jr.Why = reason.Waits{GPUs: 1}
 	if change != nil {
 		change(&jr)
@@ -35,7 +35,7 @@ func TestChanges(t *testing.T) {
 	kinds := func(r *Report) (out []string) {
 		list, _ := c.Note(r)
 		for _, ch := range list {
-			if ch.Job.ID != 7 || ch.Job.UID != 1001 || ch.Token != "t" {
+			if ch.Job.ID != 7 || ch.Job.Owner.UID != 1001 || ch.Token != "t" {
 				t.Errorf("%+v", ch)
 			}
 			out = append(out, fmt.Sprintf("%s %s", ch.Kind, ch.Target))

@@ -4,10 +4,11 @@ import "github.com/sluice-hpc/sluice/elastic"
 
 // Lane is a job that is a lane of a sweep, in the last report.
 type Lane struct {
-	Job   elastic.JobID
-	UID   uint32
-	Sweep string // tokens
-	Token string
+	Job      elastic.JobID
+	Owner    uint32 // whose sweep it is
+	SlurmUID uint32 // whose files it has
+	Sweep    string // tokens
+	Token    string
 	// Waits: its last run, if there was one, is certainly over. Restarts is Slurm's count then, and
 	// that of its next run.
 	Ended, Waits bool
@@ -35,7 +36,7 @@ func (p *Board) Lanes() (lanes []Lane, waits, known bool) {
 			continue
 		}
 		lanes = append(lanes, Lane{
-			Job: j.Record.ID, UID: j.Record.UID, Sweep: spec.Sweep, Token: spec.Token,
+			Job: j.Record.ID, Owner: j.Record.Owner.UID, SlurmUID: j.Record.SlurmUID, Sweep: spec.Sweep, Token: spec.Token,
 			Ended: j.Ended, Waits: phase == elastic.Waiting || phase == elastic.Queued, Restarts: j.Job.Restarts,
 		})
 	}

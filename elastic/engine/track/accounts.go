@@ -122,7 +122,7 @@ func LastRuns(jobs []*Job, known []time.Time, all []slurm.PastRun, now time.Time
 	runs := make(map[*Job]slurm.PastRun, len(jobs))
 	for i, js := range jobs {
 		js.Over.looked = now
-		if run, ok := slurm.LastRun(of[slurm.JobID(js.Rec.ID)], js.Rec.UID, known[i]); ok {
+		if run, ok := slurm.LastRun(of[slurm.JobID(js.Rec.ID)], js.Rec.SlurmUID, known[i]); ok {
 			runs[js] = run
 		}
 	}
@@ -186,7 +186,7 @@ func (js *Job) ShowPast(r slurm.PastRun) {
 		}
 	}
 	js.Shown.Slurm = slurm.Job{
-		ID: r.ID, UID: js.Rec.UID, State: r.State, Submit: r.Submit, End: r.End, TimeLimit: r.Limit,
+		ID: r.ID, UID: js.Rec.SlurmUID, State: r.State, Submit: r.Submit, End: r.End, TimeLimit: r.Limit,
 		ExitCode: r.ExitCode, ExitSignal: r.ExitSignal, Restarts: restarts,
 	}
 	if ran {

@@ -164,7 +164,7 @@ func TestShowPast(t *testing.T) {
 		{"cancelled while it waited", new(run(2, 0, 5)), 2, past(time.Minute), 2, false, false},
 	} {
 		js := &Job{Runs: runs{Seg: c.seg}}
-		js.Rec.ID, js.Rec.UID, js.Rec.Restarts = 7, 5, c.recorded
+		js.Rec.ID, js.Rec.SlurmUID, js.Rec.Restarts = 7, 5, c.recorded
 		js.ShowPast(c.past)
 		sj := js.Shown.Slurm
 		if sj.ID != 7 || sj.UID != 5 || sj.State != slurm.Failed || sj.ExitCode != 3 || sj.Restarts != c.restarts || sj.Start.IsZero() == c.ran || (sj.GPUs == 2) != c.ran {

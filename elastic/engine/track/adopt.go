@@ -46,6 +46,7 @@ func (ro *Roster) tagOf(sj slurm.Job) (elastic.Tag, error) {
 //
 //	part                     what is used     why
 //	token                    the record's     see rewritten
+//	owner                    the record's     see ownerKept
 //	directive, deadline      the record's     an order is recorded BEFORE its comment is written
 //	incarnation              the larger       slurmctld may show an older comment (I1)
 //	open array               closed, if       see closeArrays
@@ -64,19 +65,25 @@ func (st *State) Take(sj slurm.Job, tag elastic.Tag, owners map[observe.Box]erro
 		if sj.State.Ended() {
 			return // over before sluice ever saw it
 		}
-		if why := ownerConflict(owners[observe.Box{Token: tag.Spec.Token, UID: sj.UID}]); why != "" {
+		if why := ownerConflict(owners[observe.Box{Token: tag.Spec.Token, SlurmUID: sj.UID}]); why != "" {
 			st.leave(sj, now, why, event.Fields{Problem: event.ProblemFolder})
 			return
 		}
+		owner, why := st.confined.ownerOf(sj, tag.For)
+		if why != "" {
+			st.leave(sj, now, why, event.Fields{Problem: event.ProblemOwner})
+			return
+		}
 		before := st.ByID[elastic.JobID(sj.ID)]
-		js = st.adopt(sj, tag, now)
+		js = st.adopt(sj, tag, owner, now)
 		js.Shown.doubt.follows = before != nil && !before.Shown.doubt.other.IsZero()
 	}
-	if js.Rec.ID != elastic.JobID(sj.ID) || js.Rec.UID != sj.UID {
+	if js.Rec.ID != elastic.JobID(sj.ID) || js.Rec.SlurmUID != sj.UID {
 		st.leave(sj, now, fmt.Sprintf("its comment carries the token of job %d; left alone", js.Rec.ID))
 		return
 	}
 	js.Shown.comment, js.Shown.commented = sj.Comment, tag
+	tag = ownerKept(&st.Log, js, tag, now)
 	// A user's order is recorded before the comment is written, so the record wins over an
 	// older comment.
 	if tag.Directive != js.Rec.Tag.Directive {
@@ -98,7 +105,7 @@ func (st *State) Take(sj slurm.Job, tag elastic.Tag, owners map[observe.Box]erro
 	js.Shown.Seen, js.Shown.Disown, js.Shown.Slurm = true, false, sj
 	js.rescue.restarts = max(js.rescue.restarts, sj.Restarts)
 	delete(js.Tells.Problem, "comment")
-	js.Dirty = charge(&js.Rec, st.Shares.accountOf(sj)) || js.Dirty
+	js.Dirty = charge(&js.Rec, st.Shares.accountOf(js.Rec.Owner.User, sj.Account)) || js.Dirty
 	js.Rec.Name, js.Rec.Partition = sj.Name, eligible.PartitionsOf(js.Rec.Partition, tag.Partition, sj)
 	if !sameTag(js.Rec.Tag, tag) {
 		st.renamed = st.renamed || tag.Spec.Model != js.Rec.Tag.Spec.Model
@@ -154,10 +161,19 @@ func sameTag(a, b elastic.Tag) bool { return a.Equal(b) || a.String() == b.Strin
 
 // adopt makes the record of a job that was not known. It reaches the journal with the next save; if
 // the daemon dies before that, the next one adopts the job again from its comment (I2, decision 2).
-func (st *State) adopt(sj slurm.Job, tag elastic.Tag, now time.Time) *Job {
+// The owner's name stays in the tag only if it counts.
+func (st *State) adopt(sj slurm.Job, tag elastic.Tag, owner elastic.Owner, now time.Time) *Job {
+	account := st.Shares.accountOf(owner.User, sj.Account)
+	fields, by := event.AdoptFields{Token: tag.Spec.Token}, ""
+	if owner.UID == sj.UID {
+		tag.For = ""
+	} else {
+		fields.Owner, fields.SlurmUID = owner.User, sj.UID
+		by = ", run by " + sj.User
+	}
 	js := &Job{Dirty: true, Rec: journal.JobRecord{
 		Token:    tag.Spec.Token,
-		Identity: journal.Identity{ID: elastic.JobID(sj.ID), Name: sj.Name, User: sj.User, UID: sj.UID, Partition: sj.Partition, Account: journal.Account{Name: st.Shares.accountOf(sj), Known: true}},
+		Identity: journal.Identity{ID: elastic.JobID(sj.ID), Name: sj.Name, Owner: owner, SlurmUID: sj.UID, Partition: sj.Partition, Account: journal.Account{Name: account, Known: true}},
 		Tag:      tag,
 		Life:     journal.Life{Submitted: sj.Submit},
 		Price:    st.Rules.Price,
@@ -167,7 +183,7 @@ func (st *State) adopt(sj slurm.Job, tag elastic.Tag, now time.Time) *Job {
 		js.Rec.Submitted = now
 	}
 	st.Remember(js)
-	st.Tell(now, js.Rec.ID, "adopted", fmt.Sprintf("%s of %s, %s", sj.Name, sj.User, tag), event.Fields{Token: tag.Spec.Token})
+	st.Tell(now, js.Rec.ID, "adopted", fmt.Sprintf("%s of %s%s, %s", sj.Name, owner.User, by, tag), event.Fields{AdoptFields: fields})
 	return js
 }
 
@@ -175,7 +191,7 @@ func (st *State) adopt(sj slurm.Job, tag elastic.Tag, now time.Time) *Job {
 // is managed again if the tag comes back. A job that was never known is an ordinary job.
 func (st *State) disowned(sj slurm.Job, now time.Time) {
 	js := st.ByID[elastic.JobID(sj.ID)]
-	if js == nil || js.Rec.UID != sj.UID || !js.Rec.Ended.IsZero() {
+	if js == nil || js.Rec.SlurmUID != sj.UID || !js.Rec.Ended.IsZero() {
 		return
 	}
 	if !js.Shown.Disown {
@@ -197,7 +213,7 @@ func beginning(sj slurm.Job, now time.Time) string {
 // keeps its last valid spec.
 func (st *State) unreadable(sj slurm.Job, err error, now time.Time) {
 	js := st.ByID[elastic.JobID(sj.ID)]
-	if js == nil || js.Rec.UID != sj.UID || !js.Rec.Ended.IsZero() {
+	if js == nil || js.Rec.SlurmUID != sj.UID || !js.Rec.Ended.IsZero() {
 		st.leave(sj, now, "its comment cannot be read: "+err.Error()+beginning(sj, now), event.Fields{Problem: event.ProblemUnreadable})
 		return
 	}

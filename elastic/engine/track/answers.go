@@ -16,10 +16,10 @@ const answerDay = 24 * time.Hour
 func answersOf(rec journal.JobRecord) []journal.AnswerKey {
 	var out []journal.AnswerKey
 	if script := rec.Tag.Spec.Script; script != "" {
-		out = append(out, journal.AnswerKey{UID: rec.UID, Key: "script/" + script})
+		out = append(out, journal.AnswerKey{UID: rec.Owner.UID, Key: "script/" + script})
 	}
 	if model := rec.Tag.Spec.Model; model != "" {
-		out = append(out, journal.AnswerKey{UID: rec.UID, Key: "model/" + model})
+		out = append(out, journal.AnswerKey{UID: rec.Owner.UID, Key: "model/" + model})
 	}
 	return out
 }

@@ -20,7 +20,7 @@ func (st *State) Mine(sj slurm.Job) bool {
 		return true
 	}
 	js := st.ByID[elastic.JobID(sj.ID)]
-	return js != nil && js.Rec.UID == sj.UID && js.Rec.Ended.IsZero()
+	return js != nil && js.Rec.SlurmUID == sj.UID && js.Rec.Ended.IsZero()
 }
 
 // leave logs once why a tagged job is not managed. A user may have a thousand such jobs. It is logged
@@ -66,7 +66,7 @@ func brokenDisk(err error) bool {
 //
 // What Slurm showed last in this run of the daemon counts before the record.
 func (js *Job) is(sj slurm.Job) bool {
-	if js.Rec.ID != elastic.JobID(sj.ID) || js.Rec.UID != sj.UID {
+	if js.Rec.ID != elastic.JobID(sj.ID) || js.Rec.SlurmUID != sj.UID {
 		return false
 	}
 	if js.Rec.State == ForgottenState && !js.Rec.Ended.IsZero() && sj.Submit.After(js.Rec.Ended) {
@@ -91,17 +91,17 @@ func lastShown(js *Job, id slurm.JobID) (submitted time.Time, restarts int) {
 // its last valid spec, and no record is made for the other token.
 func (st *State) rewritten(js *Job, sj slurm.Job, now time.Time) {
 	st.livesAgain(js, sj, now)
-	if !js.Shown.rewrote && js.Rec.Ended.IsZero() {
+	if !js.Shown.ignored.token && js.Rec.Ended.IsZero() {
 		st.Tell(now, js.Rec.ID, "problem", "the id in its comment was changed; the last valid comment is used")
 	}
-	js.Shown.Seen, js.Shown.Disown, js.Shown.Slurm, js.Shown.rewrote = true, false, sj, true
+	js.Shown.Seen, js.Shown.Disown, js.Shown.Slurm, js.Shown.ignored.token = true, false, sj, true
 	js.Tells.Problem["comment"] = "the id in the job's comment was changed; the last valid comment is used"
 }
 
 // Another reports whether sj is not the recorded job but a later one with the same number. A job
 // whose comment has the recorded token is the same job, whatever its submit time.
 func Another(js *Job, sj slurm.Job) bool {
-	if js.Rec.UID != sj.UID {
+	if js.Rec.SlurmUID != sj.UID {
 		return true
 	}
 	tag, err := elastic.ParseTag(sj.Comment)

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine/event"
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/slurm"
@@ -28,7 +29,7 @@ func TestMine(t *testing.T) {
 		{name: "not known", in: inside, job: slurm.Job{ID: 8, UID: 1000, Partition: "cpu"}},
 	} {
 		e := New(Rules{Mine: c.in}, nil, nil)
-		js := &Job{Rec: journal.JobRecord{Token: "t", Identity: journal.Identity{ID: 7, UID: 1000}}}
+		js := &Job{Rec: journal.JobRecord{Token: "t", Identity: journal.Identity{ID: 7, Owner: elastic.Owner{UID: 1000}, SlurmUID: 1000}}}
 		if c.ended {
 			js.Rec.Ended = time.Unix(1, 0)
 		}
@@ -44,7 +45,7 @@ func TestMine(t *testing.T) {
 func TestAnother(t *testing.T) {
 	const own, other = "sluice/1 id=0123456789abcdef0123456789abcdef inc=0 min=1", "sluice/1 id=0123456789abcdef0123456789abcdee inc=0 min=1"
 	submitted := time.Unix(1000, 0)
-	js := &Job{Rec: journal.JobRecord{Token: "0123456789abcdef0123456789abcdef", Identity: journal.Identity{ID: 7, UID: 5}, Life: journal.Life{Submitted: submitted}}}
+	js := &Job{Rec: journal.JobRecord{Token: "0123456789abcdef0123456789abcdef", Identity: journal.Identity{ID: 7, Owner: elastic.Owner{UID: 5}, SlurmUID: 5}, Life: journal.Life{Submitted: submitted}}}
 	for _, c := range []struct {
 		comment string
 		uid     uint32

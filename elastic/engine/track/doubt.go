@@ -47,7 +47,7 @@ func Doubts(st *State, jobs []slurm.Job) (out []Doubt) {
 // BoxesOfDoubts returns two folders for each: that on record, and that in the comment.
 func BoxesOfDoubts(doubts []Doubt) (out []observe.Box) {
 	for _, d := range doubts {
-		out = append(out, observe.Box{Token: d.of.Rec.Token, UID: d.of.Rec.UID}, observe.Box{Token: d.comment, UID: d.slurm.UID})
+		out = append(out, observe.Box{Token: d.of.Rec.Token, SlurmUID: d.of.Rec.SlurmUID}, observe.Box{Token: d.comment, SlurmUID: d.slurm.UID})
 	}
 	return out
 }

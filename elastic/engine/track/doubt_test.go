@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine/event"
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/engine/observe"
@@ -25,7 +26,7 @@ func commented(token int, restarts int) slurm.Job {
 // recorded returns a state that knows job 7 of user 5, submitted at noon with token 1, from its store only.
 func recorded() (*State, *Job) {
 	st := New(Rules{}, nil, func(event.Event) {})
-	js := &Job{Rec: journal.JobRecord{Token: tokenOf(1), Identity: journal.Identity{ID: 7, UID: 5}, Life: journal.Life{Submitted: noon}}}
+	js := &Job{Rec: journal.JobRecord{Token: tokenOf(1), Identity: journal.Identity{ID: 7, Owner: elastic.Owner{UID: 5}, SlurmUID: 5}, Life: journal.Life{Submitted: noon}}}
 	st.Remember(js)
 	return st, js
 }
@@ -59,7 +60,7 @@ func TestWhichJobHasANumber(t *testing.T) {
 		st, js := recorded()
 		sj := commented(2, 1)
 		doubts := Doubts(st, []slurm.Job{sj})
-		if boxes := BoxesOfDoubts(doubts); len(boxes) != 2 || boxes[0].Token != tokenOf(1) || boxes[1].Token != tokenOf(2) || boxes[1].UID != 5 {
+		if boxes := BoxesOfDoubts(doubts); len(boxes) != 2 || boxes[0].Token != tokenOf(1) || boxes[1].Token != tokenOf(2) || boxes[1].SlurmUID != 5 {
 			t.Fatalf("%s: asks for %v", c.name, boxes)
 		}
 		SettleDoubts(doubts, []observe.Word{c.record, c.comment}, noon.Add(2*time.Hour))
@@ -92,7 +93,7 @@ func TestWhatIsNotDoubted(t *testing.T) {
 		"its own token":        {commented(1, 1), func(*State, *Job) {}},
 		"no restart":           {commented(2, 0), func(*State, *Job) {}},
 		"it was seen with it":  {commented(2, 1), func(_ *State, js *Job) { js.Shown.Slurm = commented(1, 1) }},
-		"another user":         {commented(2, 1), func(_ *State, js *Job) { js.Rec.UID = 6 }},
+		"another user":         {commented(2, 1), func(_ *State, js *Job) { js.Rec.SlurmUID = 6 }},
 		"a known job's token":  {commented(2, 1), func(st *State, _ *Job) { st.Jobs[tokenOf(2)] = &Job{} }},
 		"it followed a doubt":  {commented(2, 1), func(_ *State, js *Job) { js.Shown.doubt.follows = true }},
 		"no comment of sluice": {slurm.Job{ID: 7, UID: 5, Restarts: 1, Submit: noon.Add(time.Hour)}, func(*State, *Job) {}},

@@ -251,7 +251,7 @@ func (ru *Rules) keyOf(rec journal.JobRecord, unit string) string {
 // that a false one affects every job of the group.
 func (ru *Rules) learner(rec journal.JobRecord) string {
 	if model := rec.Tag.Spec.Model; model != "" {
-		return ru.LearnerOf(rec.UID, model)
+		return ru.LearnerOf(rec.Owner.UID, model)
 	}
 	return "job:" + rec.Token
 }

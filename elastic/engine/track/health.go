@@ -60,7 +60,7 @@ func (js *Job) sightings(devices []checkpoint.Devices) []elastic.Sighting {
 	for _, d := range devices {
 		for _, g := range d.GPUs {
 			out = append(out, elastic.Sighting{Node: d.Node, GPU: g.Key(), Label: g.Label(),
-				Job: js.Rec.ID, UID: js.Rec.UID, User: js.Rec.User, Unfit: g.Unfit})
+				Job: js.Rec.ID, UID: js.Rec.Owner.UID, User: js.Rec.Owner.User, Unfit: g.Unfit})
 		}
 	}
 	return out

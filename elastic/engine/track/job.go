@@ -37,13 +37,19 @@ type shown struct {
 	outside   bool        // its last run was ended, and the job requeued, by its user or by Slurm
 	comment   string      // the last comment that could be parsed,
 	commented elastic.Tag // and its content
-	rewrote   bool        // its comment had another token, and that was logged
+	ignored   ignored
 	doubt     doubt
 	placed    time.Time // start of the run whose placement is recorded; zero = not asked since the daemon started
 	placeless time.Time // when it was first seen running at an unknown placement; zero = known
 	// splitAsked is when its GPUs per node were last queried; zero = not since the daemon started.
 	splitAsked time.Time
 	Begins     begins
+}
+
+// ignored is what its comment has and the record has not, and was logged.
+type ignored struct {
+	token bool // its comment had another token
+	owner bool // its comment names another owner
 }
 
 // mail is what a job's runner and program reported, and whether its folder answers.

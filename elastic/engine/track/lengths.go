@@ -16,8 +16,8 @@ type histories map[uint32]length.History
 // without figures in its Ending changes nothing.
 func (h histories) Note(r journal.JobRecord) {
 	ended := length.Ended{Script: r.Tag.Spec.Script, At: r.Ended, Declared: r.Ending.Declared, Had: r.Ending.Had}
-	if with := h[r.UID].With(ended); len(with) > 0 {
-		h[r.UID] = with
+	if with := h[r.Owner.UID].With(ended); len(with) > 0 {
+		h[r.Owner.UID] = with
 	}
 }
 
@@ -42,7 +42,7 @@ func (js *Job) noteLength(now time.Time) {
 // stretchOf returns the expected ratio of the job's actual work to its declared work.
 func (h histories) stretchOf(r journal.JobRecord, now time.Time) (out elastic.Stretch) {
 	if r.Tag.Spec.Total > 0 {
-		out.Factor, out.Jobs = h[r.UID].Factor(r.Tag.Spec.Script, now)
+		out.Factor, out.Jobs = h[r.Owner.UID].Factor(r.Tag.Spec.Script, now)
 	}
 	return out
 }

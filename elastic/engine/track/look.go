@@ -47,7 +47,7 @@ func (st *State) Claims(jobs []slurm.Job) (out []observe.Box) {
 		if known := st.ByID[elastic.JobID(sj.ID)]; err != nil || st.Jobs[tag.Spec.Token] != nil || known != nil && known.is(sj) {
 			continue
 		}
-		out = append(out, observe.Box{Token: tag.Spec.Token, UID: sj.UID})
+		out = append(out, observe.Box{Token: tag.Spec.Token, SlurmUID: sj.UID})
 	}
 	return out
 }

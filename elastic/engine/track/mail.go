@@ -34,7 +34,7 @@ func BoxesOf(jobs []*Job) []observe.Box {
 }
 
 // Box returns the job's folder.
-func (js *Job) Box() observe.Box { return observe.Box{Token: js.Rec.Token, UID: js.Rec.UID} }
+func (js *Job) Box() observe.Box { return observe.Box{Token: js.Rec.Token, SlurmUID: js.Rec.SlurmUID} }
 
 // HeardRunners applies the runners' status. words has one for each of jobs, in that order. It MUST be
 // called BEFORE HeardLines, which judges by Restarts to which run a line belongs.

@@ -41,7 +41,7 @@ func Readings(all []*Job, now time.Time) (jobs []*Job, out []observe.Reading) {
 		if now.Before(js.Mail.shortened.next) {
 			continue
 		}
-		jobs, out = append(jobs, js), append(out, observe.Reading{Box: js.Box(), Offset: js.Rec.Offset})
+		jobs, out = append(jobs, js), append(out, observe.Reading{Box: js.Box(), Owner: js.Rec.Owner.UID, Offset: js.Rec.Offset})
 	}
 	return jobs, out
 }

@@ -64,7 +64,7 @@ func flooded(jobs map[string]uint32, writes func(token string) int) (*State, *fi
 		id := elastic.JobID(len(e.Jobs) + 1)
 		js := &Job{Shown: shown{Seen: true, Slurm: slurm.Job{ID: slurm.JobID(id), State: slurm.Suspended}}, Rec: journal.JobRecord{
 			Token:    token,
-			Identity: journal.Identity{ID: id, UID: uid},
+			Identity: journal.Identity{ID: id, Owner: elastic.Owner{UID: uid}, SlurmUID: uid},
 			Life:     journal.Life{Submitted: noon, FirstRun: noon},
 			LastRun:  journal.LastRun{Place: nodes.Placement{{Node: "n1", GPUs: 1}}},
 		}}

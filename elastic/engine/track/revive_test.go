@@ -16,7 +16,7 @@ var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 // killedJob is a job whose run 1 Slurm shows as failed on g1, and whose runner reported no exit.
 func killedJob() *Job {
 	js := &Job{}
-	js.Rec.ID, js.Rec.Token, js.Rec.UID, js.Rec.Restarts = 7, "t7", 5, 1
+	js.Rec.ID, js.Rec.Token, js.Rec.Owner.UID, js.Rec.SlurmUID, js.Rec.Restarts = 7, "t7", 5, 5, 1
 	js.Rec.Place = nodes.Placement{{Node: "g1", GPUs: 2}}
 	js.Rec.FirstRun = noon.Add(-time.Hour)
 	js.Shown.Seen = true

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine/event"
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/slurm"
@@ -34,7 +35,7 @@ func TestIs(t *testing.T) {
 		"seen without a time, and as on record":   {last: slurm.Job{ID: 7}, now: slurm.Job{ID: 7, UID: 5, Submit: first}, want: true},
 		"seen without a time, and later than rec": {last: slurm.Job{ID: 7}, now: slurm.Job{ID: 7, UID: 5, Submit: hour(1)}},
 	} {
-		rec := journal.JobRecord{Identity: journal.Identity{ID: 7, UID: 5}, Life: journal.Life{Submitted: first}, LastRun: journal.LastRun{Restarts: -1}}
+		rec := journal.JobRecord{Identity: journal.Identity{ID: 7, Owner: elastic.Owner{UID: 5}, SlurmUID: 5}, Life: journal.Life{Submitted: first}, LastRun: journal.LastRun{Restarts: -1}}
 		if rec.Ended = c.forgotten; !c.forgotten.IsZero() {
 			rec.State = ForgottenState
 		}
@@ -50,7 +51,7 @@ func TestIs(t *testing.T) {
 func TestRewrittenIsSaid(t *testing.T) {
 	var said []string
 	e := New(Rules{}, nil, func(ev event.Event) { said = append(said, ev.Text) })
-	js := &Job{Rec: journal.JobRecord{Identity: journal.Identity{ID: 7, UID: 5}, Life: journal.Life{Ended: time.Unix(1, 0)}}, Tells: tells{Problem: map[string]string{}}}
+	js := &Job{Rec: journal.JobRecord{Identity: journal.Identity{ID: 7, Owner: elastic.Owner{UID: 5}, SlurmUID: 5}, Life: journal.Life{Ended: time.Unix(1, 0)}}, Tells: tells{Problem: map[string]string{}}}
 	sj := slurm.Job{ID: 7, UID: 5, State: slurm.Running}
 	for range 2 {
 		e.rewritten(js, sj, time.Unix(2, 0))
@@ -64,7 +65,7 @@ func TestRewrittenIsSaid(t *testing.T) {
 	if js.Tells.Problem["comment"] == "" {
 		t.Error("nothing is shown of it")
 	}
-	over := &Job{Rec: journal.JobRecord{Identity: journal.Identity{ID: 8, UID: 5}, Life: journal.Life{Ended: time.Unix(1, 0)}}, Tells: tells{Problem: map[string]string{}}}
+	over := &Job{Rec: journal.JobRecord{Identity: journal.Identity{ID: 8, Owner: elastic.Owner{UID: 5}, SlurmUID: 5}, Life: journal.Life{Ended: time.Unix(1, 0)}}, Tells: tells{Problem: map[string]string{}}}
 	said = nil
 	e.rewritten(over, slurm.Job{ID: 8, UID: 5, State: slurm.Completed}, time.Unix(2, 0))
 	if len(said) != 0 {

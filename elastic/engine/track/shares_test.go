@@ -154,7 +154,7 @@ func TestOwnTree(t *testing.T) {
 	var cl Cluster
 	cl.Shares.TookShares([]slurm.Share{{Account: "root"}}, nil, time.Time{})
 	sj := slurm.Job{User: "ann", Account: "bio"}
-	if cl.SharesWanted() || cl.Shares.InForce() != cl.Shares.Tree || cl.Shares.accountOf(sj) != "bio" || cl.halfLife() != share.DefaultHalfLife {
+	if cl.SharesWanted() || cl.Shares.InForce() != cl.Shares.Tree || cl.Shares.accountOf(sj.User, sj.Account) != "bio" || cl.halfLife() != share.DefaultHalfLife {
 		t.Errorf("without one: %+v", cl.Shares)
 	}
 	cl.Site.FairShare = slurm.FairShare{Weight: 1, HalfLife: time.Hour}
@@ -163,11 +163,11 @@ func TestOwnTree(t *testing.T) {
 	}
 	cl.Site.FairShare = slurm.FairShare{}
 	cl.Shares.Own = own
-	if !cl.SharesWanted() || cl.Shares.InForce() != own.Tree || cl.Shares.accountOf(sj) != "phys" {
+	if !cl.SharesWanted() || cl.Shares.InForce() != own.Tree || cl.Shares.accountOf(sj.User, sj.Account) != "phys" {
 		t.Errorf("with one: %+v", cl.Shares)
 	}
 	var rec journal.JobRecord
-	if !charge(&rec, cl.Shares.accountOf(sj)) || rec.Account.Name != "phys" || charge(&rec, "") || rec.Account.Name != "phys" {
+	if !charge(&rec, cl.Shares.accountOf(sj.User, sj.Account)) || rec.Account.Name != "phys" || charge(&rec, "") || rec.Account.Name != "phys" {
 		t.Errorf("the record has %+v", rec.Account)
 	}
 }

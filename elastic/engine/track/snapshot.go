@@ -140,7 +140,7 @@ func (st *State) LookFor(s *elastic.Snapshot, v observe.Look) *eligible.Look {
 // eligibleJob returns what package eligible needs of a job.
 func (ru *Rules) eligibleJob(js *Job, now time.Time) eligible.Job {
 	return eligible.Job{
-		Slurm: &js.Shown.Slurm, Counts: js.Shown.Seen && js.lives(), Partitions: js.Rec.Partition, Types: js.Rec.Tag.Spec.Types, UID: js.Rec.UID,
+		Slurm: &js.Shown.Slurm, Counts: js.Shown.Seen && js.lives(), Partitions: js.Rec.Partition, Types: js.Rec.Tag.Spec.Types, Owner: js.Rec.Owner.UID,
 		Array: js.Rec.Tag.Spec.Array, Ran: !js.Rec.FirstRun.IsZero(), Begin: beginOf(js.Rec.Tag, js.Shown.Slurm), Unread: js.Mail.unreadSince(now), Refused: js.Placing.Refused, Holders: js.Placing.holders, Lead: ru.lead(js),
 	}
 }
@@ -149,7 +149,7 @@ func (ru *Rules) eligibleJob(js *Job, now time.Time) eligible.Job {
 func tasks(known Known) iter.Seq[eligible.Task] {
 	return func(yield func(eligible.Task) bool) {
 		for _, js := range known {
-			if !yield(eligible.Task{ID: js.Rec.ID, UID: js.Rec.UID, Array: js.Rec.Tag.Spec.Array, Submitted: js.Rec.Submitted, Lives: js.lives()}) {
+			if !yield(eligible.Task{ID: js.Rec.ID, Owner: js.Rec.Owner.UID, Array: js.Rec.Tag.Spec.Array, Submitted: js.Rec.Submitted, Lives: js.lives()}) {
 				return
 			}
 		}
@@ -203,7 +203,7 @@ const deafRest, deafMost = 10, 6
 func (st *State) JobOf(js *Job, now time.Time) elastic.Job {
 	r, sj := js.Rec, js.Shown.Slurm
 	j := elastic.Job{
-		ID: r.ID, Name: r.Name, User: r.User, UID: r.UID, Account: st.Shares.accountOf(sj), QOS: sj.QOS, Partition: st.Site.OpenTo(sj, r.Partition).Partition, Spec: r.Tag.Spec,
+		ID: r.ID, Name: r.Name, User: r.Owner.User, UID: r.Owner.UID, Account: st.Shares.accountOf(r.Owner.User, sj.Account), QOS: sj.QOS, Partition: st.Site.OpenTo(sj, r.Partition).Partition, Spec: r.Tag.Spec,
 		Directive: r.Tag.Directive, Incarnation: r.Tag.Incarnation,
 		Phase: PhaseOf(sj, now), State: string(sj.State), Reason: sj.Reason, Restarts: sj.Restarts, Eligible: sj.Eligible, PassAsked: js.Placing.PassAsked,
 		Submitted: r.Submitted, Begun: r.FirstRun, Started: sj.Start, TimeLeft: sj.TimeLeft, TimeLimit: sj.TimeLimit,

@@ -44,6 +44,9 @@ type Parts struct {
 	Edge map[string]bool      // the partitions that are edge pools
 	QOS  map[string]share.QOS // rules where GPUs are divided by shares
 	Own  *share.Own           // the site's own tree of shares; nil = Slurm's counts
+	// Confined is the name of the service account, whose jobs belong to the users that their tags
+	// name; "" = there is none.
+	Confined string
 	// Sweeps returns what is known of the sweeps, by token; nil = nothing.
 	Sweeps func() map[string]elastic.Sweep
 	// Trials returns the trials that lanes run, by the token of the lane; nil = nothing.
@@ -62,6 +65,7 @@ type State struct {
 	Cluster
 	Moments
 	accounts  accounts
+	confined  confined
 	Last      elastic.Snapshot // the snapshot of the last decision
 	unmanaged unmanaged
 	event.Log

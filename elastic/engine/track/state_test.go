@@ -136,7 +136,7 @@ func crowdedAt(now time.Time) (*State, observe.Look, time.Time) {
 	add := func(id slurm.JobID, state slurm.State, change func(*Job)) {
 		sj := slurm.Job{ID: id, UID: 7, Partition: "gpu,lab", State: state, Held: state == slurm.Pending, Submit: now.Add(-time.Hour), TimeLimit: time.Hour}
 		js := &Job{Shown: shown{Seen: true}, Rec: journal.JobRecord{
-			Token: fmt.Sprint("t", id), Identity: journal.Identity{ID: elastic.JobID(id), UID: 7, Partition: "gpu,lab"}, Life: journal.Life{Submitted: now.Add(-time.Hour)},
+			Token: fmt.Sprint("t", id), Identity: journal.Identity{ID: elastic.JobID(id), Owner: elastic.Owner{UID: 7}, SlurmUID: 7, Partition: "gpu,lab"}, Life: journal.Life{Submitted: now.Add(-time.Hour)},
 		}}
 		js.Rec.Tag.Spec = elastic.Spec{Min: 1, Max: 4, Total: 100, Unit: elastic.Epochs}
 		if state == slurm.Running {

@@ -27,7 +27,7 @@ func tagged(id slurm.JobID, inc, min string) slurm.Job {
 // TestTakeUp: a job is adopted only if its user owns the folder of its token, and the token is of no
 // other job.
 func TestTakeUp(t *testing.T) {
-	own := observe.Box{Token: ownToken, UID: 5}
+	own := observe.Box{Token: ownToken, SlurmUID: 5}
 	for _, c := range []struct {
 		name   string
 		sj     slurm.Job
@@ -48,7 +48,7 @@ func TestTakeUp(t *testing.T) {
 		st := New(Rules{}, nil, func(event.Event) {})
 		st.Match([]slurm.Job{c.sj}, c.owners, noon)
 		js := st.ByID[7]
-		if taken := js != nil; taken != c.taken || taken && (js.Rec.Token != ownToken || js.Rec.User != "ann" || !js.Rec.Submitted.Equal(noon) || js.Rec.Restarts != -1 || !js.Dirty) {
+		if taken := js != nil; taken != c.taken || taken && (js.Rec.Token != ownToken || js.Rec.Owner.User != "ann" || !js.Rec.Submitted.Equal(noon) || js.Rec.Restarts != -1 || !js.Dirty) {
 			t.Errorf("%s: taken up: %v", c.name, taken)
 		}
 	}

@@ -29,7 +29,7 @@ func TestSamplesCarryTheUnitOfTheReport(t *testing.T) {
 		"no unit, nothing to tell": {"", checkpoint.Progress{Event: "progress", Done: 4, Seconds: 5.75, GPUs: 1, Nodes: 1}, 1, 0},
 	} {
 		e := New(Rules{}, new(journal.Memory), nil)
-		js := &Job{Rec: journal.JobRecord{Token: "t", Identity: journal.Identity{ID: 1, UID: 1000}, LastRun: journal.LastRun{Place: nodes.Placement{{Node: "n1", GPUs: 1}}}}}
+		js := &Job{Rec: journal.JobRecord{Token: "t", Identity: journal.Identity{ID: 1, Owner: elastic.Owner{UID: 1000}, SlurmUID: 1000}, LastRun: journal.LastRun{Place: nodes.Placement{{Node: "n1", GPUs: 1}}}}}
 		js.Rec.Tag.Spec.Model, js.Rec.Tag.Spec.Unit = "m", c.unit
 		e.Remember(js)
 		e.foldSample(js, c.line, now)

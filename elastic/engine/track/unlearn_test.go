@@ -21,7 +21,7 @@ func TestUnlearn(t *testing.T) {
 	store := new(journal.Memory)
 	e := New(Rules{}, store, nil)
 	for i := range 100 {
-		rec := journal.JobRecord{Token: fmt.Sprintf("%032x", i), Identity: journal.Identity{ID: elastic.JobID(i + 1), UID: 1000}}
+		rec := journal.JobRecord{Token: fmt.Sprintf("%032x", i), Identity: journal.Identity{ID: elastic.JobID(i + 1), Owner: elastic.Owner{UID: 1000}, SlurmUID: 1000}}
 		if i < 2 {
 			rec.Tag.Spec.Model = "shared"
 		}
@@ -64,7 +64,7 @@ func TestUnlearnRenamed(t *testing.T) {
 	sj := slurm.Job{ID: 1, UID: 1000, State: slurm.Running, Submit: noon, Start: noon}
 	other := journal.AnswerKey{UID: 2000, Key: "model/bob's"}
 	e.Answers[other] = noon.Add(-time.Hour)
-	e.adopt(sj, elastic.Tag{Spec: elastic.Spec{Token: token, Min: 1}}, noon)
+	e.adopt(sj, elastic.Tag{Spec: elastic.Spec{Token: token, Min: 1}}, elastic.Owner{UID: 1000}, noon)
 	for i := range 3 * mostAnswers {
 		e.Take(sj, elastic.Tag{Spec: elastic.Spec{Token: token, Min: 1, Model: fmt.Sprint("m", i)}}, nil, noon)
 		js := e.ByID[1]

@@ -37,11 +37,11 @@ func (st *State) UnsavedSpeeds() []*unsavedSeries {
 		}
 		s := at[key]
 		if s == nil {
-			if keys[js.Rec.UID] >= keysPerUser {
+			if keys[js.Rec.Owner.UID] >= keysPerUser {
 				*of = slices.Clone((*of)[max(0, len(*of)-unstoredMost):])
 				return
 			}
-			keys[js.Rec.UID]++
+			keys[js.Rec.Owner.UID]++
 			s = &unsavedSeries{Key: key}
 			at[key], out = s, append(out, s)
 		}

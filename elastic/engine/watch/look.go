@@ -7,6 +7,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/engine/execute"
 	"github.com/sluice-hpc/sluice/elastic/engine/observe"
 	"github.com/sluice-hpc/sluice/elastic/engine/track"
+	"github.com/sluice-hpc/sluice/slurm"
 )
 
 // Watch observes the cluster and updates the state. It belongs to one goroutine. The zero value with
@@ -28,6 +29,8 @@ type Watch struct {
 //   - the end of an outage is noted BEFORE Lost.Note, which forgets nodes by the time that has passed;
 //   - which job has a number is settled BEFORE jobs are matched, and folders of unknown ones are asked for;
 //   - jobs are matched BEFORE limits are read, since a job that waits for a limit makes them due;
+//   - the uid of the service account is known BEFORE those of the users that its jobs name, and both
+//     BEFORE jobs are matched, which decides whose they are;
 //   - missing jobs are looked up BEFORE accounting is asked about forgotten ones, which it may add to;
 //   - placements are known BEFORE progress is read, since a speed belongs to a placement;
 //   - runners are heard BEFORE progress is read: a line counts for the present run by the runner's
@@ -40,6 +43,7 @@ func (w *Watch) Observe(ctx context.Context, now time.Time) (seen observe.Look, 
 	w.Lost.Note(seen.Nodes, now)
 	doubts := track.Doubts(w.State, seen.Jobs)
 	track.SettleDoubts(doubts, w.Observer.Words(track.BoxesOfDoubts(doubts)), now)
+	w.AskOwners(seen.Jobs, now)
 	w.Match(seen.Jobs, w.Observer.Owners(w.Claims(seen.Jobs)), now)
 	w.AskLimits(ctx, w.LimitsOld(seen.Jobs), now)
 	w.askShares(ctx, now)
@@ -54,6 +58,17 @@ func (w *Watch) Observe(ctx context.Context, now time.Time) (seen observe.Look, 
 	w.ReadProgress(writing, now)
 	w.TellUnread(now)
 	return seen, nil
+}
+
+// AskOwners reads the uids that tell whose the confined jobs are. See track.OwnersWanted.
+func (w *Watch) AskOwners(jobs []slurm.Job, now time.Time) {
+	name := w.Rules.Confined
+	if name == "" {
+		track.SawAccount(w.State, "", observe.Account{}, now)
+		return
+	}
+	track.SawAccount(w.State, name, w.Observer.Named(name)[name], now)
+	track.SawOwners(w.State, w.Observer.Named(track.OwnersWanted(w.State, jobs)...))
 }
 
 // lookAtCluster queries the jobs, and the nodes unless those of the last observation can be reused.

@@ -114,7 +114,7 @@ func (w *Watch) departed(ctx context.Context, gone []*track.Job, now time.Time) 
 	w.endedAs(runs, asked, now)
 	left := slices.DeleteFunc(slices.Clone(gone), func(js *track.Job) bool { return !js.Rec.Ended.IsZero() })
 	for i, last := range w.Observer.WordsNow(track.BoxesOf(left)) {
-		left[i].Shown.Slurm = slurm.Job{ID: slurm.JobID(left[i].Rec.ID), UID: left[i].Rec.UID, State: slurm.Unknown}
+		left[i].Shown.Slurm = slurm.Job{ID: slurm.JobID(left[i].Rec.ID), UID: left[i].Rec.SlurmUID, State: slurm.Unknown}
 		w.Ended(left[i], track.ForgottenState, last, now)
 	}
 	w.AskedAbout(gone, asked, len(runs), late, now)

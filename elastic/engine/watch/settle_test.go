@@ -63,7 +63,7 @@ func watching(n int) (*Watch, *answers) {
 	w.Executor = execute.Executor{State: w.State, Slurm: a, Journal: kept, Samples: kept, Mail: folders{}}
 	for id := 1; id <= n; id++ {
 		js := &track.Job{Rec: journal.JobRecord{
-			Token: token(id), Identity: journal.Identity{ID: elastic.JobID(id), UID: 5}, Life: journal.Life{Submitted: noon.Add(-time.Hour)},
+			Token: token(id), Identity: journal.Identity{ID: elastic.JobID(id), Owner: elastic.Owner{UID: 5}, SlurmUID: 5}, Life: journal.Life{Submitted: noon.Add(-time.Hour)},
 		}}
 		js.Shown.Slurm = job(id)
 		w.Remember(js)

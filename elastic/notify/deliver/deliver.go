@@ -120,7 +120,7 @@ func (q *Queue) Add(sends []notify.Send) {
 
 func (q *Queue) add(i *item) {
 	q.mu.Lock()
-	full := q.waiting >= mostWaiting || !i.site && q.of[i.send.User.UID] >= mostOfUser
+	full := q.waiting >= mostWaiting || !i.site && q.of[i.send.User.Owner] >= mostOfUser
 	if full {
 		q.mu.Unlock()
 		q.done(i, Dropped, fmt.Errorf("too many messages wait to be sent"), false)
@@ -128,7 +128,7 @@ func (q *Queue) add(i *item) {
 	}
 	q.waiting++
 	if !i.site {
-		q.of[i.send.User.UID]++
+		q.of[i.send.User.Owner]++
 	}
 	n := q.waiting
 	q.mu.Unlock()
@@ -211,8 +211,8 @@ func (q *Queue) done(i *item, outcome string, err error, held bool) {
 	if held {
 		q.waiting--
 		if !i.site {
-			if q.of[i.send.User.UID]--; q.of[i.send.User.UID] <= 0 {
-				delete(q.of, i.send.User.UID)
+			if q.of[i.send.User.Owner]--; q.of[i.send.User.Owner] <= 0 {
+				delete(q.of, i.send.User.Owner)
 			}
 		}
 	}

@@ -32,7 +32,7 @@ func siteMessage(id string) notify.Send {
 
 func userMessage(id string, uid uint32) notify.Send {
 	s := siteMessage(id)
-	s.Site, s.User = false, &notify.Receiver{Token: "t", UID: uid, Webhook: true, Mail: true, To: "ann"}
+	s.Site, s.User = false, &notify.Receiver{Token: "t", SlurmUID: uid, Owner: uid, Webhook: true, Mail: true, To: "ann"}
 	return s
 }
 

@@ -111,7 +111,7 @@ func (c *Channels) postForUser(ctx context.Context, i *item, now time.Time) erro
 	read := make(chan result, 1)
 	go func() {
 		defer func() { <-reads }()
-		url, err := c.Hook(i.send.User.Token, i.send.User.UID)
+		url, err := c.Hook(i.send.User.Token, i.send.User.SlurmUID)
 		read <- result{url, err}
 	}()
 	select {

@@ -236,8 +236,8 @@ func testJobs(t *testing.T, s Subject) {
 func Job(token string, id elastic.JobID) journal.JobRecord {
 	return journal.JobRecord{
 		Token:    token,
-		Identity: journal.Identity{ID: id, Name: "train; drop table jobs", User: "ann", UID: 4294967294, Partition: "gpu", Account: journal.Account{Name: "phys \"1\"", Known: true}},
-		Tag: elastic.Tag{Own: true, Notices: elastic.Notices{Begin: true, Requeue: true, Mail: true, Webhook: true, To: "a@b.c"}, Deferred: true, Begin: day.Add(2 * time.Hour), SbatchBegin: true, Partition: "gpu", Spec: elastic.Spec{Token: token, Min: 1, Max: 8, Sizes: []int{1, 2, 4}, Total: 12.5, Unit: elastic.Epochs,
+		Identity: journal.Identity{ID: id, Name: "train; drop table jobs", Owner: elastic.Owner{User: "ann", UID: 4294967294}, SlurmUID: 4294967293, Partition: "gpu", Account: journal.Account{Name: "phys \"1\"", Known: true}},
+		Tag: elastic.Tag{Own: true, For: "ann", Notices: elastic.Notices{Begin: true, Requeue: true, Mail: true, Webhook: true, To: "a@b.c"}, Deferred: true, Begin: day.Add(2 * time.Hour), SbatchBegin: true, Partition: "gpu", Spec: elastic.Spec{Token: token, Min: 1, Max: 8, Sizes: []int{1, 2, 4}, Total: 12.5, Unit: elastic.Epochs,
 			Model: "resnet ☂", Signal: "USR2", Grace: time.Minute, CPUsPerGPU: 4, MemPerGPUMB: 1 << 40, AllowUneven: true,
 			Habit: true, Again: true, Profile: []int{1, 4}, Script: "0123456789ab", Sweep: "cccccccccccccccccccccccccccccccc", Nodes: 2, Types: []string{"a100"}, Array: elastic.Array{Job: 101, Index: 3, Count: 16, Limit: 4, Open: true}, Deadline: day.Add(time.Hour), Soft: true},
 			Incarnation: 3, Directive: elastic.Directive{Pin: 2, Hold: true}, Comment: "mine"},

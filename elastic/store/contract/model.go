@@ -22,7 +22,7 @@ func testValues(t *testing.T, s Subject) {
 	zone := time.FixedZone("east", 3*3600)
 	wild := journal.JobRecord{
 		Token:    "w",
-		Identity: journal.Identity{Name: "a\x00b\n\"'", User: "日本", Account: journal.Account{Name: "not known"}},
+		Identity: journal.Identity{Name: "a\x00b\n\"'", Owner: elastic.Owner{User: "日本"}, Account: journal.Account{Name: "not known"}},
 		Life:     journal.Life{Submitted: day.In(zone), Ended: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)},
 		LastRun:  journal.LastRun{Place: nodes.Placement{}},
 		Signs:    journal.Signs{Done: math.NaN()},
@@ -30,7 +30,7 @@ func testValues(t *testing.T, s Subject) {
 	}
 	wild.Tag.Spec.Total = math.Inf(1)
 	equal(t, nil, nil, s.SaveJobs(ctx, []journal.JobRecord{wild}))
-	want := journal.JobRecord{Token: "w", Life: journal.Life{Submitted: day}, Identity: journal.Identity{Name: wild.Name, User: wild.User}}
+	want := journal.JobRecord{Token: "w", Life: journal.Life{Submitted: day}, Identity: journal.Identity{Name: wild.Name, Owner: wild.Owner}}
 	got, err := s.again().Jobs(ctx, day)
 	equal(t, got, []journal.JobRecord{want}, err)
 

@@ -1,0 +1,203 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/vault"
+	"github.com/sluice-hpc/sluice/elastic/vault/wire"
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// lostAfter is how long after its submission a job counts as ended that Slurm was never seen to have: sbatch gives up
+// long before, and a job that ran unseen meanwhile may have used its numbers.
+const lostAfter = time.Hour
+
+// jobs shows the caller's jobs, as Slurm has them now if it answers.
+func (s *service) jobs(ctx context.Context, who caller) (answer, error) {
+	s.vault.mu.Lock()
+	mine := slices.DeleteFunc(slices.Clone(s.vault.state.Jobs()), func(j *vault.Job) bool { return j.User != who.name })
+	s.vault.mu.Unlock()
+	if err := s.refresh(ctx, mine...); err != nil {
+		s.log.Warn().Err(err).Msg("states of jobs are as of before")
+	}
+	s.vault.mu.Lock()
+	defer s.vault.mu.Unlock()
+	if s.vault.broken != nil {
+		return answer{}, s.vault.broken
+	}
+	var a answer
+	for _, j := range mine {
+		w := wire.Job{ID: j.ID, JobID: j.Number, User: j.User, Data: j.Sets, Script: j.Script, Submitted: j.Submitted, State: j.State, Released: j.Counted}
+		for _, f := range j.Files {
+			if f.State == wire.FileKept {
+				w.Kept++
+			}
+		}
+		a.Jobs = append(a.Jobs, w)
+	}
+	return a, nil
+}
+
+// refresh looks up in Slurm how jobs are, and records what is new. One query whatever their number.
+func (s *service) refresh(ctx context.Context, jobs ...*vault.Job) error {
+	s.vault.mu.Lock()
+	asked := slices.DeleteFunc(slices.Clone(jobs), func(j *vault.Job) bool { return j.State == wire.StateRefused })
+	states := map[string]string{} // BEFORE Slurm is asked: what is submitted meanwhile is not in its answer
+	for _, j := range asked {
+		states[j.ID] = j.State
+	}
+	s.vault.mu.Unlock()
+	if len(asked) == 0 {
+		return nil
+	}
+	list, err := s.listed.jobs(ctx, s.slurm)
+	if err != nil {
+		return wire.Fail(wire.Unavailable, "try again in a moment", "Slurm does not say how the job is: %v", err)
+	}
+	has := s.tokens(list)
+	s.vault.mu.Lock()
+	defer s.vault.mu.Unlock()
+	for _, j := range asked {
+		if j.State != states[j.ID] {
+			continue
+		}
+		found, known := has[j.ID]
+		if e, is := change(*j, found, known, s.vault.now()); is {
+			if err := s.vault.write(e); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// listing is Slurm's list of jobs, asked for once for all who want to know at about the same time.
+type listing struct {
+	mu   sync.Mutex
+	at   time.Time
+	list []slurm.Job
+}
+
+// listedFor is how long a list is good.
+const listedFor = 5 * time.Second
+
+func (l *listing) jobs(ctx context.Context, from slurmClient) ([]slurm.Job, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if age := time.Since(l.at); age >= 0 && age < listedFor {
+		return l.list, nil
+	}
+	at := time.Now()
+	list, err := from.Jobs(ctx)
+	if err == nil {
+		l.at, l.list = at, list
+	}
+	return list, err
+}
+
+// forget makes the next who asks ask Slurm. It MUST be called after Slurm has a new job and BEFORE the entry that it has:
+// in an older list the job would be missing, as one that has ended.
+func (l *listing) forget() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.at = time.Time{}
+}
+
+// tokens are the jobs of the service account by their tokens. Only that account can give a job such a tag.
+func (s *service) tokens(list []slurm.Job) map[string]slurm.Job {
+	has := map[string]slurm.Job{}
+	for _, j := range list {
+		if tag, err := elastic.ParseTag(j.Comment); err == nil && j.UID == s.uid && tag.Spec.Token != "" {
+			has[tag.Spec.Token] = j
+		}
+	}
+	return has
+}
+
+// change is what is to be recorded of a job, of which Slurm says this.
+func change(j vault.Job, now slurm.Job, known bool, at time.Time) (vault.Entry, bool) {
+	alive := known && (!now.State.Ended() || now.Completing || now.Requeued)
+	e := vault.Entry{Job: j.ID}
+	switch {
+	case j.State == wire.StateSubmitted && known, j.State == wire.StateEnded && alive:
+		if j.Number != 0 && j.Number != int64(now.ID) {
+			return e, false
+		}
+		e.Event, e.JobID = vault.Started, int64(now.ID)
+	case j.State == wire.StateStarted && !alive, j.State == wire.StateSubmitted && at.Sub(j.Submitted) > lostAfter:
+		e.Event = vault.Ended
+	default:
+		return e, false
+	}
+	return e, true
+}
+
+// cancel ends a job of the caller.
+func (s *service) cancel(ctx context.Context, who caller, q wire.Request) (answer, error) {
+	s.vault.mu.Lock()
+	j, err := s.jobOf(who, q)
+	s.vault.mu.Unlock()
+	if err != nil {
+		return answer{}, err
+	}
+	if err := s.refresh(ctx, j); err != nil {
+		return answer{}, err
+	}
+	s.vault.mu.Lock()
+	switch {
+	case j.State != wire.StateStarted:
+		err = wire.Fail(wire.Conflict, "'sluice queue' shows your jobs", "job %s cannot be cancelled: Slurm does not have it, or it has ended", q.Job)
+	default:
+		err = s.vault.write(vault.Entry{Event: vault.Cancelled, By: who.name, Job: j.ID})
+	}
+	number := j.Number
+	s.vault.mu.Unlock()
+	if err != nil {
+		return answer{}, err
+	}
+	if err := s.slurm.Cancel(ctx, slurm.JobID(number)); err != nil {
+		return answer{}, wire.Fail(wire.Unavailable, "try again in a moment", "job %d: %v", number, err)
+	}
+	return answer{Answer: wire.Answer{ID: j.ID, JobID: number}}, nil
+}
+
+// review shows the files that wait for the owner of a data set, and takes the owner's orders.
+func (s *service) review(who caller, q wire.Request) (answer, error) {
+	s.vault.mu.Lock()
+	defer s.vault.mu.Unlock()
+	set, err := s.owned(who, q)
+	if err != nil {
+		return answer{}, err
+	}
+	waits := func(j *vault.Job, f *vault.File) bool {
+		return f != nil && f.State == wire.FileKept && f.Orders[set.Name] == "" && slices.Contains(j.Sets, set.Name)
+	}
+	if q.Order != "" {
+		j := s.named(q.Job)
+		if j == nil || !waits(j, j.Files[q.File]) {
+			return answer{}, wire.Fail(wire.NotFound, "'sluice data review "+set.Name+"' lists those that wait", "no file %q of job %q waits for your review", q.File, q.Job)
+		}
+		if q.Order != wire.Allow && q.Order != wire.Refuse {
+			return answer{}, wire.Fail(wire.BadRequest, "", "the order %q is neither %s nor %s", q.Order, wire.Allow, wire.Refuse)
+		}
+		if err := s.vault.write(vault.Entry{Event: vault.Reviewed, By: who.name, Set: set.Name, Job: j.ID, File: q.File, Digest: j.Files[q.File].Digest, State: q.Order}); err != nil {
+			return answer{}, err
+		}
+	}
+	var a answer
+	for _, j := range s.vault.state.Jobs() {
+		for _, f := range j.Files {
+			if waits(j, f) {
+				a.Kept = append(a.Kept, wire.Kept{Job: j.ID, User: j.User, Name: f.Name, Size: f.Size, Digest: f.Digest})
+			}
+		}
+	}
+	slices.SortFunc(a.Kept, func(x, y wire.Kept) int {
+		return slices.Compare([]string{x.Job, x.Name}, []string{y.Job, y.Name})
+	})
+	return a, nil
+}

@@ -1,0 +1,263 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+
+	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/elastic/vault"
+	"github.com/sluice-hpc/sluice/elastic/vault/wire"
+)
+
+// Bounds of what is looked at below $SLUICE_OUTPUT; what is beyond is More.
+const (
+	mostResults = 2000
+	mostDeep    = 16
+)
+
+// results says what a job left in $SLUICE_OUTPUT, and sends what may leave. It answers only once the job has ended:
+// otherwise how files change would tell more than what they count.
+func (s *service) results(ctx context.Context, who caller, q wire.Request) (answer, error) {
+	s.vault.mu.Lock()
+	j, err := s.jobOf(who, q)
+	s.vault.mu.Unlock()
+	if err != nil {
+		return answer{}, err
+	}
+	if err := s.refresh(ctx, j); err != nil {
+		return answer{}, err
+	}
+	defer s.alone(j.ID)()
+	s.vault.mu.Lock()
+	if err = s.reads(who, q, j); err == nil && j.State != wire.StateEnded {
+		err = wire.Fail(wire.Conflict, "'sluice queue' shows how it is", "job %s has not ended, so none of its files leaves yet", q.Job)
+	}
+	s.vault.mu.Unlock()
+	if err != nil {
+		return answer{}, err
+	}
+	names, more, err := s.outputs(j.ID)
+	if err != nil {
+		return answer{}, err
+	}
+	a := answer{Answer: wire.Answer{ID: j.ID, More: more}}
+	for _, name := range names {
+		if q.File != "" && name != q.File {
+			continue
+		}
+		f, told, err := s.result(who, q, j, name)
+		switch {
+		case err != nil:
+			return answer{}, err
+		case told:
+			a.Files = append(a.Files, f)
+		default:
+			a.More = true
+		}
+	}
+	return s.pack(a, j.ID)
+}
+
+// outputs lists the files below $SLUICE_OUTPUT. What is neither a file nor a folder is listed too: opening it is
+// refused.
+func (s *service) outputs(job string) (names []string, more bool, err error) {
+	out, err := s.own(job, outName)
+	if err != nil {
+		return nil, false, err
+	}
+	defer out.Close()
+	w := walk{}
+	w.folder(out, "", 1)
+	slices.Sort(w.names)
+	return w.names, w.more, nil
+}
+
+// walk lists files.
+type walk struct {
+	names []string
+	more  bool
+}
+
+func (w *walk) folder(dir *checkpoint.Dir, at string, deep int) {
+	names, err := dir.Names(mostResults + 1)
+	if err != nil || deep > mostDeep {
+		w.more = true
+		return
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if len(w.names) >= mostResults {
+			w.more = true
+			return
+		}
+		full := path.Join(at, name)
+		info, err := dir.Lstat(name)
+		switch {
+		case err != nil || !vault.FileName(full):
+			w.more = true
+		case info.IsDir():
+			sub, err := dir.Sub(name)
+			if err != nil {
+				w.more = true
+				continue
+			}
+			w.folder(sub, full, deep+1)
+			sub.Close()
+		default:
+			w.names = append(w.names, full)
+		}
+	}
+}
+
+// result decides about one file, and counts it, or its name, before it is told of. told is false if the
+// budget does not even hold its name.
+func (s *service) result(who caller, q wire.Request, j *vault.Job, name string) (f wire.File, told bool, err error) {
+	s.vault.mu.Lock()
+	if known := j.Files[name]; known != nil && (known.State == wire.FileReleased || known.State == wire.FileRefused) {
+		f = wire.File{Name: name, Size: known.Size, Digest: known.Digest, State: known.State}
+	}
+	digest := ""
+	if known := j.Files[name]; known != nil {
+		digest = known.Digest
+	}
+	leaves := s.vault.state.Decide(j, name, digest) == wire.FileReleased
+	room := s.vault.state.Room(j.ID, j.User, j.Sets, s.vault.now())
+	s.vault.mu.Unlock()
+	if f.State != "" {
+		return f, true, nil
+	}
+	c, err := s.copy(j.ID, name, leaves, room)
+	if err != nil {
+		return f, false, err
+	}
+	f, told, err = s.count(who, q, j, c)
+	if (c.kept || c.over && leaves) && f.State != wire.FileReleased && err == nil {
+		if err = os.Remove(s.releasedFile(j.ID, name)); errors.Is(err, fs.ErrNotExist) {
+			err = nil // it was not even begun
+		}
+	}
+	return f, told, err
+}
+
+// copied is a file that was read.
+type copied struct {
+	name, digest string
+	size         int64
+	plain        bool // it is a file of its own, of the service account
+	over         bool // it has more bytes than may leave
+	kept         bool // there is a copy of all of it
+}
+
+// copy reads a file, and copies it if it may leave and fits.
+func (s *service) copy(job, name string, leaves bool, room int64) (copied, error) {
+	c := copied{name: name}
+	out, err := s.own(job, outName)
+	if err != nil {
+		return c, err
+	}
+	defer out.Close()
+	dir, last, err := out.Reach(name)
+	if err != nil {
+		return c, nil
+	}
+	defer dir.Close()
+	file, info, err := dir.Open(last)
+	if err != nil {
+		return c, nil
+	}
+	defer file.Close()
+	c.plain, c.size = true, info.Size()
+	if c.over = c.size > room; c.over { // it is not even read: a sparse file may have any size
+		return c, nil
+	}
+	hash := sha256.New()
+	if !leaves {
+		c.size, err = io.Copy(hash, io.LimitReader(file, room))
+		c.digest = hex.EncodeToString(hash.Sum(nil))
+		return c, err
+	}
+	at := s.releasedFile(job, name)
+	to, err := os.OpenFile(at, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return c, err
+	}
+	c.size, err = io.Copy(io.MultiWriter(to, hash), io.LimitReader(file, room+1))
+	c.digest, c.over = hex.EncodeToString(hash.Sum(nil)), c.size > room
+	c.kept = !c.over
+	return c, errors.Join(err, to.Sync(), to.Close(), syncFolder(filepath.Dir(at)))
+}
+
+// count decides about a file that was read, and records it.
+func (s *service) count(who caller, q wire.Request, j *vault.Job, c copied) (f wire.File, told bool, err error) {
+	s.vault.mu.Lock()
+	defer s.vault.mu.Unlock()
+	if err := s.reads(who, q, j); err != nil {
+		return f, false, err
+	}
+	known, now := j.Files[c.name], s.vault.now()
+	e := vault.Entry{Event: vault.Told, Job: j.ID, File: c.name, Size: c.size, Digest: c.digest, State: wire.FileRefused, Cost: vault.NameCost(c.name)}
+	switch {
+	case c.over:
+		e.State, e.Digest = wire.FileOver, ""
+	case c.plain:
+		e.State = s.vault.state.Decide(j, c.name, c.digest)
+	}
+	if e.State == wire.FileReleased {
+		e.State = wire.FileOver
+		if cost := vault.FileCost(c.name, c.size, known != nil); c.kept && s.vault.state.Fits(j, cost, now) {
+			e.Event, e.State, e.Cost = vault.Released, wire.FileReleased, cost
+		}
+	}
+	f = wire.File{Name: c.name, Size: c.size, Digest: c.digest, State: e.State}
+	if known != nil && known.State == e.State && known.Size == e.Size && known.Digest == e.Digest {
+		return f, true, nil // it was told of, and counted, before
+	}
+	if !s.vault.state.Fits(j, e.Cost, now) {
+		return f, false, nil
+	}
+	err = s.vault.write(e)
+	return f, err == nil, err
+}
+
+// releasedFile is the copy of a file, by a name of its own: names of the program lead nowhere there.
+func (s *service) releasedFile(job, name string) string {
+	sum := sha256.Sum256([]byte(name))
+	return filepath.Join(s.vault.jobFolder(job), releasedName, hex.EncodeToString(sum[:]))
+}
+
+// pack sends the copies of the files that have left, and only those.
+func (s *service) pack(a answer, job string) (answer, error) {
+	t := &tarOf{}
+	for _, f := range a.Files {
+		if f.State != wire.FileReleased {
+			continue
+		}
+		if err := t.add(f, s.releasedFile(job, f.Name)); err != nil {
+			return answer{}, err
+		}
+	}
+	if len(t.parts) > 0 {
+		a.Size, a.body = t.end(), t
+	}
+	return a, nil
+}
+
+// errChanged: what would be sent is not what was counted.
+var errChanged = errors.New("a copy of a file that has left is not as it was counted: the vault's folder was changed")
+
+// checked reports whether the copy has the size that was counted.
+func checked(name string, size int64) error {
+	info, err := os.Lstat(name)
+	if err == nil && (!info.Mode().IsRegular() || info.Size() != size) || errors.Is(err, fs.ErrNotExist) {
+		return errChanged
+	}
+	return err
+}

@@ -1,0 +1,226 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic/control/local"
+	"github.com/sluice-hpc/sluice/elastic/vault/wire"
+)
+
+// Bounds of connections: of one user, and of all.
+const (
+	perUser = 8
+	inAll   = 256
+)
+
+// Deadlines of a connection: for the line of a request, for a part of raw bytes, for all of those
+// of a request, for all of those of an answer, and for requests that are served while vaultd stops.
+const (
+	lineWithin  = 10 * time.Second
+	partWithin  = 30 * time.Second
+	bodyWithin  = 10 * time.Minute
+	replyWithin = 2 * time.Hour
+	stopWithin  = 20 * time.Second
+)
+
+// answer is what a request is answered: the line, and its raw bytes, if there are any.
+type answer struct {
+	wire.Answer
+	body io.ReadCloser // Size bytes; nil = none
+}
+
+// server answers on the socket.
+type server struct {
+	service *service
+	mu      sync.Mutex
+	open    map[uint32]int
+	total   int
+	running sync.WaitGroup
+}
+
+func newServer(s *service) *server { return &server{service: s, open: map[uint32]int{}} }
+
+// serve answers until ctx ends or the record cannot be written.
+func (s *server) serve(ctx context.Context, socket *local.Socket) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var broken error
+	go func() {
+		select {
+		case <-ctx.Done():
+		case <-s.service.vault.failed:
+			broken = errBroken
+			cancel()
+		}
+		socket.Close()
+	}()
+	for {
+		conn, err := socket.AcceptUnix()
+		switch {
+		case ctx.Err() != nil:
+			if err == nil {
+				conn.Close()
+			}
+			s.stop()
+			return broken
+		case err != nil:
+			s.service.log.Error().Err(err).Msg("a connection cannot be accepted")
+			time.Sleep(100 * time.Millisecond) // out of descriptors, for a while
+		default:
+			s.accept(ctx, conn)
+		}
+	}
+}
+
+// stop waits for requests that are served.
+func (s *server) stop() {
+	done := make(chan struct{})
+	go func() { s.running.Wait(); close(done) }()
+	select {
+	case <-done:
+	case <-time.After(stopWithin):
+	}
+}
+
+// accept gives a connection its seat, or refuses it.
+func (s *server) accept(ctx context.Context, conn *net.UnixConn) {
+	who, err := local.PeerOf(conn)
+	if err != nil {
+		s.service.log.Error().Err(err).Msg("who connected is not known")
+		conn.Close()
+		return
+	}
+	s.mu.Lock()
+	full := s.open[who.UID] >= perUser || s.total >= inAll
+	if !full {
+		s.open[who.UID]++
+		s.total++
+	}
+	s.mu.Unlock()
+	if full {
+		conn.SetDeadline(time.Now().Add(10 * time.Millisecond)) // it fits into the kernel's buffer
+		send(conn, wire.Answer{Error: wire.Fail(wire.TooMany, "try again in a moment", "you have too many requests open, or all users together have")})
+		conn.Close()
+		return
+	}
+	s.running.Go(func() {
+		defer func() {
+			conn.Close()
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if s.total--; s.open[who.UID] <= 1 {
+				delete(s.open, who.UID)
+			} else {
+				s.open[who.UID]--
+			}
+		}()
+		s.answer(ctx, conn, who.UID)
+	})
+}
+
+// answer serves one request. A panic ends that request only: others have decisions to make durable.
+func (s *server) answer(ctx context.Context, conn net.Conn, uid uint32) {
+	log := s.service.log.With().Uint32("uid", uid).Logger()
+	defer func() {
+		if cause := recover(); cause != nil {
+			log.Error().Str("event", "panic").Str("cause", fmt.Sprint(cause)).Msg("a request was dropped")
+		}
+	}()
+	conn.SetDeadline(time.Now().Add(lineWithin))
+	body := &patient{conn: conn, end: time.Now().Add(bodyWithin)}
+	from := bufio.NewReader(body)
+	body.until = time.Now().Add(lineWithin)
+	q, err := wire.ReadRequest(from)
+	if err == nil {
+		log = log.With().Str("do", string(q.Do)).Logger()
+		body.until = time.Time{}
+		var a answer
+		if a, err = s.service.do(ctx, uid, q, from); err == nil {
+			if a.body != nil {
+				defer a.body.Close()
+			}
+			body.end = time.Now().Add(replyWithin)
+			if err := reply(body, a); err != nil {
+				log.Warn().Err(err).Msg("the answer was not taken")
+			}
+			return
+		}
+	}
+	body.until, body.end = time.Time{}, time.Now().Add(partWithin)
+	var told *wire.Error
+	switch {
+	case errors.As(err, &told):
+		if told.Code == wire.Denied {
+			log.Warn().Str("event", "denied").Str("text", told.Text).Msg("denied")
+		}
+	case errors.Is(err, io.EOF):
+		return // it said nothing
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		told = wire.Fail(wire.BadRequest, "try again", "the request did not arrive in time")
+	default:
+		log.Error().Err(err).Msg("a request failed")
+		told = wire.Fail(wire.Internal, "tell your administrators; the log of sluice-vaultd says more", "sluice-vaultd could not do it")
+	}
+	send(body, wire.Answer{Error: told})
+}
+
+// patient is a connection on which each part has a deadline, and all of them one too.
+type patient struct {
+	conn  net.Conn
+	until time.Time // instead of the deadline of a part, if it is set
+	end   time.Time
+}
+
+func (p *patient) deadline() time.Time {
+	at := p.until
+	if at.IsZero() {
+		at = time.Now().Add(partWithin)
+	}
+	if at.After(p.end) {
+		return p.end
+	}
+	return at
+}
+
+// Read reads a part.
+func (p *patient) Read(b []byte) (int, error) {
+	p.conn.SetReadDeadline(p.deadline())
+	return p.conn.Read(b)
+}
+
+// Write writes a part.
+func (p *patient) Write(b []byte) (int, error) {
+	p.conn.SetWriteDeadline(p.deadline())
+	return p.conn.Write(b)
+}
+
+// reply sends an answer with its raw bytes.
+func reply(to io.Writer, a answer) error {
+	if err := send(to, a.Answer); err != nil || a.Size == 0 {
+		return err
+	}
+	_, err := io.CopyN(to, a.body, a.Size)
+	return err
+}
+
+func send(to io.Writer, a wire.Answer) error {
+	a.Version = wire.Version
+	line, err := json.Marshal(a)
+	if err == nil && len(line) >= wire.MaxAnswer {
+		line, err = json.Marshal(wire.Answer{Version: wire.Version, Error: wire.Fail(wire.Internal, "", "the answer has %d bytes, more than a client takes", len(line))})
+	}
+	if err != nil {
+		return err
+	}
+	_, err = to.Write(append(line, '\n'))
+	return err
+}

@@ -1,0 +1,214 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/user"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/rs/zerolog"
+
+	"github.com/sluice-hpc/sluice/elastic/vault"
+	"github.com/sluice-hpc/sluice/elastic/vault/wire"
+	"github.com/sluice-hpc/sluice/etc"
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// slurmClient is what vaultd asks of Slurm itself.
+type slurmClient interface {
+	Jobs(ctx context.Context) ([]slurm.Job, error)
+	Cancel(ctx context.Context, id slurm.JobID) error
+}
+
+// accounts are the system's users and groups.
+type accounts interface {
+	// Name returns the name of an account; "" if there is none.
+	Name(uid uint32) string
+	// Groups returns the names of the groups of a user.
+	Groups(name string) []string
+}
+
+// service serves requests.
+type service struct {
+	vault    *vaultFolder
+	site     etc.Config
+	config   string // absolute path of the configuration
+	uid      uint32 // of the service account
+	slurm    slurmClient
+	sluice   string // the program that submits
+	accounts accounts
+	log      zerolog.Logger
+
+	listed               listing
+	submissions, denials *pace
+	busy                 sync.Map // id of a job to its *sync.Mutex: while bytes of it are copied
+	logged               sync.Map // id of a job to when a part of its log left last
+}
+
+// caller is who asks.
+type caller struct {
+	uid    uint32
+	name   string
+	groups func() []string
+}
+
+// do serves one request. The raw bytes of the request are read from in.
+func (s *service) do(ctx context.Context, uid uint32, q wire.Request, in io.Reader) (answer, error) {
+	who := caller{uid: uid, name: s.accounts.Name(uid)}
+	if who.name == "" {
+		return answer{}, wire.Fail(wire.Denied, "", "the account with uid %d has no name here", uid)
+	}
+	who.groups = sync.OnceValue(func() []string { return s.accounts.Groups(who.name) })
+	if q.Do != wire.Submit && q.ScriptSize+q.BundleSize > 0 {
+		return answer{}, wire.Fail(wire.BadRequest, "", "the request %q has no raw bytes", q.Do)
+	}
+	switch q.Do {
+	case wire.Add:
+		return s.add(who, q)
+	case wire.List:
+		return s.list(who)
+	case wire.Show:
+		return s.show(who, q)
+	case wire.Grant, wire.Revoke:
+		return s.grant(who, q)
+	case wire.Audit:
+		return s.audit(who, q)
+	case wire.Submit:
+		return s.submit(ctx, who, q, in)
+	case wire.Jobs:
+		return s.jobs(ctx, who)
+	case wire.Logs:
+		return s.logs(ctx, who, q)
+	case wire.Results:
+		return s.results(ctx, who, q)
+	case wire.Cancel:
+		return s.cancel(ctx, who, q)
+	case wire.Review:
+		return s.review(who, q)
+	}
+	return answer{}, wire.Fail(wire.BadRequest, "install the same release of sluice on both sides", "sluice-vaultd does not know the request %q", q.Do)
+}
+
+// Both are told of a data set and a job that there are not, and that the caller may not see: who asks learns nothing.
+func noSet(name string) error {
+	return wire.Fail(wire.NotFound, "'sluice data list' shows yours", "there is no data set %q that you may use", name)
+}
+
+func noJob(job string) error {
+	return wire.Fail(wire.NotFound, "'sluice queue' shows your jobs", "there is no job %q of yours that uses a data set", job)
+}
+
+// denied records a request that was refused because of its caller, and returns why. The mutex must be held.
+func (s *service) denied(who caller, q wire.Request, set, job string, why error) error {
+	if !s.denials.take(who.uid, s.vault.now()) {
+		return why // it is in the record often enough
+	}
+	if err := s.vault.write(vault.Entry{Event: vault.Denied, By: who.name, Do: string(q.Do), Set: set, Job: job}); err != nil {
+		return err
+	}
+	return why
+}
+
+// owned returns the data set that the caller owns. The mutex must be held.
+func (s *service) owned(who caller, q wire.Request) (*vault.Set, error) {
+	set := s.vault.state.Set(q.Name)
+	switch {
+	case set == nil || !set.MayRead(who.name, who.groups()):
+		err := noSet(q.Name)
+		if set != nil {
+			err = s.denied(who, q, set.Name, "", err)
+		}
+		return nil, err
+	case set.Owner != who.name:
+		return nil, s.denied(who, q, set.Name, "", wire.Fail(wire.Denied, "ask "+set.Owner, "the data set %q belongs to %s; only they may do this", q.Name, set.Owner))
+	}
+	return set, nil
+}
+
+// named returns the job of that ID or number; nil if there is none. The mutex must be held.
+func (s *service) named(job string) *vault.Job {
+	if n, err := strconv.ParseInt(job, 10, 64); err == nil && len(job) < idDigits {
+		return s.vault.state.Numbered(n)
+	}
+	return s.vault.state.Job(job)
+}
+
+// jobOf returns the caller's job of that ID or number. The mutex must be held.
+func (s *service) jobOf(who caller, q wire.Request) (*vault.Job, error) {
+	j := s.named(q.Job)
+	switch {
+	case j == nil:
+		return nil, noJob(q.Job)
+	case j.User != who.name:
+		return nil, s.denied(who, q, "", j.ID, noJob(q.Job))
+	}
+	return j, nil
+}
+
+// reads reports why the user of a job may not read one of its data sets any more. The mutex must be held.
+func (s *service) reads(who caller, q wire.Request, j *vault.Job) error {
+	for _, name := range j.Sets {
+		set := s.vault.state.Set(name)
+		if set == nil || !set.MayRead(who.name, who.groups()) {
+			return s.denied(who, q, name, j.ID, wire.Fail(wire.Denied, "ask the owner of the data set", "you may not use the data set %q any more; nothing of job %s leaves", name, q.Job))
+		}
+	}
+	return nil
+}
+
+// alone holds up other requests that copy bytes of the job, until the function it returns is called.
+func (s *service) alone(job string) func() {
+	mu, _ := s.busy.LoadOrStore(job, &sync.Mutex{})
+	mu.(*sync.Mutex).Lock()
+	return mu.(*sync.Mutex).Unlock
+}
+
+// tidy removes the folders of jobs that were never submitted: vaultd was killed before it wrote the entry.
+func (s *service) tidy() error {
+	entries, err := os.ReadDir(s.vault.jobFolder(""))
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if s.vault.state.Job(e.Name()) == nil {
+			err = errors.Join(err, os.RemoveAll(s.vault.jobFolder(e.Name())))
+		}
+	}
+	return err
+}
+
+// system is the system's accounts.
+type system struct{}
+
+// Name returns the name of an account.
+func (system) Name(uid uint32) string {
+	account, err := user.LookupId(strconv.FormatUint(uint64(uid), 10))
+	if err != nil {
+		return ""
+	}
+	return account.Username
+}
+
+// Groups returns the names of the groups of a user; those that have none are left out.
+func (system) Groups(name string) []string {
+	account, err := user.Lookup(name)
+	if err != nil {
+		return nil
+	}
+	ids, err := account.GroupIds()
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, id := range ids {
+		if group, err := user.LookupGroupId(id); err == nil {
+			names = append(names, group.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,326 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/sluice-hpc/sluice/checkpoint/confine"
+	"github.com/sluice-hpc/sluice/elastic/vault"
+	"github.com/sluice-hpc/sluice/elastic/vault/bundle"
+	"github.com/sluice-hpc/sluice/elastic/vault/wire"
+	"github.com/sluice-hpc/sluice/sbatch"
+)
+
+// idDigits is the length of a job's ID.
+const idDigits = 32
+
+// mostFiles bounds the files and folders of a bundle; mostOptions the words of a command line.
+const (
+	mostFiles   = 10_000
+	mostOptions = 1000
+)
+
+// What is in a job's folder.
+const (
+	scriptName   = "script"
+	codeName     = "code"
+	innerName    = "inner"
+	outName      = "out"
+	logName      = "log"
+	releasedName = "released"
+)
+
+// environment are the variables that a fence lets in.
+var environment = []string{"LANG", "LC_*", "TZ", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "GPU_DEVICE_ORDINAL", "NVIDIA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES",
+	"OMP_*", "MKL_*", "NCCL_*", "OPENBLAS_*", "PYTORCH_*", "TORCH_*", "SLURM_*", "SLUICE_*"}
+
+// submission is a confined job while it is submitted.
+type submission struct {
+	id     string
+	who    caller
+	q      wire.Request
+	script []byte
+	digest string // of the script
+	bundle string // digest of the bundle
+	args   []string
+}
+
+// submit takes a job: its script and its code, which it keeps. The entry that it is submitted is made before
+// 'sluice submit' runs, so that no job runs that is not in the record.
+func (s *service) submit(ctx context.Context, who caller, q wire.Request, in io.Reader) (answer, error) {
+	sub := &submission{who: who, q: q}
+	if err := s.admit(sub); err != nil {
+		return answer{}, err
+	}
+	var err error
+	if sub.script, err = io.ReadAll(io.LimitReader(in, q.ScriptSize)); err == nil && int64(len(sub.script)) < q.ScriptSize {
+		err = io.ErrUnexpectedEOF
+	}
+	if err != nil {
+		return answer{}, cutShort(err)
+	}
+	if err := s.check(sub); err != nil {
+		return answer{}, err
+	}
+	dir := s.vault.jobFolder(sub.id)
+	if err := s.fill(sub, dir, io.LimitReader(in, q.BundleSize)); err != nil {
+		return answer{}, errors.Join(err, os.RemoveAll(dir))
+	}
+	if err := s.intend(sub); errors.Is(err, errBroken) {
+		return answer{}, err // the entry may be on the disk
+	} else if err != nil {
+		return answer{}, errors.Join(err, os.RemoveAll(dir))
+	}
+	// The user may go away; the outcome is recorded all the same.
+	return s.hand(context.WithoutCancel(ctx), sub)
+}
+
+func cutShort(err error) error {
+	return wire.Fail(wire.BadRequest, "try again", "the script and the code did not arrive: %v", err)
+}
+
+// admit refuses what can be refused before anything is read.
+func (s *service) admit(sub *submission) error {
+	q := sub.q
+	switch {
+	case len(q.Data) > sbatch.MaxData:
+		return wire.Fail(wire.BadRequest, "", "a job can name at most %d data sets", sbatch.MaxData)
+	case len(q.Data) == 0 || len(slices.Compact(slices.Sorted(slices.Values(q.Data)))) < len(q.Data):
+		return wire.Fail(wire.BadRequest, "write #SLUICE --data=NAME[,NAME]", "the job names no data set, or one twice")
+	case q.ScriptSize == 0 || q.ScriptSize > sbatch.MaxScript:
+		return wire.Fail(wire.BadRequest, "move most of it into a separate file", "the script has %d bytes; from 1 to %d are taken", q.ScriptSize, sbatch.MaxScript)
+	case q.BundleSize > int64(s.site.Data.Bundle):
+		return wire.Fail(wire.BadRequest, "leave out what the job does not need", "the code has %d bytes; at most %d are taken ([data] bundle in sluice.toml)", q.BundleSize, s.site.Data.Bundle)
+	case len(q.Options)+len(q.Arguments) > mostOptions:
+		return wire.Fail(wire.BadRequest, "", "the command line has %d words; at most %d are taken", len(q.Options)+len(q.Arguments), mostOptions)
+	}
+	s.vault.mu.Lock()
+	defer s.vault.mu.Unlock()
+	if err := s.granted(sub); err != nil {
+		return err
+	}
+	if !s.submissions.take(sub.who.uid, s.vault.now()) {
+		return wire.Fail(wire.TooMany, "try again in a minute", "you submit too many jobs that use data sets")
+	}
+	return nil
+}
+
+// granted reports why the user may not use one of the data sets now. The mutex must be held.
+func (s *service) granted(sub *submission) error {
+	for _, name := range sub.q.Data {
+		set := s.vault.state.Set(name)
+		switch {
+		case set == nil:
+			return noSet(name)
+		case !set.MayRead(sub.who.name, sub.who.groups()):
+			return s.denied(sub.who, sub.q, name, "", noSet(name))
+		}
+	}
+	return nil
+}
+
+// check draws the job's ID, and reads the options and the script as 'sluice submit' will.
+func (s *service) check(sub *submission) error {
+	var id [idDigits / 2]byte
+	rand.Read(id[:]) // never fails
+	sub.id = hex.EncodeToString(id[:])
+	dir := s.vault.jobFolder(sub.id)
+	sub.args = []string{"--config=" + s.config, "--fence=" + filepath.Join(dir, confine.FenceFile), "--token=" + sub.id, "--output=" + filepath.Join(dir, logName),
+		"--chdir=" + dir}
+	if features := s.features(sub.q.Data); features != "" {
+		sub.args = append(sub.args, "--constraint="+features)
+	}
+	// BEFORE the user's options: their last word could take what follows as its value.
+	sub.args = append(append(sub.args, "--for="+sub.who.name), sub.q.Options...)
+	own := len(sub.args)
+	sub.args = append(append(sub.args, filepath.Join(dir, scriptName)), sub.q.Arguments...)
+
+	line, err := sbatch.ParseCommandLine(sub.args)
+	if err == nil && (slices.Contains(sub.q.Options, "--") || line.Script != sub.args[own] || len(line.Args) != len(sub.q.Arguments) || line.Help || line.Version) {
+		err = fmt.Errorf("options: a word is not an option; write values as --NAME=VALUE")
+	}
+	if err != nil {
+		return wire.Fail(wire.BadRequest, "", "%v", err)
+	}
+	script, wrong := sbatch.ParseScript(sub.q.Script, sub.script)
+	request, contradictions := sbatch.Merge(line, nil, script)
+	if err := errors.Join(wrong, contradictions); err != nil {
+		return wire.Fail(wire.BadRequest, "", "%v", err)
+	}
+	if !slices.Equal(slices.Sorted(slices.Values(request.Data)), slices.Sorted(slices.Values(sub.q.Data))) {
+		return wire.Fail(wire.BadRequest, "", "the job's options name the data sets %s, the request %s", strings.Join(request.Data, ","), strings.Join(sub.q.Data, ","))
+	}
+	sum := sha256.Sum256(sub.script)
+	sub.digest = hex.EncodeToString(sum[:])
+	return nil
+}
+
+// features are what the nodes of a job with these data sets must have.
+func (s *service) features(data []string) string {
+	s.vault.mu.Lock()
+	defer s.vault.mu.Unlock()
+	var all []string
+	for _, name := range data {
+		if set := s.vault.state.Set(name); set != nil && set.Nodes != "" && !slices.Contains(all, set.Nodes) {
+			all = append(all, set.Nodes)
+		}
+	}
+	return strings.Join(all, "&")
+}
+
+// fill makes the job's folder.
+func (s *service) fill(sub *submission, dir string, from io.Reader) error {
+	for _, d := range []string{dir, filepath.Join(dir, codeName), filepath.Join(dir, innerName), filepath.Join(dir, outName), filepath.Join(dir, releasedName)} {
+		if err := os.Mkdir(d, 0o700); err != nil {
+			return err
+		}
+	}
+	hash := sha256.New()
+	if sub.q.BundleSize > 0 {
+		code, err := os.OpenRoot(filepath.Join(dir, codeName))
+		if err != nil {
+			return err
+		}
+		defer code.Close()
+		counted := &counting{from: io.TeeReader(from, hash)}
+		err = bundle.Unpack(code, counted, bundle.Limits{Bytes: int64(s.site.Data.Bundle), Files: mostFiles})
+		var refused *bundle.Error
+		if errors.As(err, &refused) {
+			return wire.Fail(wire.BadRequest, "", "%v", refused)
+		}
+		if err == nil {
+			_, err = io.Copy(io.Discard, counted) // what follows the end of the tar is in its digest
+		}
+		if err != nil || counted.n < sub.q.BundleSize {
+			return cutShort(errors.Join(err, io.ErrUnexpectedEOF))
+		}
+	}
+	sub.bundle = hex.EncodeToString(hash.Sum(nil))
+	fence, err := s.fence(sub, dir)
+	if err == nil {
+		err = durable(filepath.Join(dir, scriptName), sub.script, 0o500)
+	}
+	if err == nil {
+		err = durable(filepath.Join(dir, confine.FenceFile), fence, 0o400)
+	}
+	return errors.Join(err, syncFolder(dir), syncFolder(s.vault.jobFolder("")))
+}
+
+// counting counts what is read.
+type counting struct {
+	from io.Reader
+	n    int64
+}
+
+// Read reads and counts.
+func (c *counting) Read(p []byte) (int, error) {
+	n, err := c.from.Read(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// durable writes a new file.
+func durable(name string, data []byte, perm os.FileMode) error {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, bytes.NewReader(data))
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+// fence is the job's fence.json. The folders of its data sets must still be the service account's alone.
+func (s *service) fence(sub *submission, dir string) ([]byte, error) {
+	d := s.site.Data
+	f := confine.Fence{Version: confine.Version, Inner: filepath.Join(dir, innerName), Code: filepath.Join(dir, codeName), Output: filepath.Join(dir, outName),
+		Data: map[string]string{}, System: d.System, Software: d.Software, Numbers: int64(d.Numbers), Environment: environment, Log: int64(d.Log)}
+	s.vault.mu.Lock()
+	for _, name := range sub.q.Data {
+		if set := s.vault.state.Set(name); set != nil {
+			f.Data[name] = set.Path
+		}
+	}
+	s.vault.mu.Unlock()
+	for name, folder := range f.Data {
+		if err := s.usable(folder); err != nil {
+			return nil, wire.Fail(wire.Conflict, "tell its owner", "the data set %q cannot be used: %v", name, err)
+		}
+	}
+	if err := f.Valid(); err != nil {
+		return nil, wire.Fail(wire.Conflict, "tell your administrators: [data] in sluice.toml", "%v", err)
+	}
+	return json.MarshalIndent(f, "", "  ")
+}
+
+// intend records the job, if its data sets still may be used and its numbers fit into their budgets.
+func (s *service) intend(sub *submission) error {
+	s.vault.mu.Lock()
+	defer s.vault.mu.Unlock()
+	if err := s.granted(sub); err != nil {
+		return err
+	}
+	cost, now := int64(s.site.Data.Numbers), s.vault.now()
+	if room := s.vault.state.Room("", sub.who.name, sub.q.Data, now); cost > room {
+		return wire.Fail(wire.OverBudget, "wait until the window of the budget has passed, or ask the owner; 'sluice data show' says more",
+			"the job may report %d bytes of progress ([data] numbers in sluice.toml), and the budgets of its data sets leave you %d bytes now", cost, room)
+	}
+	return s.vault.write(vault.Entry{Event: vault.Submitted, By: sub.who.name, Job: sub.id, Sets: sub.q.Data, Script: clipped(sub.q.Script), Digest: sub.digest, Bundle: sub.bundle,
+		Options: sub.q.Options, Cost: cost})
+}
+
+// clipped is a name from outside, of a bounded length.
+func clipped(name string) string {
+	if len(name) > 255 {
+		name = name[:255]
+	}
+	return strings.ToValidUTF8(name, "?")
+}
+
+// hand runs 'sluice submit' and records the outcome.
+func (s *service) hand(ctx context.Context, sub *submission) (answer, error) {
+	a := answer{Answer: wire.Answer{ID: sub.id}}
+	out := s.call(ctx, sub)
+	s.listed.forget()
+	said, _ := vault.Printable(out.said, mostSaid, true)
+	a.Output = string(said)
+	s.vault.mu.Lock()
+	j := s.vault.state.Job(sub.id)
+	var err error
+	switch {
+	case out.number > 0:
+		err = s.vault.write(vault.Entry{Event: vault.Started, Job: sub.id, JobID: out.number})
+	case out.refused:
+		err = s.vault.write(vault.Entry{Event: vault.Refused, Job: sub.id})
+		if err == nil {
+			err = wire.Fail(wire.Refused, "", "%s", strings.TrimSpace(a.Output))
+		}
+	}
+	a.JobID = j.Number
+	s.vault.mu.Unlock()
+	if out.refused {
+		return answer{}, errors.Join(err, os.RemoveAll(s.vault.jobFolder(sub.id)))
+	}
+	if err != nil || a.JobID > 0 {
+		return a, err
+	}
+	if err := s.refresh(ctx, j); err != nil { // sbatch may have reached slurmctld
+		s.log.Warn().Err(err).Str("job", sub.id).Msg("whether Slurm has it is not known")
+	}
+	s.vault.mu.Lock()
+	defer s.vault.mu.Unlock()
+	if a.JobID = j.Number; a.JobID > 0 {
+		return a, nil
+	}
+	return answer{}, wire.Fail(wire.Unavailable, "before you try again, look with: sluice queue", "the job may or may not be submitted, as %s: %s", sub.id, strings.TrimSpace(a.Output))
+}

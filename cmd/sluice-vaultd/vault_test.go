@@ -1,0 +1,131 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic/vault"
+	"github.com/sluice-hpc/sluice/elastic/vault/wire"
+	"github.com/sluice-hpc/sluice/etc"
+)
+
+func TestNeverRoot(t *testing.T) {
+	if err := allowed(etc.Data{Account: "0"}, 0); err == nil || !strings.Contains(err.Error(), "root") {
+		t.Error(err)
+	}
+	if err := allowed(etc.Data{Account: "4711"}, 4711); err != nil {
+		t.Error(err)
+	}
+	if err := allowed(etc.Data{Account: "4711"}, 4712); err == nil || !strings.Contains(err.Error(), "uid 4712") {
+		t.Error(err)
+	}
+	if err := allowed(etc.Data{}, 4711); err == nil || !strings.Contains(err.Error(), "[data] account") {
+		t.Error(err)
+	}
+}
+
+// The vault's folder is the service account's alone, and one vaultd's.
+func TestOpenVault(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "vault")
+	wants := func(words string) {
+		t.Helper()
+		v, err := openVault(dir, time.Now)
+		if err == nil {
+			v.close()
+		}
+		if err == nil || !strings.Contains(err.Error(), words) {
+			t.Errorf("%v, want %s", err, words)
+		}
+	}
+	wants("no such file")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	os.Chmod(dir, 0o750)
+	wants("mode 0750")
+	os.Chmod(dir, 0o700)
+	v, err := openVault(dir, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wants("another sluice-vaultd")
+	v.close()
+	record := filepath.Join(dir, recordName)
+	os.Remove(record)
+	os.Symlink("/etc/passwd", record)
+	wants("too many levels of symbolic links")
+}
+
+// A torn last line is cut off, which the record says; a changed line stops vaultd, and shows in the audit.
+func TestDamagedRecord(t *testing.T) {
+	l := newLab(t)
+	l.add("mammo", "5KB/job,10KB/week")
+	l.add("lungs", "5KB/job,10KB/week")
+	record := filepath.Join(l.dir, "vault", recordName)
+	f, err := os.OpenFile(record, os.O_WRONLY|os.O_APPEND, 0)
+	l.must(err)
+	f.WriteString(`{"n":3,"time"`)
+	f.Close()
+	l.open()
+	entries := l.entries()
+	if last := entries[len(entries)-1]; len(entries) != 3 || last.Event != vault.Repaired || last.Size != 13 {
+		t.Errorf("%+v", entries)
+	}
+	raw, err := os.ReadFile(record)
+	l.must(err)
+	l.must(os.WriteFile(record, bytes.Replace(raw, []byte("10KB/week"), []byte("99KB/week"), 1), 0o600))
+	a, lines := l.get(hanna, wire.Request{Do: wire.Audit, Name: "mammo"})
+	if a.Whole || a.Broken != 2 || strings.Count(lines, "\n") != 1 {
+		t.Errorf("%+v %q", a, lines)
+	}
+	l.s.vault.close()
+	if v, err := openVault(filepath.Dir(record), time.Now); err == nil || !strings.Contains(err.Error(), "line 2 of the record") {
+		v.close()
+		t.Error(err)
+	}
+	l.must(os.Truncate(record, 10))
+	if a, _ := l.get(hanna, wire.Request{Do: wire.Audit, Name: "mammo"}); a.Whole || a.Broken != 1 {
+		t.Errorf("cut short: %+v", a)
+	}
+}
+
+// Folders of jobs that are not in the record are removed at the start; others are not.
+func TestTidy(t *testing.T) {
+	l := newLab(t)
+	l.add("mammo", "5KB/job,10KB/week")
+	id := l.submit(ada)
+	orphan := l.s.vault.jobFolder(strings.Repeat("0", 32))
+	l.must(os.MkdirAll(orphan, 0o700))
+	l.open()
+	if _, err := os.Stat(orphan); err == nil {
+		t.Error("it is still there")
+	}
+	if _, err := os.Stat(l.s.vault.jobFolder(id)); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestPace(t *testing.T) {
+	p, now := newPace(3, time.Minute), time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	count := func(at time.Time) (n int) {
+		for p.take(1, at) {
+			n++
+		}
+		return n
+	}
+	for _, c := range []struct {
+		after time.Duration
+		want  int
+	}{{0, 3}, {59 * time.Second, 0}, {time.Minute, 1}, {time.Hour, 3}, {-240 * time.Hour, 3}} {
+		if got := count(now.Add(c.after)); got != c.want {
+			t.Errorf("after %v: %d, want %d", c.after, got, c.want)
+		}
+	}
+	if !p.take(2, now) {
+		t.Error("another user is held up")
+	}
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/sluice-hpc/sluice/cmd/reach"
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/vault/client"
+	"github.com/sluice-hpc/sluice/elastic/vault/wire"
+	"github.com/sluice-hpc/sluice/etc"
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// confinedJobs are the confined jobs of the caller, as sluice-vaultd knows them.
+type confinedJobs struct {
+	vault *client.Client
+	jobs  []wire.Job
+	lost  error // why they are not known
+}
+
+// confinedJobsAt asks a site's sluice-vaultd; a site without data sets has none. Ordinary jobs MUST be reached without it.
+func confinedJobsAt(ctx context.Context, site etc.Config) (c confinedJobs) {
+	if site.Data.Account == "" {
+		return c
+	}
+	if c.vault, c.lost = reach.Vault(site); c.lost != nil {
+		return c
+	}
+	a, err := c.vault.Do(ctx, wire.Request{Do: wire.Jobs}, nil, nil)
+	if err != nil {
+		c.lost = fmt.Errorf("if this is a job with --data: %w", err)
+	}
+	c.jobs = a.Jobs
+	return c
+}
+
+// of returns the id of a job; "" if it is not a confined one of the caller.
+func (c confinedJobs) of(job elastic.JobID) string {
+	id, newest := "", int64(0) // Slurm may use a number twice
+	for _, j := range c.jobs {
+		if at := j.Submitted.Unix(); elastic.JobID(j.JobID) == job && (id == "" || at > newest) {
+			id, newest = j.ID, at
+		}
+	}
+	return id
+}
+
+// cancel cancels a job. For Slurm a confined one is the service account's.
+func (c confinedJobs) cancel(ctx context.Context, user slurm.Client, job elastic.JobID) error {
+	if id := c.of(job); id != "" {
+		_, err := c.vault.Do(ctx, wire.Request{Do: wire.Cancel, Job: id}, nil, nil)
+		return err
+	}
+	if err := user.Cancel(ctx, slurm.JobID(job)); err != nil {
+		return errors.Join(err, c.lost)
+	}
+	return nil
+}

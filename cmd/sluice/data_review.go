@@ -1,0 +1,83 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluice-hpc/sluice/cmd/terminal"
+	"github.com/sluice-hpc/sluice/elastic/vault/wire"
+)
+
+func newDataAuditCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "audit NAME",
+		Short: "Print what happened to a data set of yours, and verify the record",
+		Long: `Prints the lines of the record that are about a data set: who trained on it, when, with
+which code (its SHA-256), what left and what was refused. Each line has the digest of
+the line before it. All lines are verified first, also those of other data sets; if the
+chain does not hold, the exit code is 1.`,
+		Example: "  sluice data audit mammo | grep released",
+		Args:    oneSet, ValidArgsFunction: oneOf(dataSets).only,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			lines := &harmless{out: cmd.OutOrStdout()}
+			a, err := askVault(cmd, wire.Request{Do: wire.Audit, Name: args[0]}, lines)
+			if err != nil {
+				return err
+			}
+			if !a.Whole {
+				return fmt.Errorf("the record does not hold from line %d on: it was changed after it was written; tell your administrators", a.Broken)
+			}
+			fmt.Fprintf(cmd.ErrOrStderr(), "sluice: the record holds: %s verified\n", terminal.Plural(a.Lines, "line"))
+			return nil
+		},
+	}
+}
+
+func newDataReviewCommand() *cobra.Command {
+	var allow, refuse bool
+	c := &cobra.Command{
+		Use:   "review NAME [JOB FILE --allow|--refuse]",
+		Short: "List the files that wait for you, and let them leave or not",
+		Long: `Files of other kinds than the data set's wait for its owner. Without a job, review lists
+them. A file that is allowed is counted against the budget when its user fetches it, and
+one that is refused never leaves.`,
+		Example:           "  sluice data review mammo\n  sluice data review mammo 4711 plots/loss.png --allow",
+		ValidArgsFunction: oneOf(dataSets).only,
+		Args: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case len(args) != 1 && len(args) != 3:
+				return fmt.Errorf("which data set, and which file? sluice data %s", cmd.Use)
+			case len(args) == 3 && !allow && !refuse:
+				return errors.New("say what becomes of the file: --allow or --refuse")
+			case len(args) == 1 && (allow || refuse):
+				return errors.New("which file? 'sluice data review NAME' lists those that wait")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			q := wire.Request{Do: wire.Review, Name: args[0]}
+			if len(args) == 3 {
+				q.Job, q.File, q.Order = args[1], args[2], wire.Refuse
+			}
+			if allow {
+				q.Order = wire.Allow
+			}
+			a, err := askVault(cmd, q, nil)
+			if err != nil || len(args) == 3 {
+				return err
+			}
+			t := terminal.Table{Columns: []terminal.Column{terminal.Left("JOB"), terminal.Left("USER"), terminal.Right("SIZE"), terminal.Left("SHA-256").Down(12), terminal.Left("FILE")},
+				Room: terminal.Room(cmd.OutOrStdout())}
+			for _, k := range a.Kept {
+				t.Add(k.Job, k.User, size(k.Size), k.Digest, k.Name)
+			}
+			return t.Write(cmd.OutOrStdout())
+		},
+	}
+	c.Flags().BoolVar(&allow, "allow", false, "the file may leave")
+	c.Flags().BoolVar(&refuse, "refuse", false, "the file never leaves")
+	c.MarkFlagsMutuallyExclusive("allow", "refuse")
+	return c
+}

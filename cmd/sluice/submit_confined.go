@@ -1,0 +1,98 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/sluice-hpc/sluice/cmd/bundle"
+	"github.com/sluice-hpc/sluice/cmd/reach"
+	"github.com/sluice-hpc/sluice/cmd/terminal"
+	"github.com/sluice-hpc/sluice/elastic/vault/wire"
+	"github.com/sluice-hpc/sluice/sbatch"
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// confined hands a confined job to sluice-vaultd, which submits it as the service account: the script, the options that are not
+// in it, and the code.
+func (s *submission) confined(ctx context.Context, line sbatch.CommandLine) ([]handedIn, error) {
+	vault, err := reach.Vault(s.site)
+	if err != nil {
+		return nil, err
+	}
+	code, err := bundle.Pack(s.codeFolder(line), s.request.Code, int64(s.site.Data.Bundle))
+	if err != nil {
+		return nil, err
+	}
+	script := s.request.Script()
+	q := wire.Request{Do: wire.Submit, Data: s.request.Data, Options: s.request.Forwarded(), Script: path.Base(s.request.ScriptName()), Arguments: line.Args,
+		ScriptSize: int64(len(script)), BundleSize: int64(len(code))}
+	a, err := vault.Do(ctx, q, io.MultiReader(bytes.NewReader(script), bytes.NewReader(code)), nil)
+	if err != nil {
+		return nil, err
+	}
+	for text := range strings.Lines(a.Output) {
+		terminal.Warn(s.errs, strings.TrimPrefix(strings.TrimSpace(text), "sluice: warning: "))
+	}
+	id := slurm.JobID(a.JobID)
+	if id <= 0 {
+		return nil, errors.New("the job may or may not be submitted: sluice-vaultd does not know its number; before you try again, look with: sluice queue")
+	}
+	text := fmt.Sprintf("%s%d\n", submittedLine, id)
+	if s.request.Parsable {
+		text = fmt.Sprintf("%d\n", id)
+	}
+	if !s.request.Quiet {
+		s.print(text, id)
+	}
+	return []handedIn{{id, filepath.Join(s.site.Paths.Jobs, a.ID)}}, nil
+}
+
+// codeFolder is the folder whose files go along: the current one for --code, which names paths in it, else the script's.
+func (s *submission) codeFolder(line sbatch.CommandLine) string {
+	if len(s.request.Code) > 0 || line.Script == "" {
+		return "."
+	}
+	return filepath.Dir(findScript(line.Script, os.Getenv("PATH")))
+}
+
+// trusted makes sure that a job for another user is submitted by the service account alone, and from the folder that sluice-vaultd made
+// for it.
+func (s *submission) trusted(line sbatch.CommandLine) error {
+	v := s.request.Service
+	if v == nil {
+		return nil
+	}
+	uid, err := s.site.Data.UID()
+	if err != nil {
+		return fmt.Errorf("--for: %w", err)
+	}
+	if uint32(os.Getuid()) != uid {
+		return errors.New("--for: only the service account of data sets submits jobs for other users ([data] account in sluice.toml); leave it out")
+	}
+	if want := path.Join(path.Dir(v.Fence), "script"); line.Script != want {
+		return fmt.Errorf("--for: the script of a confined job is %s, not %q", want, line.Script)
+	}
+	return nil
+}
+
+// carried are the variables of the service account with which sbatch runs for another user.
+var carried = []string{"HOME", "LANG", "LOGNAME", "PATH", "SHELL", "SLURM_CONF", "TZ", "USER"}
+
+// plainEnviron returns the variables that are carried.
+func plainEnviron(environ []string) (out []string) {
+	for _, name := range carried {
+		for _, entry := range environ {
+			if strings.HasPrefix(entry, name+"=") {
+				out = append(out, entry)
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,597 @@
+package main
+
+import (
+	"archive/tar"
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/user"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic/vault/wire"
+)
+
+// standIn plays sluice-vaultd: it notes what it is asked, and gives fixed answers.
+type standIn struct {
+	dir string
+
+	mu     sync.Mutex
+	asked  []wire.Request
+	sent   [][]byte // what followed each request
+	answer func(wire.Request) (wire.Answer, []byte)
+}
+
+// newStandIn starts one, at a site whose service account is the one that runs the test, or the one that is named. Slurm's programs there
+// note how they were called.
+func newStandIn(t *testing.T, account string) *standIn {
+	t.Helper()
+	if account == "" {
+		me, err := user.Current()
+		if err != nil {
+			t.Fatal(err)
+		}
+		account = me.Username
+	}
+	s := &standIn{dir: t.TempDir(), answer: func(wire.Request) (wire.Answer, []byte) { return wire.Answer{}, nil }}
+	socket := filepath.Join(s.dir, "vault")
+	for _, sub := range []string{"bin", "jobs", "outbox", "home", "work"} {
+		if err := os.Mkdir(filepath.Join(s.dir, sub), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fake := "#!/bin/sh\n{ echo \"$0\" \"$@\"; env; } >>'" + filepath.Join(s.dir, "slurm.log") + "'\necho Submitted batch job 12\n"
+	for _, program := range []string{"sbatch", "scancel"} {
+		if err := os.WriteFile(filepath.Join(s.dir, "bin", program), []byte(fake), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text := fmt.Sprintf("[paths]\nsocket = %q\njobs = %q\noutbox = %q\nsluice = \"/opt/sluice\"\n[slurm]\nbin = %q\n[data]\naccount = %q\nsocket = %q\n", filepath.Join(s.dir, "none"),
+		filepath.Join(s.dir, "jobs"), filepath.Join(s.dir, "outbox"), filepath.Join(s.dir, "bin"), account, socket)
+	if err := os.WriteFile(filepath.Join(s.dir, "sluice.toml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("SLUICE_CONF", filepath.Join(s.dir, "sluice.toml"))
+	t.Setenv("HOME", filepath.Join(s.dir, "home"))
+	t.Chdir(filepath.Join(s.dir, "work"))
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	all.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			all.Go(func() { s.serve(conn) })
+		}
+	})
+	t.Cleanup(func() { l.Close(); all.Wait() })
+	return s
+}
+
+func (s *standIn) serve(conn net.Conn) {
+	defer conn.Close()
+	from := bufio.NewReader(conn)
+	q, err := wire.ReadRequest(from)
+	if err != nil {
+		return
+	}
+	raw := make([]byte, q.ScriptSize+q.BundleSize)
+	if _, err := io.ReadFull(from, raw); err != nil {
+		return
+	}
+	s.mu.Lock()
+	s.asked, s.sent = append(s.asked, q), append(s.sent, raw)
+	s.mu.Unlock()
+	a, body := s.answer(q)
+	a.Version = wire.Version
+	if a.Size == 0 {
+		a.Size = int64(len(body))
+	}
+	line, _ := json.Marshal(a)
+	_, _ = conn.Write(append(append(line, '\n'), body...))
+}
+
+// last is the newest request of a kind.
+func (s *standIn) last(do wire.Verb) (wire.Request, []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := len(s.asked) - 1; i >= 0; i-- {
+		if s.asked[i].Do == do {
+			return s.asked[i], s.sent[i]
+		}
+	}
+	return wire.Request{}, nil
+}
+
+// slurm is how Slurm's programs were called, and their environment.
+func (s *standIn) slurm() string {
+	raw, _ := os.ReadFile(filepath.Join(s.dir, "slurm.log"))
+	return string(raw)
+}
+
+// sluice runs the program.
+func sluice(t *testing.T, args ...string) (code int, out, errs string) {
+	t.Helper()
+	var o, e strings.Builder
+	code = run(args, &o, &e)
+	return code, o.String(), e.String()
+}
+
+func write(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+const trainScript = "#!/bin/bash\n#SLUICE --data=mammo --max-gpus=4\n#SBATCH -p gpu\nsrun python3 train.py \"$@\"\n"
+
+// TestSubmitConfined: the script, the options that are not in it and its folder go to sluice-vaultd; sbatch is not called, and what is printed is what
+// it would print.
+func TestSubmitConfined(t *testing.T) {
+	s := newStandIn(t, "")
+	s.answer = func(q wire.Request) (wire.Answer, []byte) {
+		return wire.Answer{ID: strings.Repeat("a", 32), JobID: 4711, Output: "sluice: warning: beware\n"}, nil
+	}
+	write(t, "job/train.sh", trainScript)
+	write(t, "job/train.py", "import sluice")
+	write(t, "job/.git/config", "secret")
+	write(t, "other", "x")
+	t.Setenv("SBATCH_ACCOUNT", "bio")
+	code, out, errs := sluice(t, "submit", "-t", "60", "job/train.sh", "--lr", "0.1")
+	if code != 0 || out != "Submitted batch job 4711\n" || errs != "sluice: warning: beware\n" {
+		t.Errorf("%d, %q, %q", code, out, errs)
+	}
+	q, raw := s.last(wire.Submit)
+	if q.Script != "train.sh" || !slices.Equal(q.Data, []string{"mammo"}) || !slices.Equal(q.Arguments, []string{"--lr", "0.1"}) ||
+		strings.Join(q.Options, " ") != "--job-name=train.sh --account=bio -t 60" {
+		t.Errorf("%+v", q)
+	}
+	if script := string(raw[:q.ScriptSize]); script != trainScript {
+		t.Errorf("the script: %q", script)
+	}
+	if got := strings.Join(entries(t, raw[q.ScriptSize:]), " "); got != "train.py train.sh" {
+		t.Errorf("the code: %s", got)
+	}
+	if called := s.slurm(); called != "" {
+		t.Errorf("Slurm was called: %s", called)
+	}
+	if _, out, _ := sluice(t, "submit", "--parsable", "--code=job/train.py,other", "job/train.sh"); out != "4711\n" {
+		t.Errorf("--parsable: %q", out)
+	}
+	q, raw = s.last(wire.Submit)
+	if got := strings.Join(entries(t, raw[q.ScriptSize:]), " "); got != "job/ job/train.py other" {
+		t.Errorf("--code: %s", got)
+	}
+	if _, out, _ := sluice(t, "submit", "-Q", "job/train.sh"); out != "" {
+		t.Errorf("-Q: %q", out)
+	}
+	if code, out, errs := sluice(t, "submit", "--data=mammo", "--max-gpus=1", "--code=other", "--wrap", "cat other"); code != 0 || out != "Submitted batch job 4711\n" {
+		t.Errorf("--wrap: %q, %q", out, errs)
+	}
+	if q, raw := s.last(wire.Submit); !strings.HasSuffix(string(raw[:q.ScriptSize]), "\ncat other\n") || q.Script != "--wrap" || slices.ContainsFunc(q.Options, func(o string) bool { return strings.Contains(o, "cat") }) {
+		t.Errorf("--wrap: %+v", q)
+	}
+}
+
+func entries(t *testing.T, raw []byte) (names []string) {
+	t.Helper()
+	r := tar.NewReader(bytes.NewReader(raw))
+	for {
+		h, err := r.Next()
+		if err == io.EOF {
+			return names
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, h.Name)
+	}
+}
+
+// TestSubmitConfinedFails: nothing is submitted, and the message says what to type.
+func TestSubmitConfinedFails(t *testing.T) {
+	s := newStandIn(t, "")
+	write(t, "job/train.sh", trainScript)
+	s.answer = func(wire.Request) (wire.Answer, []byte) {
+		return wire.Answer{Error: wire.Fail(wire.Denied, "ask hanna", "you may not train on mammo")}, nil
+	}
+	if code, out, errs := sluice(t, "submit", "job/train.sh"); code != 1 || out != "" || errs != "sluice: error: you may not train on mammo (ask hanna)\n" {
+		t.Errorf("%d, %q, %q", code, out, errs)
+	}
+	s.answer = func(wire.Request) (wire.Answer, []byte) { return wire.Answer{ID: "x"}, nil }
+	if code, _, errs := sluice(t, "submit", "job/train.sh"); code != 1 || !strings.Contains(errs, "may or may not be submitted") {
+		t.Errorf("%d, %q", code, errs)
+	}
+	before := len(s.asked)
+	if err := os.Symlink("/etc/passwd", "job/link"); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, errs := sluice(t, "submit", "job/train.sh"); code != 1 || !strings.Contains(errs, `"link" is a link`) || !strings.Contains(errs, "--code=") {
+		t.Errorf("%d, %q", code, errs)
+	}
+	if err := os.Remove("job/link"); err != nil {
+		t.Fatal(err)
+	}
+	for _, options := range []string{"--array=0-3", "--user", "--sweep=random", "--output=x", "--nodes=2"} {
+		if code, _, errs := sluice(t, "submit", "--data=mammo", "--max-gpus=2", options, "--wrap", "true"); code != 1 || !strings.Contains(errs, "leave it out") {
+			t.Errorf("%s: %d, %q", options, code, errs)
+		}
+	}
+	if len(s.asked) != before || s.slurm() != "" {
+		t.Errorf("it was asked %+v; Slurm: %s", s.asked[before:], s.slurm())
+	}
+	conf := filepath.Join(s.dir, "sluice.toml")
+	raw, err := os.ReadFile(conf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, conf, strings.Replace(string(raw), "/vault\"", "/gone\"", 1))
+	if code, _, errs := sluice(t, "submit", "--data=mammo", "--max-gpus=2", "--wrap", "true"); code != 1 || !strings.Contains(errs, "sluice-vaultd does not run") {
+		t.Errorf("%d, %q", code, errs)
+	}
+	write(t, conf, string(raw[:bytes.Index(raw, []byte("[data]"))]))
+	for _, args := range [][]string{{"submit", "--data=mammo", "--max-gpus=2", "--wrap", "true"}, {"data", "list"}, {"results", "7"}} {
+		if code, _, errs := sluice(t, args...); code != 1 || !strings.Contains(errs, "this site has no data sets") {
+			t.Errorf("%v: %d, %q", args, code, errs)
+		}
+	}
+}
+
+// TestSubmitForAnother: as the service account, sluice submits a job for a user: with the token, the fence and the user in the tag, no line of the user's
+// in the batch script, and none of the variables in sbatch's environment.
+func TestSubmitForAnother(t *testing.T) {
+	s := newStandIn(t, "")
+	token := strings.Repeat("0a", 16)
+	vault := filepath.Join(s.dir, "vault-jobs", token)
+	write(t, filepath.Join(vault, "script"), trainScript)
+	for name, value := range map[string]string{"LD_PRELOAD": "/nowhere.so", "SBATCH_OUTPUT": "/x", "SLUICE_MIN_GPUS": "3", "SLURM_EXPORT_ENV": "NONE"} {
+		t.Setenv(name, value)
+	}
+	args := []string{"submit", "--fence=" + vault + "/fence.json", "--token=" + token, "--output=" + vault + "/log", "--chdir=" + vault, "--for=ada", "--job-name=train.sh", "-t", "60", vault + "/script", "1"}
+	code, out, errs := sluice(t, args...)
+	if code != 0 || out != "Submitted batch job 12\n" {
+		t.Fatalf("%d, %q, %q", code, out, errs)
+	}
+	called := s.slurm()
+	for _, want := range []string{"id=" + token, "nodes=1", " for=ada ", " --output=" + vault + "/log", " --chdir=" + vault, " -p gpu ", " -t 60 ", "\nPATH="} {
+		if !strings.Contains(called, want) {
+			t.Errorf("no %q in %s", want, called)
+		}
+	}
+	for _, no := range []string{"LD_PRELOAD", "SBATCH_", "SLUICE_", "EXPORT_ENV", "min=3"} {
+		if strings.Contains(called, no) {
+			t.Errorf("%q in %s", no, called)
+		}
+	}
+	batch, err := os.ReadFile(filepath.Join(s.dir, "jobs", token, "batch"))
+	if err != nil || !strings.Contains(string(batch), "'--fence="+vault+"/fence.json'") || strings.Contains(string(batch), "SBATCH") {
+		t.Errorf("%q, %v", batch, err)
+	}
+	if code, _, errs := sluice(t, append(slices.Clone(args[:len(args)-2]), "other")...); code != 1 || !strings.Contains(errs, "other") {
+		t.Errorf("another script: %d, %q", code, errs)
+	}
+	write(t, "evil.sh", "#!/bin/sh\ntrue\n")
+	if code, _, errs := sluice(t, append(slices.Clone(args[:len(args)-2]), "--max-gpus=1", "./evil.sh")...); code != 1 || !strings.Contains(errs, "the script of a confined job is") {
+		t.Errorf("another script: %d, %q", code, errs)
+	}
+}
+
+// TestNobodyElseSubmitsForAnother: the options are refused for any other account.
+func TestNobodyElseSubmitsForAnother(t *testing.T) {
+	other := "daemon"
+	if os.Getuid() == 1 {
+		other = "root"
+	}
+	s := newStandIn(t, other)
+	write(t, "script", "#!/bin/sh\n#SLUICE --max-gpus=1\ntrue\n")
+	dir := filepath.Join(s.dir, "work")
+	code, _, errs := sluice(t, "submit", "--fence="+dir+"/fence.json", "--token="+strings.Repeat("0a", 16), "--output="+dir+"/log", "--for=ada", dir+"/script")
+	if code != 1 || !strings.Contains(errs, "only the service account") || s.slurm() != "" {
+		t.Errorf("%d, %q; %s", code, errs, s.slurm())
+	}
+}
+
+// parcel is a tar of files, and what sluice-vaultd says of them.
+func parcel(t *testing.T, names ...string) ([]byte, []wire.File) {
+	t.Helper()
+	var out bytes.Buffer
+	w := tar.NewWriter(&out)
+	var said []wire.File
+	for _, name := range names {
+		body := "body of " + name
+		sum := sha256.Sum256([]byte(body))
+		said = append(said, wire.File{Name: name, Size: int64(len(body)), Digest: hex.EncodeToString(sum[:]), State: wire.FileReleased})
+		if err := w.WriteHeader(&tar.Header{Name: name, Typeflag: tar.TypeReg, Mode: 0o644, Size: int64(len(body))}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(w, body); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes(), said
+}
+
+// TestResults: what left is written, and what did not is listed with what to type. A file that is there stays, unless --force.
+func TestResults(t *testing.T) {
+	s := newStandIn(t, "")
+	raw, said := parcel(t, "model.pt", "a/metrics.json")
+	said = append(said, wire.File{Name: "plot.png", Size: 2500, State: wire.FileKept}, wire.File{Name: "big.pt", Size: 3e9, State: wire.FileOver}, wire.File{Name: "l", State: wire.FileRefused})
+	s.answer = func(q wire.Request) (wire.Answer, []byte) {
+		if q.Do == wire.Jobs {
+			return wire.Answer{Jobs: []wire.Job{{ID: strings.Repeat("a", 32), JobID: 7, Data: []string{"mammo", "ct"}}}}, nil
+		}
+		return wire.Answer{Files: said, More: true}, raw
+	}
+	code, out, errs := sluice(t, "results", "7")
+	want := `STATE                   SIZE  FILE
+here                    16 B  results-7/model.pt
+here                    22 B  results-7/a/metrics.json
+waits for the owner  2.50 KB  plot.png
+over the budget      3.00 GB  big.pt
+refused                  0 B  l
+`
+	if code != 0 || out != want {
+		t.Errorf("%d, got\n%swant\n%s", code, out, want)
+	}
+	for _, w := range []string{"sluice data review mammo or ct", "sluice results 7 --file NAME", "further files"} {
+		if !strings.Contains(errs, w) {
+			t.Errorf("no %q in %s", w, errs)
+		}
+	}
+	if q, _ := s.last(wire.Results); q.Job != "7" || q.File != "" {
+		t.Errorf("%+v", q)
+	}
+	if got, err := os.ReadFile("results-7/a/metrics.json"); err != nil || string(got) != "body of a/metrics.json" {
+		t.Errorf("%q, %v", got, err)
+	}
+	write(t, "results-7/model.pt", "mine")
+	if code, _, errs := sluice(t, "results", "7"); code != 1 || !strings.Contains(errs, `"model.pt": a file of that name is there; write it elsewhere with -o DIR, or over it with --force`) {
+		t.Errorf("%d, %s", code, errs)
+	}
+	if got, _ := os.ReadFile("results-7/model.pt"); string(got) != "mine" {
+		t.Errorf("written over: %q", got)
+	}
+	if code, _, errs := sluice(t, "results", "7", "--force"); code != 0 {
+		t.Errorf("%d, %s", code, errs)
+	}
+	if got, _ := os.ReadFile("results-7/model.pt"); string(got) != "body of model.pt" {
+		t.Errorf("--force: %q", got)
+	}
+	if code, _, errs := sluice(t, "results", strings.Repeat("a", 32), "-o", "elsewhere", "--file", "model.pt"); code != 0 {
+		t.Errorf("%d, %s", code, errs)
+	}
+	if q, _ := s.last(wire.Results); q.Job != strings.Repeat("a", 32) || q.File != "model.pt" {
+		t.Errorf("%+v", q)
+	}
+	raw, said = nil, nil
+	s.answer = func(wire.Request) (wire.Answer, []byte) { return wire.Answer{}, nil }
+	if code, _, errs := sluice(t, "results", "7"); code != 1 || errs != "sluice: error: job 7: there is no file in $SLUICE_OUTPUT yet\n" {
+		t.Errorf("%d, %s", code, errs)
+	}
+}
+
+// TestHostileResults: of what a false sluice-vaultd sends nothing is written, neither in the folder nor outside.
+func TestHostileResults(t *testing.T) {
+	s := newStandIn(t, "")
+	good, said := parcel(t, "model.pt")
+	other := slices.Clone(said)
+	other[0].Digest = strings.Repeat("0", 64)
+	longer := slices.Clone(said)
+	longer[0].Size++
+	kept := slices.Clone(said)
+	kept[0].State = wire.FileKept
+	up, upSaid := parcel(t, "../../evil")
+	absolute, absoluteSaid := parcel(t, filepath.Join(s.dir, "evil"))
+	escape, escapeSaid := parcel(t, "a\x1b]0;x\x07")
+	twice, twiceSaid := parcel(t, "m", "m")
+	for what, a := range map[string]struct {
+		raw  []byte
+		said []wire.File
+		size int64
+	}{
+		"up": {up, upSaid, 0}, "absolute": {absolute, absoluteSaid, 0}, "escapes": {escape, escapeSaid, 0}, "twice": {twice, twiceSaid, 0},
+		"another digest": {good, other, 0}, "another size": {good, longer, 0}, "not released": {good, kept, 0}, "not announced": {good, nil, 0},
+		"broken off": {good[:700], said, int64(len(good))}, "a huge length": {good, said, 1 << 62}, "no tar": {bytes.Repeat([]byte("x"), 4096), said, 0},
+	} {
+		s.answer = func(wire.Request) (wire.Answer, []byte) { return wire.Answer{Files: a.said, Size: a.size}, a.raw }
+		code, out, errs := sluice(t, "results", "7", "-o", "in")
+		if code == 0 || evil(out+errs) != "" {
+			t.Errorf("%s: %d, %q, %q", what, code, out, errs)
+		}
+		if left, _ := os.ReadDir("in"); len(left) > 0 {
+			t.Errorf("%s: written: %v", what, left)
+		}
+		if _, err := os.Lstat(filepath.Join(s.dir, "evil")); err == nil {
+			t.Fatalf("%s: written outside", what)
+		}
+	}
+}
+
+// TestLogsConfined: the log comes in parts; -n and --segment choose; what the budget holds back is said.
+func TestLogsConfined(t *testing.T) {
+	s := newStandIn(t, "")
+	id := strings.Repeat("b", 32)
+	log := "== sluice: segment 0 of job 7 · 1 GPU on n1:1 · 2026-11-28T10:00:00Z ==\none\ntwo\n== sluice: segment 1 of job 7 · 2 GPUs on n1:2 · 2026-11-28T10:00:00Z ==\nthree\x1b[2J\nfour\n"
+	over := false
+	s.answer = func(q wire.Request) (wire.Answer, []byte) {
+		if q.Do == wire.Jobs {
+			return wire.Answer{Jobs: []wire.Job{{ID: strings.Repeat("c", 32), JobID: 7, Submitted: time.Unix(1, 0)}, {ID: id, JobID: 7, Submitted: time.Unix(2, 0)}}}, nil
+		}
+		if q.Job != id {
+			return wire.Answer{Error: wire.Fail(wire.NotFound, "", "no job %s", q.Job)}, nil
+		}
+		part := log[q.From:min(len(log), int(q.From)+50)]
+		return wire.Answer{Next: q.From + int64(len(part)), Ended: int(q.From)+len(part) == len(log), Over: over && part == ""}, []byte(part)
+	}
+	shown := strings.Replace(log, "\x1b", `\x1b`, 1)
+	for _, c := range []struct{ args, want string }{
+		{"logs 7", shown}, {"logs -f 7", shown}, {"logs -n 2 7", shown[strings.Index(shown, "three"):]}, {"logs -n 99 7", shown},
+		{"logs --segment 0 7", shown[:strings.Index(shown, "== sluice: segment 1")]}, {"logs --segment last -f 7", shown[strings.Index(shown, "== sluice: segment 1"):]},
+	} {
+		if code, out, errs := sluice(t, strings.Fields(c.args)...); code != 0 || out != c.want || errs != "" {
+			t.Errorf("%s: %d, got\n%s%swant\n%s", c.args, code, out, errs, c.want)
+		}
+	}
+	over = true
+	if code, _, errs := sluice(t, "logs", "7"); code != 0 || !strings.Contains(errs, "more of the log does not leave") {
+		t.Errorf("%d, %q", code, errs)
+	}
+	if code, _, errs := sluice(t, "logs", "--stderr", "7"); code != 1 || !strings.Contains(errs, "no file of their own") {
+		t.Errorf("%d, %q", code, errs)
+	}
+	if code, _, errs := sluice(t, "logs", "--segment", "9", "7"); code != 1 || !strings.Contains(errs, "of run 9") {
+		t.Errorf("%d, %q", code, errs)
+	}
+}
+
+// TestHostileLog: an answer that never moves on, or that moves on without a byte, ends the command.
+func TestHostileLog(t *testing.T) {
+	s := newStandIn(t, "")
+	for _, next := range []int64{0, -5, 1 << 62} {
+		s.answer = func(q wire.Request) (wire.Answer, []byte) {
+			return wire.Answer{Next: next, Jobs: []wire.Job{{ID: "b", JobID: 7}}}, nil
+		}
+		if code, out, errs := sluice(t, "logs", "7"); code != 0 || out != "" {
+			t.Errorf("%d: %d, %q, %q", next, code, out, errs)
+		}
+	}
+	s.answer = func(q wire.Request) (wire.Answer, []byte) {
+		return wire.Answer{Size: mostLog + 1, Jobs: []wire.Job{{ID: "b", JobID: 7}}}, make([]byte, mostLog+1)
+	}
+	if code, _, errs := sluice(t, "logs", "7"); code != 1 || !strings.Contains(errs, "longer than 64 MiB") {
+		t.Errorf("%d, %q", code, errs)
+	}
+}
+
+// TestCancelConfined: a confined job is cancelled by sluice-vaultd, any other by scancel, also if sluice-vaultd is gone.
+func TestCancelConfined(t *testing.T) {
+	s := newStandIn(t, "")
+	s.answer = func(q wire.Request) (wire.Answer, []byte) {
+		return wire.Answer{Jobs: []wire.Job{{ID: strings.Repeat("b", 32), JobID: 7}}}, nil
+	}
+	if code, _, errs := sluice(t, "cancel", "7", "8"); code != 0 {
+		t.Errorf("%d, %q", code, errs)
+	}
+	if q, _ := s.last(wire.Cancel); q.Job != strings.Repeat("b", 32) {
+		t.Errorf("%+v", q)
+	}
+	if called := s.slurm(); !strings.Contains(called, "scancel 8\n") || strings.Contains(called, "scancel 7") {
+		t.Errorf("Slurm: %s", called)
+	}
+	s.answer = func(wire.Request) (wire.Answer, []byte) {
+		return wire.Answer{Error: wire.Fail(wire.Internal, "", "no")}, nil
+	}
+	if code, _, errs := sluice(t, "cancel", "9"); code != 0 || !strings.Contains(s.slurm(), "scancel 9\n") {
+		t.Errorf("%d, %q", code, errs)
+	}
+}
+
+// TestData: what the verbs ask and print.
+func TestData(t *testing.T) {
+	s := newStandIn(t, "")
+	set := wire.Set{Name: "mammo", Owner: "hanna", Path: "/vault/mammo", Readers: []string{"@radiology", "ada"}, Release: "200MB/job,1GB/week", Nodes: "safe"}
+	s.answer = func(q wire.Request) (wire.Answer, []byte) {
+		return wire.Answer{Set: &set, Sets: []wire.Set{set}, Whole: true, Lines: 7, Uses: []wire.Use{{User: "ada", Jobs: 3, Released: 1234567, Window: 12}},
+			Kept: []wire.Kept{{Job: strings.Repeat("b", 32), User: "ada", Name: "loss.png", Size: 99, Digest: strings.Repeat("d", 64)}}}, []byte(`{"n":3}` + "\n")
+	}
+	sheet := "name     mammo\nowner    hanna\nfolder   /vault/mammo\nreaders  @radiology, ada\nrelease  200MB/job,1GB/week\nnodes    safe\n"
+	for _, c := range []struct {
+		args, out, errs string
+		want            wire.Request
+	}{
+		{"data add mammo --path /vault/mammo --readers @radiology,ada --release 200MB/job,1GB/week --nodes safe --kinds *.pt", sheet, "", wire.Request{Do: wire.Add,
+			Set: &wire.Set{Name: "mammo", Path: "/vault/mammo", Readers: set.Readers, Release: set.Release, Nodes: "safe", Kinds: []string{"*.pt"}}}},
+		{"data list", "NAME   OWNER  RELEASE             NODES\nmammo  hanna  200MB/job,1GB/week  safe\n", "", wire.Request{Do: wire.List}},
+		{"data show mammo", sheet + "\nUSER  JOBS     LEFT  LEFT-NOW  LAST\nada      3  1.23 MB      12 B  -\n", "", wire.Request{Do: wire.Show, Name: "mammo"}},
+		{"data grant mammo bob,eve @all", sheet, "", wire.Request{Do: wire.Grant, Name: "mammo", Readers: []string{"bob", "eve", "@all"}}},
+		{"data revoke mammo ada", sheet, "", wire.Request{Do: wire.Revoke, Name: "mammo", Readers: []string{"ada"}}},
+		{"data audit mammo", `{"n":3}` + "\n", "sluice: the record holds: 7 lines verified\n", wire.Request{Do: wire.Audit, Name: "mammo"}},
+		{"data review mammo", "JOB                               USER  SIZE  SHA-256                                                           FILE\n" + strings.Repeat("b", 32) + "  ada   99 B  " +
+			strings.Repeat("d", 64) + "  loss.png\n", "", wire.Request{Do: wire.Review, Name: "mammo"}},
+		{"data review mammo 7 loss.png --allow", "", "", wire.Request{Do: wire.Review, Name: "mammo", Job: "7", File: "loss.png", Order: wire.Allow}},
+		{"data review mammo 7 loss.png --refuse", "", "", wire.Request{Do: wire.Review, Name: "mammo", Job: "7", File: "loss.png", Order: wire.Refuse}},
+	} {
+		code, out, errs := sluice(t, strings.Fields(c.args)...)
+		if code != 0 || out != c.out || errs != c.errs {
+			t.Errorf("%s: %d, got\n%s%swant\n%s", c.args, code, out, errs, c.out)
+		}
+		c.want.Version = wire.Version
+		if got := s.asked[len(s.asked)-1]; !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: asked %+v, want %+v", c.args, got, c.want)
+		}
+	}
+	for args, want := range map[string]string{
+		"data add mammo":                         "--path=FOLDER",
+		"data add mammo --path /x":               "--release=200MB/job,1GB/week",
+		"data show":                              "which data set?",
+		"data grant mammo":                       "which users?",
+		"data review mammo 7 x":                  "--allow or --refuse",
+		"data review mammo --allow":              "which file?",
+		"data review mammo 7 x --allow --refuse": "",
+		"data frobnicate":                        "",
+	} {
+		if code, _, errs := sluice(t, strings.Fields(args)...); code != 1 || !strings.Contains(errs, want) {
+			t.Errorf("%s: %d, %s", args, code, errs)
+		}
+	}
+	s.answer = func(wire.Request) (wire.Answer, []byte) { return wire.Answer{Broken: 5}, nil }
+	if code, _, errs := sluice(t, "data", "audit", "mammo"); code != 1 || !strings.Contains(errs, "does not hold from line 5 on") {
+		t.Errorf("%d, %s", code, errs)
+	}
+}
+
+// TestHostileVault: no text of an answer or of an error reaches the terminal as it is.
+func TestHostileVault(t *testing.T) {
+	s := newStandIn(t, "")
+	write(t, "train.sh", trainScript)
+	a := wire.Answer{Set: &wire.Set{Readers: []string{""}, Kinds: []string{""}}, Sets: []wire.Set{{}}, Uses: []wire.Use{{}}, Jobs: []wire.Job{{Data: []string{""}}}, Files: []wire.File{{}}, Kept: []wire.Kept{{}}}
+	poison(reflect.ValueOf(&a))
+	a.Jobs[0].JobID, a.JobID, a.Whole = 7, 12, true
+	failed := wire.Answer{Error: &wire.Error{Code: hostileWords, Text: hostileWords, Hint: hostileWords}}
+	seen := 0
+	for _, line := range []string{"data list", "data show x", "data add x --path /x --release 1/job", "data grant x y", "data revoke x y", "data audit x", "data review x", "data review x 7 y --allow",
+		"results 7", "submit train.sh", "logs 7", "logs -n 3 7", "cancel 7", "data show " + "HOSTILE", "submit --data=HOSTILE --max-gpus=1 train.sh"} {
+		for _, answer := range []wire.Answer{a, failed} {
+			s.answer = func(q wire.Request) (wire.Answer, []byte) {
+				if q.Do == wire.Results {
+					return answer, nil
+				}
+				return answer, []byte(hostileWords + "\n")
+			}
+			args := strings.Fields(line)
+			for i := range args {
+				args[i] = strings.ReplaceAll(args[i], "HOSTILE", strings.ReplaceAll(hostileWords, "\x00", ""))
+			}
+			_, out, errs := sluice(t, args...)
+			if wrong := evil(strings.ReplaceAll(out+errs, "\t", " ")); wrong != "" || strings.Contains("\n"+errs, "\nsluice: all is well") {
+				t.Errorf("%s: %s\n%s", line, wrong, out+errs)
+			}
+			seen += len(out) + len(errs)
+		}
+	}
+	if seen < 1000 {
+		t.Errorf("%d bytes only", seen)
+	}
+}

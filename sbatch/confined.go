@@ -1,0 +1,252 @@
+package sbatch
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/sluice-hpc/sluice/elastic"
+)
+
+// MaxData is the most data sets that a job may name.
+const MaxData = 16
+
+// Service is what sluice-vaultd says about a confined job when it submits it for a user.
+type Service struct {
+	For   string // the user that it belongs to
+	Token string // 32 lower-case hex digits
+	Fence string // absolute path of fence.json, which lies beside the job's script
+}
+
+// Confined reports whether the job's programs run inside of a fence.
+func (r Request) Confined() bool { return len(r.Data) > 0 || r.Service != nil }
+
+// onlyService are the options that only sluice-vaultd gives.
+var onlyService = []string{"fence", "for", "token"}
+
+// byService are those that it gives before --for, which is its last one. Everything after that
+// comes from the user, and everything in the script.
+var byService = []string{"chdir", "config", "constraint", "fence", "output", "token"}
+
+// mayConfined are the options that a confined job may have. An option that is not listed is
+// refused: sbatch runs as the service account, and must read and write nothing for the user outside of the fence.
+var mayConfined = []string{
+	"account", "begin", "comment", "constraint", "cpus-per-gpu", "cpus-per-task", "dependency", "exclude", "gpus", "gpus-per-node", "gpus-per-task",
+	"gres", "hold", "ignore-pbs", "job-name", "licenses", "mail-type", "mail-user", "mem", "mem-per-cpu", "mem-per-gpu", "mincpus", "nice", "nodes",
+	"ntasks", "open-mode", "parsable", "partition", "qos", "quiet", "requeue", "reservation", "time", "time-min", "tmp", "wait", "wckey", "wrap",
+	"allow-uneven", "checkpoint-every", "checkpoint-signal", "code", "data", "deadline", "deadline-mode", "epochs", "gpu-sizes", "gpu-step", "gpu-types",
+	"grace", "max-gpus", "min-gpus", "model", "notify", "on-timeout", "retries", "steps",
+}
+
+// byClient are the options that 'sluice submit' itself acts on before sluice-vaultd is asked.
+var byClient = []string{"code", "config", "parsable", "quiet", "user", "wait", "wrap"}
+
+// notConfined returns why an option cannot be used for a confined job, and what to write instead.
+func notConfined(name string) (why, do string) {
+	switch name {
+	case "array":
+		return "a confined job is a single job so far", "leave it out, and submit one job for each index"
+	case "sweep":
+		return "a confined job cannot be a sweep so far", "leave it out, and submit one job for each point"
+	case "user":
+		return "confined jobs belong to the cluster's sluiced", "leave it out"
+	case "output", "error":
+		return "the log of a confined job leaves it by the gate only", "leave it out; 'sluice logs JOB' prints the log"
+	case "input":
+		return "a confined job reads its code and its data only", "leave it out; --code says which files go along"
+	case "export", "export-file", "get-user-env":
+		return "the environment of a confined job comes from a list of the site's", "leave it out; set variables in the script"
+	case "chdir":
+		return "a confined job starts in the folder of its code", "leave it out; --code says which files go along"
+	case "checkpoint-glob", "checkpoint-marker", "checkpoint-still", "progress-regex":
+		return "sluice reads no files and no output of a confined job", "leave it out; save and report through sluice's library (import sluice)"
+	case "test-only":
+		return "a confined job cannot be tested without submitting it", "leave it out"
+	}
+	return "a confined job cannot have this option: sbatch would act on it outside of the fence", "leave it out"
+}
+
+// confine reads what makes a job confined, and refuses what such a job cannot have.
+func (m *merger) confine() {
+	r := &m.request
+	m.value("data", func(v string) (err error) { r.Data, err = parseData(v); return err })
+	m.value("code", func(v string) (err error) { r.Code, err = parseCode(v); return err })
+	given := m.service()
+	if s, is := m.chosen["code"]; is && !r.Confined() {
+		m.fail(s.fail("it says which files go to the data, and there is no --data", "add --data=NAME, or leave it out"))
+	}
+	if !r.Confined() {
+		return
+	}
+	_, sweeps := m.chosen["sweep"]
+	for i, source := range m.sources {
+		for k, s := range source {
+			switch {
+			case i == fromLine && k < given:
+			case s.name == "constraint" && slices.ContainsFunc(m.sources[fromLine][:given], func(v setting) bool { return v.name == s.name }):
+				m.fail(s.fail("the owner of the data chooses the nodes", "leave it out"))
+			case slices.Contains(mayConfined, s.name) && (r.Service == nil || s.name != "wrap"), slices.Contains(onlyService, s.name):
+			case r.Service == nil && s.name == "config", s.name == profiling.name, s.at.Line == 0 && overruled(s.at.Source):
+			case sweeps && slices.Contains(sweepOptions, s.name):
+			default:
+				why, do := notConfined(s.name)
+				if s.at.Source != "" && s.at.Line == 0 {
+					do = unset(s.at.Source, do)
+				}
+				m.fail(s.fail(why, do))
+			}
+		}
+	}
+}
+
+// confined settles what the other options say of a confined job.
+func (m *merger) confined(env environment) {
+	r := &m.request
+	if !r.Confined() {
+		return
+	}
+	r.Spec.Nodes = 1 // the network of a fence ends at its node
+	if r.Service != nil {
+		r.Wait, r.Quiet, r.Parsable = false, false, false // the client acts on them
+		return
+	}
+	m.forward(env)
+}
+
+// fromLine is the place of the command line among the sources.
+const fromLine = 2
+
+// service reads the options that only sluice-vaultd gives, and returns how many settings of the command line are its own.
+func (m *merger) service() (given int) {
+	line := m.sources[fromLine]
+	given = slices.IndexFunc(line, func(s setting) bool { return s.name == "for" }) + 1
+	for i, source := range m.sources {
+		for k, s := range source {
+			if its := i == fromLine && k < given; slices.Contains(onlyService, s.name) && !its {
+				m.fail(s.fail("only sluice-vaultd gives this option", "leave it out"))
+			}
+		}
+	}
+	if given == 0 {
+		return 0
+	}
+	v, seen := &Service{}, map[string]bool{}
+	m.request.Service = v
+	for _, s := range line[:given] {
+		if seen[s.name] || s.name != "for" && !slices.Contains(byService, s.name) {
+			m.fail(s.fail("sluice-vaultd does not give this option before --for, or not twice", ""))
+		}
+		seen[s.name] = true
+		var err error
+		switch s.name {
+		case "for":
+			v.For, err = s.value, checkUser(s.value)
+		case "token":
+			v.Token, err = s.value, checkToken(s.value)
+		case "fence":
+			v.Fence, err = s.value, checkFence(s.value)
+		}
+		if err != nil {
+			m.fail(s.fail(err.Error(), ""))
+		}
+	}
+	for _, name := range []string{"fence", "output", "token"} {
+		if !seen[name] {
+			m.fail(line[given-1].fail("there is no --"+name+" before it", ""))
+		}
+	}
+	return given
+}
+
+func checkUser(name string) error {
+	if !elastic.UserName(name) {
+		return errors.New("want the name of a user")
+	}
+	return nil
+}
+
+func checkToken(token string) error {
+	if len(token) != 32 || strings.Trim(token, "0123456789abcdef") != "" {
+		return errors.New("want 32 lower-case hex digits")
+	}
+	return nil
+}
+
+func checkFence(name string) error {
+	if !path.IsAbs(name) || path.Clean(name) != name || safe(name) != name {
+		return errors.New("want an absolute path")
+	}
+	return nil
+}
+
+// nameBytes are the bytes of a data set's name.
+const nameBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
+
+// parseData reads NAME[,NAME].
+func parseData(value string) ([]string, error) {
+	names := strings.Split(value, ",")
+	for i, n := range names {
+		if n == "" || len(n) > 64 || n[0] == '.' || n[0] == '-' || strings.Trim(n, nameBytes) != "" {
+			return nil, errors.New("want names of data sets, with commas between them ('sluice data list' shows yours)")
+		}
+		if slices.Contains(names[:i], n) {
+			return nil, fmt.Errorf("%s is named twice", n)
+		}
+	}
+	if len(names) > MaxData {
+		return nil, fmt.Errorf("%d data sets; a job can have %d", len(names), MaxData)
+	}
+	return names, nil
+}
+
+// parseCode reads PATH[,PATH]: files and folders below the current folder.
+func parseCode(value string) ([]string, error) {
+	var paths []string
+	for p := range strings.SplitSeq(value, ",") {
+		if p == "" || !filepath.IsLocal(p) {
+			return nil, fmt.Errorf("want files and folders below the current folder, with commas between them, not %q", p)
+		}
+		paths = append(paths, filepath.Clean(p))
+	}
+	return paths, nil
+}
+
+// plainVariables are variables of sbatch for options that it is otherwise left to read itself. The sbatch of a
+// confined job runs in another environment.
+var plainVariables = [][2]string{{"SBATCH_ACCOUNT", "account"}, {"SBATCH_QOS", "qos"}, {"SBATCH_RESERVATION", "reservation"}, {"SBATCH_WCKEY", "wckey"}}
+
+// Forwarded returns the options of the environment and of the command line as words that sluice-vaultd can give
+// to 'sluice submit' in another environment. Those of the script are in the script.
+func (r Request) Forwarded() []string { return r.forwarded }
+
+func (m *merger) forward(env environment) {
+	words := []string{}
+	if !m.request.name {
+		words = append(words, "--job-name="+m.request.jobName())
+	}
+	line := m.sources[fromLine]
+	for _, v := range plainVariables {
+		if value := env[v[0]]; value != "" && !slices.ContainsFunc(line, func(s setting) bool { return s.name == v[1] }) {
+			words = append(words, "--"+v[1]+"="+value)
+		}
+	}
+	for _, s := range m.sources[fromLine-1] {
+		if m.chosen[s.name].at != s.at || slices.Contains(byClient, s.name) || overruled(s.at.Source) {
+			continue
+		}
+		word := "--" + strings.Fields(s.name)[0] // "profile sizes" is typed as --profile
+		if s.takes != bare {
+			word += "=" + s.value
+		}
+		words = append(words, word)
+	}
+	for _, s := range line {
+		if !slices.Contains(byClient, s.name) {
+			words = append(words, s.words...)
+		}
+	}
+	m.request.forwarded = words
+}
