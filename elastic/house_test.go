@@ -58,6 +58,8 @@ var may = map[string][]string{
 	"elastic/reason":              {"nodes"},
 	"elastic/reason/reasontest":   {"elastic/reason", "nodes"},
 	"elastic/message":             {},
+	"elastic/vault/wire":          {},
+	"elastic/vault/client":        {"elastic/vault/wire"},
 	"elastic/say":                 {"elastic/message", "elastic/reason", "nodes"},
 	"elastic":                     {"nodes", "elastic/learn/length", "elastic/reason", "elastic/learn/speed"},
 	"elastic/plan":                {"elastic", "elastic/reason", "nodes"},

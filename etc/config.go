@@ -25,6 +25,7 @@ type Config struct {
 	Checkpoint Checkpoint
 	Users      Users
 	Web        Web
+	Data       Data
 	Health     Health
 	Metrics    Metrics
 	Notify     Notify

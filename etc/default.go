@@ -2,6 +2,7 @@ package etc
 
 import (
 	"path/filepath"
+	"slices"
 	"time"
 )
 
@@ -25,9 +26,13 @@ func Default() Config {
 		},
 		Checkpoint: Checkpoint{Keep: 2, Every: "auto", NodeMTBF: 30 * day, Retries: "auto", OnTimeout: "requeue"},
 		Users:      Users{Operators: []string{}},
-		Health:     Health{Exclude: time.Hour, PerUser: 1},
-		Notify:     Notify{Exec: []string{}, Events: []string{"failure", "deadline", "unfit", "blind"}, Mail: true, Hosts: []string{}, Digest: time.Hour},
-		Log:        Log{Level: "info", Format: "text"},
+		Data: Data{
+			Root: "/var/lib/sluice-data", Socket: "/run/sluice-data/vaultd.sock", Owners: []DataOwner{},
+			System: slices.Clone(usualSystem), Software: []string{}, Numbers: 64 << 10, Bundle: 64 << 20, Log: 10 << 20,
+		},
+		Health: Health{Exclude: time.Hour, PerUser: 1},
+		Notify: Notify{Exec: []string{}, Events: []string{"failure", "deadline", "unfit", "blind"}, Mail: true, Hosts: []string{}, Digest: time.Hour},
+		Log:    Log{Level: "info", Format: "text"},
 	}
 }
 

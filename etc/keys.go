@@ -82,6 +82,16 @@ var keys = []key{
 	truth("web", "act", func(c *Config) *bool { return &c.Web.Act }),
 	truth("web", "operators", func(c *Config) *bool { return &c.Web.Operators }),
 
+	text("data", "account", `an account, or ""`, func(s string) bool { return s == "" || isAccount(s) }, func(c *Config) *string { return &c.Data.Account }),
+	path("data", "root", func(c *Config) *string { return &c.Data.Root }),
+	socket("data", "socket", func(c *Config) *string { return &c.Data.Socket }),
+	dataOwners("data", "owners", func(c *Config) *[]DataOwner { return &c.Data.Owners }),
+	paths("data", "system", func(c *Config) *[]string { return &c.Data.System }),
+	paths("data", "software", func(c *Config) *[]string { return &c.Data.Software }),
+	whole("data", "numbers", 0, 1<<30, func(c *Config) *int { return &c.Data.Numbers }),
+	whole("data", "bundle", 0, 1<<30, func(c *Config) *int { return &c.Data.Bundle }),
+	whole("data", "log", 0, 1<<30, func(c *Config) *int { return &c.Data.Log }),
+
 	duration("health", "exclude", 0, 30*day, func(c *Config) *time.Duration { return &c.Health.Exclude }),
 	whole("health", "per_user", 0, 10000, func(c *Config) *int { return &c.Health.PerUser }),
 

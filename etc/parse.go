@@ -192,6 +192,9 @@ func contradictions(c Config, file string) []*Mistake {
 	if longest := max(c.Cycle.Backoff, c.Cycle.Period); c.Cycle.Abandon < 2*longest {
 		add("[cycle] abandon %s is shorter than two cycles (%s): begin times could pass before they are renewed", short(c.Cycle.Abandon), short(2*longest))
 	}
+	if c.Data.Account != "" && c.Data.Account == c.Web.User {
+		add("[data] account %s is [web] user as well; give each an account of its own", c.Data.Account)
+	}
 	if c.Notify.Webhook != "" && c.Notify.Secret == "" {
 		add("[notify] webhook without secret: its messages could not be told from forged ones; name a file with a key")
 	}
@@ -232,6 +235,7 @@ func (c Config) clone() Config {
 	c.Slurm.Partitions = slices.Clone(c.Slurm.Partitions)
 	c.Users.Operators = slices.Clone(c.Users.Operators)
 	c.Partition, c.QOS, c.Shares = maps.Clone(c.Partition), maps.Clone(c.QOS), maps.Clone(c.Shares)
+	c.Data.Owners, c.Data.System, c.Data.Software = slices.Clone(c.Data.Owners), slices.Clone(c.Data.System), slices.Clone(c.Data.Software)
 	c.Welfare.Types = slices.Clone(c.Welfare.Types)
 	c.Notify.Exec, c.Notify.Events, c.Notify.Hosts = slices.Clone(c.Notify.Exec), slices.Clone(c.Notify.Events), slices.Clone(c.Notify.Hosts)
 	return c
