@@ -1,0 +1,130 @@
+package world_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+	"github.com/sluice-hpc/sluice/elastic/world"
+	"github.com/sluice-hpc/sluice/elastic/world/records"
+	"github.com/sluice-hpc/sluice/slurm"
+	"github.com/sluice-hpc/sluice/slurm/fake"
+)
+
+// service is the service account of these tests.
+const service = "sluice-data"
+
+// users are those of these tests. Their uids do not depend on who comes first.
+var users = map[string]uint32{service: 4000, "ada": 4001, "bob": 4002}
+
+// wished is a job that one of these users wants to have.
+type wished struct {
+	user, account string
+	spec          elastic.Spec
+	after         time.Duration // since the job before
+	serial        float64
+}
+
+// play hands in jobs, each as its user or through the service account, and returns everything that was
+// decided and published, with the world and the daemon.
+func play(t *testing.T, policy string, jobs []wished, as func(i int, j wished) world.Job) (string, *world.World, *daemon) {
+	w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{Seed: 7, Nodes: fake.Grid(2, 5), Users: users}})
+	counts(w.Slurm)
+	w.Slurm.SetShares([]slurm.Share{
+		{Account: "root"}, {Account: "bio", Parent: "root", Shares: 40}, {Account: "phys", Parent: "root", Shares: 60},
+		{Account: "bio", User: "ada", Parent: "bio", Shares: 3}, {Account: "bio", User: "bob", Parent: "bio", Shares: 1}, {Account: "bio", User: service, Parent: "bio", Shares: 9},
+		{Account: "phys", User: "ada", Parent: "phys", Shares: 1}, {Account: "phys", User: service, Parent: "phys", Shares: 1},
+	})
+	d := boot(t, w, new(journal.Memory), policy, func(c *engine.Config) {
+		c.Limiter, c.Sharer, c.Accounts, c.Confined, c.Proven = w.Client, w.Client, w, service, false
+		c.Limits.Moves = 2
+	})
+	at := time.Duration(0)
+	for i, j := range jobs {
+		at += j.after
+		w.At(at, func() {
+			out := as(i, j)
+			out.Spec, out.Model, out.Args = j.spec, world.Amdahl(60, j.serial), []string{"--account=" + j.account}
+			w.Submit(out)
+		})
+	}
+	var said strings.Builder
+	step := cycler{d, func() {
+		r := d.Report()
+		if r == nil {
+			return
+		}
+		fmt.Fprintln(&said, r.At.UnixNano(), r.Blind, r.Nodes, r.Demands, r.Health, r.Sharing())
+		for _, jr := range r.Jobs {
+			fmt.Fprintf(&said, "%d %v %s@%s %v %q %q %v %v %v\n", jr.Record.ID, jr.Record.Owner, jr.Job.User, jr.Job.Account, jr.Target, sentence(jr.Why), jr.Problems, jr.ETA, jr.Promised, jr.Job.Unproven)
+		}
+	}}
+	if err := w.Drive(context.Background(), step, at+25*time.Minute); err != nil {
+		t.Error(err)
+	}
+	for _, bad := range w.Check() {
+		t.Error(bad)
+	}
+	return said.String(), w, d
+}
+
+// cycler calls a function after every cycle.
+type cycler struct {
+	*daemon
+	after func()
+}
+
+func (c cycler) Cycle(ctx context.Context, now time.Time) (time.Time, error) {
+	wake, err := c.daemon.Cycle(ctx, now)
+	c.after()
+	return wake, err
+}
+
+func plainly(_ int, j wished) world.Job { return world.Job{User: j.user} }
+
+// drawn draws jobs of ada and bob.
+func drawn(t *rapid.T) (jobs []wished) {
+	for range rapid.IntRange(2, 6).Draw(t, "jobs") {
+		j := wished{user: rapid.SampledFrom([]string{"ada", "bob"}).Draw(t, "user"), account: "bio", after: time.Duration(rapid.IntRange(0, 300).Draw(t, "after")) * time.Second, serial: .02}
+		if j.user == "ada" && rapid.Bool().Draw(t, "phys") {
+			j.account = "phys"
+		}
+		j.spec = elastic.Spec{Min: rapid.IntRange(1, 3).Draw(t, "min"), Max: rapid.IntRange(3, 10).Draw(t, "max"), Total: float64(rapid.IntRange(5, 60).Draw(t, "total"))}
+		if rapid.Bool().Draw(t, "model") {
+			j.spec.Model, j.spec.Script = "net", "0123456789ab"
+		}
+		jobs = append(jobs, j)
+	}
+	return jobs
+}
+
+// TestConfinedJobsAreTheirOwners: a cluster decides about confined jobs of ada and bob as about ordinary
+// jobs of theirs: sizes, places, reasons, shares, admissions, what is known of their programs. An owner
+// that another user's job names changes nothing.
+func TestConfinedJobsAreTheirOwners(t *testing.T) {
+	policies := []string{"lookahead", "knapsack", "fcfs", "deadline"}
+	rapid.Check(t, func(r *rapid.T) {
+		jobs, policy := drawn(r), rapid.SampledFrom(policies).Draw(r, "policy")
+		confined := rapid.SliceOfN(rapid.Bool(), len(jobs), len(jobs)).Draw(r, "confined")
+		want, _, _ := play(t, policy, jobs, plainly)
+		got, _, d := play(t, policy, jobs, func(i int, j wished) world.Job {
+			switch {
+			case confined[i]:
+				return world.Job{User: service, For: j.user}
+			case i%2 == 0: // believed, it would be the other's
+				return world.Job{User: j.user, For: map[string]string{"ada": "bob", "bob": "ada"}[j.user]}
+			}
+			return world.Job{User: j.user}
+		})
+		if differ(t, policy, want, got); t.Failed() {
+			r.Fatalf("%v %v\n%s", jobs, confined, d.log.String())
+		}
+	})
+}
