@@ -207,9 +207,7 @@ func (d *daemon) tune(cfg *engine.Config, c etc.Config) error {
 		return err
 	}
 	cfg.Own = shares
-	if cfg.Confined = c.Data.Account; d.options.user { // a user's own jobs are that user's
-		cfg.Confined = ""
-	}
+	cfg.Confined = d.service(c)
 	p, err := policy.InPartitions(c.Policy.Name, own)
 	if err != nil {
 		return err

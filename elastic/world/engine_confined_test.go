@@ -213,8 +213,9 @@ func TestWhoseJobs(t *testing.T) {
 		d.drive(t, time.Minute)
 	}
 	for _, j := range w.Trainers() {
-		if d.of(t, j).Job.GPUs() == 0 {
-			t.Errorf("job %d of %s for %q does not run: %s", j.ID(), j.Job.User, j.Job.For, sentence(d.of(t, j).Why))
+		jr := d.of(t, j)
+		if jr.Job.GPUs() == 0 || len(jr.Problems) > 0 || jr.Record.Offset == 0 {
+			t.Errorf("job %d of %s for %q has %d GPUs, read up to %d: %s; %q", j.ID(), j.Job.User, j.Job.For, jr.Job.GPUs(), jr.Record.Offset, sentence(jr.Why), jr.Problems)
 		}
 	}
 	for _, bad := range w.Check() {
