@@ -19,7 +19,7 @@ var version = "unknown"
 
 func main() {
 	if filepath.Base(os.Args[0]) == "srun" { // inside of the fence of a confined job
-		os.Exit(standIn(os.Args[1:], os.Stderr))
+		os.Exit(srunInside(os.Args[1:], os.Stderr))
 	}
 	if len(os.Args) > 1 && !slices.Contains(lasting, os.Args[1]) {
 		collectLate()

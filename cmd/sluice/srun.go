@@ -10,9 +10,9 @@ import (
 	"github.com/sluice-hpc/sluice/cmd/terminal"
 )
 
-// standIn is srun inside of a fence, where there is no Slurm: it becomes the command, as the
+// srunInside is srun inside of a fence, where there is no Slurm: it becomes the command, as the
 // one task of a step on this node. It returns only if it cannot.
-func standIn(args []string, errs io.Writer) int {
+func srunInside(args []string, errs io.Writer) int {
 	argv, err := confine.Step(args)
 	if err != nil {
 		terminal.Complain(errs, err)

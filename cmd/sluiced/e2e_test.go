@@ -33,12 +33,12 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	args := append([]string{"build", "-tags", "crash", "-o", dir + "/"}, raceFlag...)
-	out, err := exec.Command("go", append(args, "../sluice", "../sluice-lab", "../sluice-web", ".")...).CombinedOutput()
+	out, err := exec.Command("go", append(args, "../sluice", "../sluice-lab", "../sluice-web", "../sluice-vaultd", ".")...).CombinedOutput()
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "building the programs: %v\n%s", err, out)
 		os.Exit(1)
 	}
-	for _, program := range []string{"sluice", "sluice-lab", "sluice-web", "sluiced"} { // whatever the umask
+	for _, program := range []string{"sluice", "sluice-lab", "sluice-web", "sluice-vaultd", "sluiced"} { // whatever the umask
 		if err := os.Chmod(filepath.Join(dir, program), 0o755); err != nil {
 			panic(err)
 		}
