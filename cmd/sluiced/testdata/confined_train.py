@@ -32,21 +32,18 @@ while epoch < EPOCHS:
     dist.all_reduce(change)
     dist.all_reduce(errors)
     weights, epoch = weights + change, epoch + 1
-    ask = torch.zeros(1)
+    sluice.report(epoch=epoch, errors=int(errors))
     if rank == 0:
-        sluice.report(epoch=epoch, errors=int(errors))
         print(f"epoch {epoch}: {int(errors)} errors on {world} GPUs", flush=True)
-        ask[0] = sluice.should_checkpoint() and epoch < EPOCHS
-    dist.broadcast(ask, 0)
-    if rank == 0 and ask[0]:
+    if epoch < EPOCHS and sluice.should_checkpoint():
         with sluice.checkpoint(step=epoch, epoch=epoch) as folder:
-            torch.save({"weights": weights, "epoch": epoch}, folder / "state.pt")
-    dist.barrier()
+            if rank == 0:
+                torch.save({"weights": weights, "epoch": epoch}, folder / "state.pt")
 if rank == 0:
     out = os.environ["SLUICE_OUTPUT"]
     with open(os.path.join(out, "model.json"), "w", encoding="ascii") as f:
         json.dump(weights.tolist(), f)
     with open(os.path.join(out, "picture.png"), "w", encoding="ascii") as f:
         json.dump(pictures[0], f)  # a picture of the data, which may not leave without a review
-    sluice.finished()
-dist.barrier()
+sluice.finished()
+dist.destroy_process_group()
