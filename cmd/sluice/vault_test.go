@@ -157,7 +157,7 @@ func TestSubmitConfined(t *testing.T) {
 	write(t, "other", "x")
 	t.Setenv("SBATCH_ACCOUNT", "bio")
 	code, out, errs := sluice(t, "submit", "-t", "60", "job/train.sh", "--lr", "0.1")
-	if code != 0 || out != "Submitted batch job 4711\n" || errs != "sluice: warning: beware\n" {
+	if code != 0 || out != "Submitted batch job 4711\n" || errs != "sluice-vaultd: sluice: warning: beware\n" {
 		t.Errorf("%d, %q, %q", code, out, errs)
 	}
 	q, raw := s.last(wire.Submit)
