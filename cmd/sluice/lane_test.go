@@ -448,7 +448,7 @@ func TestGoesOn(t *testing.T) {
 	again := v
 	again.Params = []string{"x=choice:1,2,3"}
 	again.again(true, time.Now())
-	if n := again.Book.Wants(again.Sweep); n != 1 {
+	if n := again.Book.Wants(again.Sweep, 1); n != 1 {
 		t.Errorf("its user would submit %d lanes", n)
 	}
 	b.sweep.Params = again.Params
