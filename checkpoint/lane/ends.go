@@ -19,7 +19,7 @@ const lateSignal = time.Second
 // ends writes down how the trial ended, and answers the request for which it saved.
 func (t *trial) ends() error {
 	<-t.child.Done()
-	hostWords := t.hostWords()
+	hostWords, hostMemory := t.hostWords()
 	if t.host.alive() && !t.ended && !t.handedBack() {
 		t.endHost() // the trial's runner ended by itself, and the host would train on
 	}
@@ -45,6 +45,10 @@ func (t *trial) ends() error {
 		}
 		e.Words = cmp.Or(hostWords, e.Words)
 		e.Node = known && word.Stranded || t.unfit()
+		if memory := hostMemory || known && word.LastWords != nil && word.LastWords.Memory; memory && t.beside {
+			t.crowded = true // it is not the trial's fault, and the lane runs fewer at once
+			e = sweep.Event{How: sweep.Saved, Memory: true}
+		}
 	case t.stopped:
 		e.How, e.Lost = sweep.Yielded, t.lost
 	default:

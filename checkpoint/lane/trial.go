@@ -38,6 +38,7 @@ type trial struct {
 	lost    sweep.Lost          // because of this rung
 	bad     string              // why it counts as failed, whatever its exit code
 	periods int                 // of a population, for which it was asked to save
+	beside  bool                // other trials ran on its GPUs in this start
 }
 
 func (l *lane) bounded(d time.Duration) (context.Context, context.CancelFunc) {
@@ -61,6 +62,7 @@ func (l *lane) trial(ask sweep.Ask, tell sweep.Tell) error {
 	}
 	defer func() { t.output.Close() }() // it is opened again where the trial is started again
 	for {
+		t.beside = t.beside || t.crowd()
 		l.wait(t.child.Done())
 		t.report()
 		select {

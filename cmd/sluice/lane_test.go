@@ -32,6 +32,7 @@ type sweepBench struct {
 	keeper       *offcycle.Sweeps
 	live         atomic.Pointer[offcycle.Live]
 	stop         func()
+	measure      string // how long lanes measure trials that share GPUs; "" = as usual
 }
 
 // trialProgram reports epochs, saves when it is asked, and fails or reports NaN where its point says so.
@@ -134,7 +135,11 @@ func (b *sweepBench) lane(job, restarts int, environ ...string) *exec.Cmd {
 	b.must(os.MkdirAll(filepath.Join(folder, checkpoint.Checkpoints), 0o755))
 	s := &submission{job: b.job()}
 	s.site.Paths.Jobs, s.site.Paths.Outbox = b.jobs, b.outbox
-	b.must(os.WriteFile(filepath.Join(folder, checkpoint.Script), s.laneScript(), 0o700))
+	script := s.laneScript()
+	if b.measure != "" {
+		script = bytes.Replace(script, []byte(" -- "), []byte(" --measure="+b.measure+" -- "), 1)
+	}
+	b.must(os.WriteFile(filepath.Join(folder, checkpoint.Script), script, 0o700))
 	cmd := exec.Command("sluice", "run", "--outbox="+b.outbox, "--keep=1", "--checkpoint-every=off", fmt.Sprintf("--array=101_%d/4:0-3:1", job-101), "--", filepath.Join(folder, checkpoint.Script))
 	cmd.Env = append(os.Environ(), fmt.Sprintf("SLURM_JOB_ID=%d", job), fmt.Sprintf("SLURM_RESTART_COUNT=%d", restarts), "LOG="+filepath.Join(b.dir, "log"))
 	cmd.Env = append(cmd.Env, environ...)
