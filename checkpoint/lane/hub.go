@@ -87,16 +87,16 @@ func (h *hub) clean() error {
 			s.offset = info.Size()
 		}
 	}
-	return h.crowds(false)
+	return errors.Join(h.tells(crowdFile, false), h.tells(measureFile, false))
 }
 
 func (h *hub) lines(s *slot) string {
 	return filepath.Join(h.folder, sweep.SlotFile(sweep.EventFile, s.number))
 }
 
-// crowds says to the slots whether more than one trial may run.
-func (h *hub) crowds(is bool) error {
-	name := filepath.Join(h.inner, crowdFile)
+// tells says something to the slots, or takes it back.
+func (h *hub) tells(file string, is bool) error {
+	name := filepath.Join(h.inner, file)
 	if is {
 		return os.WriteFile(name, nil, 0o600)
 	}
@@ -244,7 +244,7 @@ func (h *hub) fit() error {
 	if saving > 0 {
 		return nil // a trial that begins now would be measured, and run out of memory, beside those that save
 	}
-	if err := h.crowds(target > 1); err != nil {
+	if err := errors.Join(h.tells(crowdFile, target > 1), h.tells(measureFile, h.decider.Trying() > 0)); err != nil {
 		return err
 	}
 	for _, s := range h.slots {

@@ -2,7 +2,6 @@ package lane
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic/sweep"
@@ -22,7 +21,7 @@ func (h *hub) shares() error {
 		return nil
 	}
 	h.wrote = answer.Trials
-	h.say("%s", sharingWords(answer))
+	h.say("trials at once on these GPUs: %d; why: sluice sweep explain %d", answer.Trials, h.number)
 	if other, found := h.measured(); found && other.Trials <= answer.Trials {
 		return nil
 	}
@@ -41,26 +40,4 @@ func (h *hub) measured() (sweep.Sharing, bool) {
 	}
 	s, err := sweep.ParseSharing(data)
 	return s, err == nil && s.GPUs == h.gpus
-}
-
-// sharingWords says in the lane's output what was decided.
-func sharingWords(s sweep.Sharing) string {
-	var tried []string
-	for _, t := range s.Tried {
-		tried = append(tried, fmt.Sprintf("%d at once are %.2f times as fast as one", t.Trials, t.Speed))
-	}
-	words := fmt.Sprintf("%d trials at once on these GPUs", s.Trials)
-	if s.Trials == 1 {
-		words = "one trial at a time on these GPUs"
-	}
-	switch {
-	case s.Memory:
-		tried = append(tried, "a trial ran out of memory beside others")
-	case s.Short:
-		tried = append(tried, "trials ended before they were measured")
-	}
-	if len(tried) == 0 {
-		return words
-	}
-	return words + ": " + strings.Join(tried, "; ")
 }

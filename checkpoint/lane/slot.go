@@ -17,8 +17,14 @@ import (
 const (
 	// checkpoint.RequestFile, of the lane: the trial is to be saved
 	answerFile = "answer.json" // of the slot: it was
-	crowdFile  = "crowd"       // of the lane, beside the slots' folders: more than one trial may run
+	// Of the lane, beside the slots' folders, while so:
+	crowdFile   = "crowd"    // more than one trial may run
+	measureFile = "measures" // the speeds of trials are measured
 )
+
+// mostMeasured bounds the reports of a trial in one start for which it goes on although it lost at a rung, because
+// it is being measured: with asha most trials end after a few epochs, and none would be.
+const mostMeasured = 16
 
 // answered is answerFile.
 type answered struct {
@@ -36,12 +42,12 @@ func slotFolder(inner string, slot int) string {
 // trials to end.
 var besides = []string{"SLUICE_GPU_FILES=none", "SLURM_OVERLAP=1"}
 
-// crowd reports whether other trials may run on the GPUs now.
-func (l *lane) crowd() bool {
+// hears reports whether the lane says so to its slots now.
+func (l *lane) hears(file string) bool {
 	if l.Slot == 0 {
 		return false
 	}
-	_, err := os.Stat(filepath.Join(filepath.Dir(l.inner), crowdFile))
+	_, err := os.Stat(filepath.Join(filepath.Dir(l.inner), file))
 	return err == nil
 }
 

@@ -102,6 +102,25 @@ func TestSlotsDoNotPay(t *testing.T) {
 	}
 }
 
+// TestSlotsMeasureLosers: trials that lose at an early rung are measured all the same, and then paused.
+func TestSlotsMeasureLosers(t *testing.T) {
+	b := newSlotBench(t, 2, func(s *sweep.Sweep) {
+		s.Algorithm, s.Rungs, s.Params, s.Trials = "asha+grid", []int{2}, []string{"x=choice:8,7,6,5,4,3,2,1"}, 8
+	})
+	b.slurm([]int{101}, nil)
+	b.starts()
+	cmd := b.lane(101, 0)
+	v := b.until("the sweep to end", func(v *sweepView) bool { return v.Book.Over == book.AllTried })
+	b.must(cmd.Wait())
+	if len(v.Sharing) != 1 || v.Sharing[0].Trials != 2 || v.Sharing[0].Short || v.Book.Count(book.Paused) < 4 {
+		t.Errorf("%+v, %d paused", v.Sharing, v.Book.Count(book.Paused))
+	}
+	for _, trial := range v.Book.Trials {
+		if last, _ := trial.Last(); trial.State == book.Paused && (trial.Rung != 2 || last.Epoch > 30) || trial.State == book.Failed {
+			t.Errorf("%+v", trial)
+		}
+	}
+}
 
 // crowd is what a trial's program can see of others in its lane.
 func (b *sweepBench) crowd(job int) string {

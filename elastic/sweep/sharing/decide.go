@@ -11,8 +11,12 @@ import (
 // errors.
 const Margin = .1
 
-// mostRounds bounds how often one number of trials is tried where trials end before they are measured.
-const mostRounds = 5
+// Where trials end before they are measured, mostRounds bounds how often a number of trials is tried, and
+// mostBegun with how many trials in each slot.
+const (
+	mostRounds = 3
+	mostBegun  = 4
+)
 
 // phase is what is being measured.
 type phase string
@@ -36,6 +40,7 @@ type Decider struct {
 	tried  []sweep.Tried
 	pair   []int // the trials that ran while next was measured
 	rounds int
+	begun  int // trials since the phase began
 	memory bool
 	short  bool
 }
@@ -57,6 +62,14 @@ func (d *Decider) raise() {
 	if d.kept >= d.most {
 		d.phase = settled
 	}
+}
+
+// Take takes in a line of a slot.
+func (d *Decider) Take(slot int, e sweep.Event) {
+	if e.Kind == sweep.Began {
+		d.begun++
+	}
+	d.Meter.Take(slot, e)
 }
 
 // Follow takes over what another lane measured. Once settled a decider only falls.
@@ -119,7 +132,9 @@ func (d *Decider) advance() {
 		switch d.phase {
 		case low:
 			if d.any(d.kept) {
-				d.phase = high
+				d.phase, d.begun = high, 0
+			} else if d.begun > mostBegun*d.kept {
+				d.tooShort()
 			}
 		case high:
 			d.measuredHigh()
@@ -141,6 +156,10 @@ func (d *Decider) any(atOnce int) bool {
 
 // measuredHigh ends the phase once all that run were measured.
 func (d *Decider) measuredHigh() {
+	if d.begun > mostBegun*d.next {
+		d.tooShort()
+		return
+	}
 	at := d.at()
 	if len(at) < d.next {
 		return
@@ -153,6 +172,13 @@ func (d *Decider) measuredHigh() {
 		d.pair = append(d.pair, trial)
 	}
 	d.phase = back
+}
+
+// tooShort begins a round anew, or settles.
+func (d *Decider) tooShort() {
+	if d.phase, d.begun, d.rounds = low, 0, d.rounds+1; d.rounds >= mostRounds {
+		d.phase, d.short = settled, true
+	}
 }
 
 // measuredBack decides once each trial of the pair was measured at both numbers, or has ended.
@@ -171,9 +197,7 @@ func (d *Decider) measuredBack() {
 		}
 	}
 	if known == 0 {
-		if d.phase, d.rounds = low, d.rounds+1; d.rounds >= mostRounds {
-			d.phase, d.short = settled, true
-		}
+		d.tooShort()
 		return
 	}
 	// Of trials that ended too early the mean of the others is taken.
