@@ -298,3 +298,26 @@ func TestSlotsKilledAnywhere(t *testing.T) {
 		t.Errorf("%d points", len(points))
 	}
 }
+
+// TestSlotsWarm: each slot has a process of its own that trains trial after trial.
+func TestSlotsWarm(t *testing.T) {
+	b := newWarmBench(t, true, func(s *sweep.Sweep) {
+		s.PerGPU, s.Parallel, s.Params, s.Trials = 2, 1, []string{"x=choice:2,3,4,5,6,7"}, 6
+	})
+	b.must(os.WriteFile(filepath.Join(b.folder(), sweep.SharingFile(0)), []byte(`{"version":1,"gpus":0,"trials":2}`), 0o600))
+	b.slurm([]int{101}, nil)
+	b.starts()
+	cmd := b.lane(101, 0, "PAUSE=0.2")
+	v := b.until("the sweep to end", func(v *sweepView) bool { return v.Book.Over == book.AllTried })
+	b.must(cmd.Wait())
+	all := map[string]bool{}
+	for trial, of := range b.processes() {
+		if len(of) != 1 {
+			t.Errorf("trial %d was trained by %v", trial, of)
+		}
+		all[of[0]] = true
+	}
+	if len(all) != 2 || v.Book.Count(book.Done) != 6 {
+		t.Errorf("%d processes; %+v", len(all), v.row())
+	}
+}
