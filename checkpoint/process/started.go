@@ -17,8 +17,9 @@ const kthreadd = 2
 // left after patience. It goes on for watch at least: a step of Slurm whose srun was killed while it was launched
 // may still start its processes. This process is spared.
 func KillStarted(variables []string, watch, patience time.Duration) []Process {
-	since := time.Now()
-	for {
+	over := time.NewTimer(max(watch, patience))
+	defer over.Stop()
+	for watched := time.Duration(0); ; watched += heldRound {
 		c := look()
 		var left []int
 		for pid, e := range c {
@@ -28,14 +29,14 @@ func KillStarted(variables []string, watch, patience time.Duration) []Process {
 			killStarted(pid, variables)
 			left = append(left, pid)
 		}
-		past := time.Since(since)
-		if len(left) == 0 && past >= watch {
+		if len(left) == 0 && watched >= watch {
 			return nil
 		}
-		if past >= max(watch, patience) {
+		select {
+		case <-time.After(heldRound):
+		case <-over.C:
 			return c.named(left)
 		}
-		time.Sleep(heldRound)
 	}
 }
 

@@ -46,12 +46,13 @@ sluice.finished()
 
 // newSlotBench is a sweep whose lanes may run several trials at once.
 func newSlotBench(t *testing.T, perGPU int, change func(*sweep.Sweep)) *sweepBench {
+	t.Parallel() // they sleep for most of the time
 	b := newSweepBench(t, func(s *sweep.Sweep) {
 		s.PerGPU, s.Parallel, s.Epochs, s.Params = perGPU, 1, 40, []string{"x=choice:1,2,3,4,5,6"}
 		s.Trials = 6
 		change(s)
 	})
-	b.measure = "1s"
+	b.measure = "600ms"
 	b.must(os.WriteFile(filepath.Join(b.dir, "trial.py"), []byte(slotProgram), 0o644))
 	return b
 }
@@ -72,13 +73,13 @@ func (b *sweepBench) allDone(v *sweepView, trials, epochs int) {
 
 // TestSlotsPay: where trials do not slow each other down a lane runs two at once, says so, and none is run twice.
 func TestSlotsPay(t *testing.T) {
-	b := newSlotBench(t, 2, func(*sweep.Sweep) {})
+	b := newSlotBench(t, 2, func(s *sweep.Sweep) { s.Trials = 5 })
 	b.slurm([]int{101}, nil)
 	b.starts()
 	cmd := b.lane(101, 0)
 	v := b.until("the sweep to end", func(v *sweepView) bool { return v.Book.Over == book.AllTried })
 	b.must(cmd.Wait())
-	b.allDone(v, 6, 40)
+	b.allDone(v, 5, 40)
 	if v = b.view(); len(v.Sharing) != 1 || v.Sharing[0].Trials != 2 || v.Sharing[0].Tried[0].Speed < 1.3 || v.AtOnce() != 2 {
 		t.Errorf("%+v", v.Sharing)
 	}
@@ -105,14 +106,14 @@ func TestSlotsDoNotPay(t *testing.T) {
 // TestSlotsMeasureLosers: trials that lose at an early rung are measured all the same, and then paused.
 func TestSlotsMeasureLosers(t *testing.T) {
 	b := newSlotBench(t, 2, func(s *sweep.Sweep) {
-		s.Algorithm, s.Rungs, s.Params, s.Trials = "asha+grid", []int{2}, []string{"x=choice:8,7,6,5,4,3,2,1"}, 8
+		s.Algorithm, s.Rungs, s.Params, s.Trials = "asha+grid", []int{2}, []string{"x=choice:8,7,6,5,4,3"}, 6
 	})
 	b.slurm([]int{101}, nil)
 	b.starts()
 	cmd := b.lane(101, 0)
 	v := b.until("the sweep to end", func(v *sweepView) bool { return v.Book.Over == book.AllTried })
 	b.must(cmd.Wait())
-	if len(v.Sharing) != 1 || v.Sharing[0].Trials != 2 || v.Sharing[0].Short || v.Book.Count(book.Paused) < 4 {
+	if len(v.Sharing) != 1 || v.Sharing[0].Trials != 2 || v.Sharing[0].Short || v.Book.Count(book.Paused) < 3 {
 		t.Errorf("%+v, %d paused", v.Sharing, v.Book.Count(book.Paused))
 	}
 	for _, trial := range v.Book.Trials {
@@ -301,6 +302,7 @@ func TestSlotsKilledAnywhere(t *testing.T) {
 
 // TestSlotsWarm: each slot has a process of its own that trains trial after trial.
 func TestSlotsWarm(t *testing.T) {
+	t.Parallel()
 	b := newWarmBench(t, true, func(s *sweep.Sweep) {
 		s.PerGPU, s.Parallel, s.Params, s.Trials = 2, 1, []string{"x=choice:2,3,4,5,6,7"}, 6
 	})
