@@ -6,6 +6,8 @@ import "fmt"
 type LastWords struct {
 	Why   string   `json:"why"`             // one sentence, for people
 	Lines []string `json:"lines,omitempty"` // the end of its error output, or of its output
+	// Memory: it ran out of memory, of the node's or of a GPU's, as far as can be told.
+	Memory bool `json:"memory,omitempty"`
 }
 
 // Limits of LastWords: lines, bytes per line, and bytes in all.

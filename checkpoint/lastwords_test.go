@@ -13,7 +13,7 @@ func TestLastWords(t *testing.T) {
 	}
 	w := NewLastWords("killed\nby \x07signal KILL", append(lines, "the last"))
 	if w.Why != "killed by  signal KILL" || len(w.Lines) != maxLastLines || w.Lines[19] != "the last" || strings.Contains(w.Lines[0], "\x1b") {
-		t.Errorf("%q", w)
+		t.Errorf("%+v", w)
 	}
 	w = NewLastWords(strings.Repeat("y", 5000), []string{"dropped", strings.Repeat("é", 5000), strings.Repeat("z", 500), "kept"})
 	size := len(w.Why)
@@ -40,7 +40,7 @@ func TestLastWordsRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	if w := got.LastWords; strings.Contains(w.Why, "\x1b") || w.Lines[0] != "a b" || len(w.Lines[1]) > maxLastLine {
-		t.Errorf("%q", w)
+		t.Errorf("%+v", w)
 	}
 	r.LastWords.Lines = make([]string, maxLastLines+1)
 	data, _ = json.Marshal(r)

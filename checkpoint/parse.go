@@ -154,7 +154,9 @@ func (r Runner) cleaned() Runner {
 		r.Answer = &a
 	}
 	if r.LastWords != nil {
+		memory := r.LastWords.Memory
 		r.LastWords = NewLastWords(r.LastWords.Why, r.LastWords.Lines)
+		r.LastWords.Memory = memory
 	}
 	if r.Exit != nil {
 		e := *r.Exit

@@ -48,6 +48,7 @@ var may = map[string][]string{
 	"elastic/sweep/rung":          {"elastic/sweep/search"},
 	"elastic/sweep/level":         {},
 	"elastic/sweep":               {},
+	"elastic/sweep/sharing":       {"elastic/sweep"},
 	"elastic/sweep/book":          {"elastic/sweep"},
 	"elastic/sweep/own":           {"checkpoint", "elastic/sweep", "elastic/sweep/book"},
 	"elastic/sweep/keeper":        {"elastic/sweep", "elastic/sweep/book", "elastic/sweep/rung", "elastic/sweep/search", "elastic/sweep/space"},
@@ -73,7 +74,7 @@ var may = map[string][]string{
 	"checkpoint/supervise":        {"checkpoint/process"},
 	"checkpoint/ranks":            {"checkpoint", "checkpoint/process", "checkpoint/supervise", "nodes", "slurm"},
 	"checkpoint/searcher":         {"checkpoint", "checkpoint/process", "checkpoint/supervise", "elastic/sweep", "elastic/sweep/book", "elastic/sweep/space"},
-	"checkpoint/lane":             {"checkpoint", "checkpoint/process", "checkpoint/searcher", "checkpoint/supervise", "elastic/sweep"},
+	"checkpoint/lane":             {"checkpoint", "checkpoint/process", "checkpoint/searcher", "checkpoint/supervise", "elastic/sweep", "elastic/sweep/sharing"},
 	"checkpoint/runner":           {"checkpoint", "checkpoint/confine", "checkpoint/gate", "checkpoint/process", "checkpoint/python", "checkpoint/ranks", "checkpoint/supervise", "nodes", "slurm"},
 	"slurm/command":               {"slurm"},
 	"slurm/fake":                  {"slurm"},
@@ -152,7 +153,7 @@ var may = map[string][]string{
 
 // pure lists the packages that import only the standard library.
 var pure = map[string]string{
-	"slurm": "", "elastic/audit": "", "nodes": "", "elastic": "", "elastic/plan": "", "elastic/resize": "", "elastic/solve/knapsack": "", "elastic/learn/length": "", "elastic/reason": "", "elastic/say": "", "elastic/share": "", "elastic/share/claim": "", "elastic/usage": "", "elastic/feed": "", "elastic/past": "", "elastic/forecast": "", "elastic/policy": "", "elastic/policy/roles": "", "elastic/policy/admission": "", "elastic/policy/greedy": "", "elastic/engine": "", "elastic/engine/eligible": "", "elastic/engine/event": "", "elastic/engine/execute": "", "elastic/engine/journal": "", "elastic/engine/learn": "", "elastic/engine/observe": "", "elastic/engine/publish": "", "elastic/engine/track": "", "elastic/engine/watch": "", "elastic/learn/speed": "", "elastic/message": "", "elastic/notify": "", "elastic/notify/deliver": "", "elastic/saved": "", "elastic/sweep/space": "", "elastic/sweep/rung": "", "elastic/sweep/level": "", "elastic/sweep": "", "elastic/sweep/book": "",
+	"slurm": "", "elastic/audit": "", "nodes": "", "elastic": "", "elastic/plan": "", "elastic/resize": "", "elastic/solve/knapsack": "", "elastic/learn/length": "", "elastic/reason": "", "elastic/say": "", "elastic/share": "", "elastic/share/claim": "", "elastic/usage": "", "elastic/feed": "", "elastic/past": "", "elastic/forecast": "", "elastic/policy": "", "elastic/policy/roles": "", "elastic/policy/admission": "", "elastic/policy/greedy": "", "elastic/engine": "", "elastic/engine/eligible": "", "elastic/engine/event": "", "elastic/engine/execute": "", "elastic/engine/journal": "", "elastic/engine/learn": "", "elastic/engine/observe": "", "elastic/engine/publish": "", "elastic/engine/track": "", "elastic/engine/watch": "", "elastic/learn/speed": "", "elastic/message": "", "elastic/notify": "", "elastic/notify/deliver": "", "elastic/saved": "", "elastic/sweep/space": "", "elastic/sweep/rung": "", "elastic/sweep/level": "", "elastic/sweep": "", "elastic/sweep/book": "", "elastic/sweep/sharing": "",
 	"elastic/control/munge": "",
 	"elastic/control/local": "golang.org/x/sys/",
 	"elastic/vault":         "", "elastic/vault/wire": "", "elastic/vault/bundle": "", "elastic/vault/client": "",

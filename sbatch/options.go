@@ -185,6 +185,7 @@ var options = []option{
 	{"on-timeout", 0, valued, own},
 	{"parallel", 0, valued, own},
 	{"param", 0, valued, own},
+	{"per-gpu", 0, valued, own},
 	{"progress-regex", 0, valued, own},
 	{"reduction", 0, valued, own},
 	{"repeats", 0, valued, own},

@@ -14,7 +14,7 @@ import (
 )
 
 // sweepOptions are the options that only a sweep has.
-var sweepOptions = []string{"goal", "keep-gb", "max-failures", "metric", "metric-regex", "param", "parallel", "reduction", "repeats", "rungs", "searcher", "seed", "sweep-time", "trial", "trials", "try", "where"}
+var sweepOptions = []string{"goal", "keep-gb", "max-failures", "metric", "metric-regex", "param", "parallel", "per-gpu", "reduction", "repeats", "rungs", "searcher", "seed", "sweep-time", "trial", "trials", "try", "where"}
 
 // sweeps reads the options of a sweep.
 func (m *merger) sweeps() {
@@ -37,6 +37,7 @@ func (m *merger) sweeps() {
 	m.value("metric", func(v string) (err error) { sw.Metric, err = sweep.ParseMetric(v); return err })
 	m.value("trials", func(v string) (err error) { sw.Trials, err = within(v, sweep.MaxTrials); return err })
 	m.value("parallel", func(v string) (err error) { sw.Parallel, err = within(v, sweep.MaxParallel); return err })
+	m.value("per-gpu", func(v string) (err error) { sw.PerGPU, err = within(v, sweep.MaxPerGPU); return err })
 	m.value("max-failures", func(v string) (err error) { sw.MaxFailures, err = within(v, sweep.MaxTrials); return err })
 	m.value("repeats", func(v string) (err error) { sw.Repeats, err = within(v, sweep.MaxRepeats); return err })
 	m.value("reduction", func(v string) (err error) { sw.Reduction, err = within(v, sweep.MaxReduction); return err })

@@ -109,6 +109,11 @@ func TestSweepRefuses(t *testing.T) {
 		{"#SLUICE --sweep=random --metric=a:max --param x=int:1:2 --trial=jobs", "t {x}", "s.sh:2:57: --trial=jobs: want job, for trials that are jobs of their own, or lane"},
 		{"#SLUICE --sweep=random --metric=a:max --param x=int:1:2 --trial=job --trials=2000", "t {x}", "s.sh:2:69: --trials=2000: want at most 1000 with --trial=job, since each is a job; give fewer, or leave --trial=job out"},
 		{"#SLUICE --sweep=pbt --metric=a:max --param x=int:1:2 --trial=job", "t {x}", "s.sh:2:54: --trial=job: pbt goes on in the same lanes with copies of the best trials: leave it out"},
+		{"#SLUICE --sweep=random --metric=a:max --param x=int:1:2 --per-gpu=9", "t {x}", "s.sh:2:57: --per-gpu=9: want a whole number from 1 to 8"},
+		{"#SLUICE --sweep=random --metric=a:max --param x=int:1:2 --per-gpu=two", "t {x}", "s.sh:2:57: --per-gpu=two: want a whole number from 1 to 8"},
+		{"#SLUICE --sweep=random --metric=a:max --param x=int:1:2 --trial=job --per-gpu=2", "t {x}", "s.sh:2:69: --per-gpu=2: with --trial=job each trial has GPUs of its own: leave it out, or leave --trial=job out"},
+		{"#SLUICE --sweep=pbt --metric=a:max --param x=int:1:2 --per-gpu=2", "t {x}", "s.sh:2:54: --per-gpu=2: pbt compares its members while all of them run"},
+		{"#SLUICE --per-gpu=2 --max-gpus=4", "t", "this is an option of a sweep, and there is no --sweep"},
 		{"#SLUICE --trial=job --max-gpus=4", "t", "this is an option of a sweep, and there is no --sweep"},
 		{"#SBATCH --array=0-3\n#SLUICE --sweep=random --metric=a:max --param x=int:1:2 --trial=job", "t {x}", "a sweep makes its jobs itself"},
 	} {

@@ -10,4 +10,7 @@
 // A lane that starts again does not go on with the trial it had: it asks anew. sluiced then hands
 // the trial to it or to another lane, and nothing that was told to an earlier lane, or to an earlier
 // run of this one, can be opened any more. So no trial runs twice at once.
+//
+// A lane that runs several trials at once (sweep.PerGPU) is a hub: it starts a process for each, a slot, which
+// does all of this by itself, and speaks for them with the runner of the job.
 package lane

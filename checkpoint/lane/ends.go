@@ -6,9 +6,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/checkpoint/process"
 	"github.com/sluice-hpc/sluice/elastic/sweep"
 )
 
@@ -19,11 +21,12 @@ const lateSignal = time.Second
 // ends writes down how the trial ended, and answers the request for which it saved.
 func (t *trial) ends() error {
 	<-t.child.Done()
-	hostWords := t.hostWords()
+	hostWords, hostMemory := t.hostWords()
 	if t.host.alive() && !t.ended && !t.handedBack() {
 		t.endHost() // the trial's runner ended by itself, and the host would train on
 	}
 	t.rest()
+	t.restOfSteps()
 	t.report()
 	exit := t.child.Exit()
 	word, known := t.word()
@@ -45,6 +48,10 @@ func (t *trial) ends() error {
 		}
 		e.Words = cmp.Or(hostWords, e.Words)
 		e.Node = known && word.Stranded || t.unfit()
+		if memory := hostMemory || known && word.LastWords != nil && word.LastWords.Memory; memory && t.beside {
+			t.crowded = true // it is not the trial's fault, and the lane runs fewer at once
+			e = sweep.Event{How: sweep.Saved, Memory: true}
+		}
 	case t.stopped:
 		e.How, e.Lost = sweep.Yielded, t.lost
 	default:
@@ -54,6 +61,26 @@ func (t *trial) ends() error {
 		e.How, e.Words = sweep.Failed, fmt.Sprintf("it ended without having reported %s", t.sweep.Metric.Name)
 	}
 	return t.over(e)
+}
+
+// launching is how long Slurm may take to start the processes of a step whose srun was killed.
+const launching = 2 * time.Second
+
+// restOfSteps kills what steps of Slurm left running of this start of the trial: they are no descendants, and would
+// train on as long as the job goes on. On the job's other nodes they are not found. They may still be being started
+// only if the trial was ended before its program said anything.
+func (t *trial) restOfSteps() {
+	if t.child == nil {
+		return
+	}
+	watch := time.Duration(0)
+	if t.ending && !t.ended && !t.curve.hello && !t.curve.any {
+		watch = launching
+	}
+	of := []string{"SLUICE_RUNNER=" + strconv.Itoa(t.child.PID), "SLUICE_JOB_DIR=" + t.folder}
+	for _, p := range process.KillStarted(of, watch, t.End) {
+		fmt.Fprintf(t.Stderr, "sluice: trial %d: process %s cannot be ended\n", t.tell.Trial, p)
+	}
 }
 
 // whole reports whether the trial has reported its last epoch.

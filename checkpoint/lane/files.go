@@ -34,7 +34,7 @@ func readIn(folder, name string) ([]byte, error) {
 // told reads what sluiced answered; ok is false if it has not answered this ask. A file system
 // that fails for a moment is asked again.
 func (l *lane) told(ask sweep.Ask) (sweep.Tell, bool) {
-	data, err := readIn(l.outbox, sweep.TellFile)
+	data, err := readIn(l.outbox, sweep.SlotFile(sweep.TellFile, l.Slot))
 	if err != nil || data == nil {
 		return sweep.Tell{}, false
 	}
@@ -49,7 +49,7 @@ func (l *lane) event(e sweep.Event) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.OpenFile(filepath.Join(l.folder, sweep.EventFile), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
+	f, err := os.OpenFile(filepath.Join(l.folder, sweep.SlotFile(sweep.EventFile, l.Slot)), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
 	if err != nil {
 		return err
 	}
@@ -84,8 +84,11 @@ func (l *lane) progress(events ...string) error {
 	return l.log(lines...)
 }
 
-// log appends lines to the job's own progress log.
+// log appends lines to the job's own progress log; a slot has none.
 func (l *lane) log(lines ...checkpoint.Progress) error {
+	if l.Slot > 0 {
+		return nil
+	}
 	f, err := os.OpenFile(filepath.Join(l.folder, checkpoint.ProgressFile), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
 	if err != nil {
 		return err
@@ -106,7 +109,11 @@ func (l *lane) log(lines ...checkpoint.Progress) error {
 // request returns sluiced's request to save, as the runner of this job passes it on; nil if there
 // is none.
 func (l *lane) request() *checkpoint.Request {
-	data, err := readIn(l.folder, checkpoint.RequestFile)
+	folder := l.folder
+	if l.Slot > 0 { // from the lane that it is a slot of
+		folder = l.inner
+	}
+	data, err := readIn(folder, checkpoint.RequestFile)
 	if err != nil || data == nil {
 		return nil
 	}
@@ -155,6 +162,9 @@ func (l *lane) earlier() (done int, work float64) {
 // answer answers a request by a checkpoint of the lane itself: what the trial needs is in the
 // trial's own folder.
 func (l *lane) answer(r checkpoint.Request, trial int) error {
+	if l.Slot > 0 {
+		return writeIn(l.inner, answerFile, answered{r.ID, trial})
+	}
 	dir, err := checkpoint.OpenDir(l.vars["SLUICE_CHECKPOINTS"])
 	if err != nil {
 		return err

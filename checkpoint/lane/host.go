@@ -275,24 +275,24 @@ func (l *lane) dismiss() {
 	}
 }
 
-// hostWords says why the host's process ended; "" if that is not known, or if the trial's own output has its
-// last lines, from which the trial's runner then takes the reason.
-func (t *trial) hostWords() string {
+// hostWords says why the host's process ended, and whether it was out of memory; "" if that is not known, or if
+// the trial's own output has its last lines, from which the trial's runner then takes the reason.
+func (t *trial) hostWords() (why string, memory bool) {
 	h := t.host
 	if h == nil || h.alive() {
-		return ""
-	}
-	var where at
-	if readJSON(h.folder, atFile, &where) && where.Output {
-		return ""
+		return "", false
 	}
 	data, err := readIn(h.folder, checkpoint.RunnerFile)
 	if err != nil || data == nil {
-		return ""
+		return "", false
 	}
 	word, err := checkpoint.ParseRunner(data)
 	if err != nil || word.LastWords == nil {
-		return ""
+		return "", false
 	}
-	return word.LastWords.Why
+	var where at
+	if readJSON(h.folder, atFile, &where) && where.Output {
+		return "", word.LastWords.Memory
+	}
+	return word.LastWords.Why, word.LastWords.Memory
 }

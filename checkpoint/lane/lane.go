@@ -25,6 +25,8 @@ type Config struct {
 	Args   []string // of the user's script
 	Env    []string // of the runner of this job
 	Sluice string   // path of this program
+	// Slot is the slot of the lane that is run, from 1; 0 = the whole lane, with all its slots.
+	Slot int
 	// Elastic: the job accepts several sizes, so that its speed is to be learned.
 	Elastic bool
 
@@ -35,6 +37,8 @@ type Config struct {
 	// is ended without. Idle is how long the lane waits for a trial before it ends and gives its
 	// GPUs back. End is how long a trial's script may take to end once it has saved.
 	Poll, Grace, Idle, End time.Duration
+	// Measure is how long a trial's speed is measured at least, alone and beside others.
+	Measure time.Duration
 }
 
 // WithDefaults fills in the times that are not set.
@@ -70,6 +74,7 @@ type lane struct {
 	host     *host              // trains trials one after the other in one process; nil = none was started
 
 	complained bool // about checkpoints that cannot be removed
+	crowded    bool // of a slot: its last trial ran out of memory beside others
 }
 
 // Run runs trials until there are none left, and returns the exit code of the job: 0 also if it
@@ -87,8 +92,16 @@ func Run(c Config) int {
 		fmt.Fprintln(c.Stderr, "sluice: error: lane:", err)
 		return 1
 	}
-	l.searches()
-	err = l.run()
+	switch {
+	case l.Slot > 0:
+		err = errors.Join(l.run(), l.leaves())
+	case l.sweep.Slots() > 1:
+		l.searches()
+		err = newHub(l).run()
+	default:
+		l.searches()
+		err = l.run()
+	}
 	if err != nil {
 		fmt.Fprintln(c.Stderr, "sluice: error: lane:", err)
 	} else if !l.ended {
@@ -123,6 +136,9 @@ func (l *lane) begin() (err error) {
 	}
 	l.restarts, _ = strconv.Atoi(l.vars["SLUICE_RESTARTS"])
 	l.outbox, l.inner = filepath.Join(l.Outbox, token), filepath.Join(l.folder, "lane")
+	if l.Slot > 0 {
+		l.inner = slotFolder(l.inner, l.Slot)
+	}
 	runner, _ := strconv.Atoi(l.vars["SLUICE_RUNNER"])
 	l.gone = supervise.Abandoned(func(pid int) bool { return pid == runner })
 	dir, err := checkpoint.OpenDir(l.Sweep)
@@ -170,6 +186,9 @@ func (l *lane) begin() (err error) {
 	if err := os.RemoveAll(filepath.Join(l.inner, hosts)); err != nil {
 		return err
 	}
+	if l.Slot > 0 {
+		return nil // the lane's progress is that of all its slots
+	}
 	l.done, l.work = l.earlier()
 	if l.sweep.OwnJobs {
 		return nil // the trial's own progress is the job's
@@ -190,7 +209,7 @@ func (l *lane) searches() {
 
 // run asks for trials and runs them.
 func (l *lane) run() error {
-	for !l.ended {
+	for !l.ended && !l.crowded {
 		ask, tell, err := l.ask()
 		if err != nil {
 			return err
@@ -211,7 +230,7 @@ func (l *lane) run() error {
 // ask asks for a trial and waits for the answer; a Tell without a trial ends the lane.
 func (l *lane) ask() (sweep.Ask, sweep.Tell, error) {
 	ask := sweep.NewAsk(l.sweep.Token, l.job, l.restarts, l.Now())
-	if err := l.write(sweep.AskFile, ask); err != nil {
+	if err := l.write(sweep.SlotFile(sweep.AskFile, l.Slot), ask); err != nil {
 		return ask, sweep.Tell{}, err
 	}
 	began := l.Now()

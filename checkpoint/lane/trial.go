@@ -38,6 +38,7 @@ type trial struct {
 	lost    sweep.Lost          // because of this rung
 	bad     string              // why it counts as failed, whatever its exit code
 	periods int                 // of a population, for which it was asked to save
+	beside  bool                // other trials ran on its GPUs in this start
 }
 
 func (l *lane) bounded(d time.Duration) (context.Context, context.CancelFunc) {
@@ -61,6 +62,7 @@ func (l *lane) trial(ask sweep.Ask, tell sweep.Tell) error {
 	}
 	defer func() { t.output.Close() }() // it is opened again where the trial is started again
 	for {
+		t.beside = t.beside || t.hears(crowdFile)
 		l.wait(t.child.Done())
 		t.report()
 		select {
@@ -188,7 +190,8 @@ func (t *trial) look(ask sweep.Ask) error {
 	}
 	if tell, ok := t.told(ask); ok && t.bad == "" {
 		t.drop(ask, tell.Drop)
-		if (tell.Stop || tell.Over) && !t.stopped {
+		measured := tell.Rung > 0 && t.curve.count < mostMeasured && t.hears(measureFile)
+		if (tell.Stop || tell.Over) && !t.stopped && !measured {
 			t.stopped, t.lost = true, tell.Lost
 			t.save(checkpoint.Request{ID: "sweep." + ask.ID, Why: "the sweep goes on with other trials"})
 		}

@@ -3,6 +3,7 @@ package runner
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -33,7 +34,8 @@ func (r *run) lastWords(exit process.Exit) *checkpoint.LastWords {
 		return &checkpoint.LastWords{Why: "the program failed: its output is in the job's log"}
 	}
 	tail := r.tail()
-	why := []string{meaning(exit, r.memory())}
+	memory := r.memory()
+	why := []string{meaning(exit, memory)}
 	if first, failed := ranks.FirstFailure(r.job.jobDir); failed {
 		why = append(why, first.String())
 	}
@@ -46,7 +48,20 @@ func (r *run) lastWords(exit process.Exit) *checkpoint.LastWords {
 	if r.failures > 0 {
 		why = append(why, fmt.Sprintf("it was started again %d time(s) before", r.failures))
 	}
-	return checkpoint.NewLastWords(strings.Join(why, "; "), spoken(tail))
+	words := checkpoint.NewLastWords(strings.Join(why, "; "), spoken(tail))
+	words.Memory = memory.out(exit) || outOfMemory(tail)
+	return words
+}
+
+// shortOfMemory are the errors by which PyTorch, JAX, TensorFlow, CUDA, Python and C++ say that memory did not
+// suffice.
+var shortOfMemory = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`OutOfMemoryError|CUDA out of memory|HIP out of memory|CUDA_ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation|RESOURCE_EXHAUSTED: Out of memory|CUBLAS_STATUS_ALLOC_FAILED|CUDNN_STATUS_ALLOC_FAILED|\bMemoryError\b|std::bad_alloc`)
+})
+
+// outOfMemory reports whether the program's last lines say so.
+func outOfMemory(tail []string) bool {
+	return slices.ContainsFunc(tail, shortOfMemory().MatchString)
 }
 
 // tail returns the script's last lines: of its errors if they have their own file, unless
@@ -125,6 +140,14 @@ type memory struct {
 func (r *run) memory() memory {
 	kills, known := process.OOMKills(process.Cgroups)
 	return memory{kills - r.killed, known && r.counted}
+}
+
+// out reports whether a program that exited so was killed for its memory, as far as is known.
+func (m memory) out(exit process.Exit) bool {
+	if m.known {
+		return m.kills > 0
+	}
+	return exit.Code == 137
 }
 
 // meanings are the meanings of exit codes that are the same for all programs.

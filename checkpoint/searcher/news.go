@@ -45,10 +45,12 @@ func (n *news) read(jobs, folder string, script *transcript) (out []sweep.Spoken
 		if !checkpoint.ValidToken(lane.Name()) {
 			continue
 		}
-		more, failed := n.lines(filepath.Join(jobs, lane.Name()), lane.Name())
-		n.owes = n.owes || more
-		if failed != nil {
-			err = failed
+		for slot := 1; slot <= sweep.MaxPerGPU; slot++ {
+			more, failed := n.lines(filepath.Join(jobs, lane.Name()), lane.Name(), slot)
+			n.owes = n.owes || more
+			if failed != nil {
+				err = failed
+			}
 		}
 	}
 	if !n.owes || err != nil {
@@ -89,8 +91,9 @@ func (n *news) trial(t *book.Trial) (out []sweep.Spoken) {
 	return out
 }
 
-// lines takes in a lane's new lines; fresh: there were some, also where an error came after them.
-func (n *news) lines(folder, lane string) (fresh bool, err error) {
+// lines takes in the new lines of a lane's slot; fresh: there were some, also where an error came after them.
+func (n *news) lines(folder, token string, slot int) (fresh bool, err error) {
+	lane := sweep.SlotName(token, slot)
 	dir, err := checkpoint.OpenDir(folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
@@ -99,7 +102,7 @@ func (n *news) lines(folder, lane string) (fresh bool, err error) {
 		return false, err
 	}
 	defer dir.Close()
-	file, info, err := dir.Open(sweep.EventFile)
+	file, info, err := dir.Open(sweep.SlotFile(sweep.EventFile, slot))
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}

@@ -78,7 +78,7 @@ func TestListedOptionsAreOpenOrCompleted(t *testing.T) {
 		"mem-per-gpu": "", "deadline": "", "grace": "", "checkpoint-still": "", // amounts and times
 		"checkpoint-glob": "", "checkpoint-marker": "", "config": "", "progress-regex": "", // files and an expression
 		"metric": "", "metric-regex": "", "param": "", "where": "", "try": "", "searcher": "", // expressions of a sweep
-		"trials": "", "goal": "", "sweep-time": "", "max-failures": "", "keep-gb": "", "seed": "", "rungs": "", "reduction": "", "repeats": "", // its numbers and times
+		"trials": "", "goal": "", "sweep-time": "", "max-failures": "", "keep-gb": "", "seed": "", "rungs": "", "reduction": "", "repeats": "", "per-gpu": "", // its numbers and times
 		"code":    "",                                              // files
 		"profile": "", "allow-uneven": "", "user": "", "array": ""} // numbers, or no value
 	for _, name := range (listed{help: submitHelp}).names() {

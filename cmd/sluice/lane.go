@@ -42,6 +42,8 @@ A trial's script has, in addition to the variables of sluice run:
 	cmd.Flags().StringVar(&c.Sweep, "sweep", "", "the sweep's folder")
 	cmd.Flags().StringVar(&c.Outbox, "outbox", "", "directory of sluiced's requests")
 	cmd.Flags().StringVar(&standIn, "stand-in", "", "hand the trial to the process with this folder")
+	cmd.Flags().IntVar(&c.Slot, "slot", 0, "of the trials that the lane runs at once, run this one")
+	cmd.Flags().DurationVar(&c.Measure, "measure", 0, "how long the speed of trials that share GPUs is measured (10s)")
 	cmd.Flags().BoolVar(&c.Elastic, "elastic", false, "the job accepts several sizes: report how fast its trials are")
 	cmd.Flags().DurationVar(&c.Grace, "grace", 0, "how long a trial may take to save when it is stopped")
 	return cmd

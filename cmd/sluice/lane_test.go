@@ -32,6 +32,7 @@ type sweepBench struct {
 	keeper       *offcycle.Sweeps
 	live         atomic.Pointer[offcycle.Live]
 	stop         func()
+	measure      string // how long lanes measure trials that share GPUs; "" = as usual
 }
 
 // trialProgram reports epochs, saves when it is asked, and fails or reports NaN where its point says so.
@@ -134,7 +135,11 @@ func (b *sweepBench) lane(job, restarts int, environ ...string) *exec.Cmd {
 	b.must(os.MkdirAll(filepath.Join(folder, checkpoint.Checkpoints), 0o755))
 	s := &submission{job: b.job()}
 	s.site.Paths.Jobs, s.site.Paths.Outbox = b.jobs, b.outbox
-	b.must(os.WriteFile(filepath.Join(folder, checkpoint.Script), s.laneScript(), 0o700))
+	script := s.laneScript()
+	if b.measure != "" {
+		script = bytes.Replace(script, []byte(" -- "), []byte(" --measure="+b.measure+" -- "), 1)
+	}
+	b.must(os.WriteFile(filepath.Join(folder, checkpoint.Script), script, 0o700))
 	cmd := exec.Command("sluice", "run", "--outbox="+b.outbox, "--keep=1", "--checkpoint-every=off", fmt.Sprintf("--array=101_%d/4:0-3:1", job-101), "--", filepath.Join(folder, checkpoint.Script))
 	cmd.Env = append(os.Environ(), fmt.Sprintf("SLURM_JOB_ID=%d", job), fmt.Sprintf("SLURM_RESTART_COUNT=%d", restarts), "LOG="+filepath.Join(b.dir, "log"))
 	cmd.Env = append(cmd.Env, environ...)
@@ -298,6 +303,35 @@ func TestLaneStopped(t *testing.T) {
 	b.eachOnce(1, 20)
 }
 
+// TestStepsEnd: what a step of Slurm left running of a trial that was stopped is ended with it, although it is no
+// descendant of its lane; here a process that was started with the trial's environment.
+func TestStepsEnd(t *testing.T) {
+	for _, perGPU := range []int{1, 2} {
+		b := newSweepBench(t, func(s *sweep.Sweep) { s.Params, s.Trials, s.PerGPU = []string{"x=fixed:0.5"}, 1, perGPU })
+		environ := filepath.Join(b.dir, "environ")
+		script := "#!/bin/sh\ntr '\\0' '\\n' </proc/$$/environ >" + environ + ".new; mv " + environ + ".new " + environ + "\nexec sleep 100\n"
+		b.must(os.WriteFile(filepath.Join(b.folder(), checkpoint.Script), []byte(script), 0o700))
+		b.slurm([]int{101}, nil)
+		b.starts()
+		b.lane(101, 0)
+		var text []byte
+		for end := time.Now().Add(time.Minute); len(text) == 0 && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+			text, _ = os.ReadFile(environ)
+		}
+		step := exec.Command("sleep", "100")
+		step.Env = strings.Split(strings.TrimSpace(string(text)), "\n")
+		b.must(step.Start())
+		b.asksToSave(101)
+		if err := syscall.Kill(step.Process.Pid, 0); err == nil {
+			if stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", step.Process.Pid)); !bytes.Contains(stat, []byte(") Z ")) {
+				t.Errorf("%d trials at once: the step runs on: %s", perGPU, stat)
+			}
+		}
+		step.Process.Kill()
+		step.Wait()
+	}
+}
+
 func (b *sweepBench) job() (j sbatch.Job) {
 	j.Sweep = b.sweep.Token
 	return j
@@ -448,7 +482,7 @@ func TestGoesOn(t *testing.T) {
 	again := v
 	again.Params = []string{"x=choice:1,2,3"}
 	again.again(true, time.Now())
-	if n := again.Book.Wants(again.Sweep); n != 1 {
+	if n := again.Book.Wants(again.Sweep, 1); n != 1 {
 		t.Errorf("its user would submit %d lanes", n)
 	}
 	b.sweep.Params = again.Params

@@ -83,6 +83,8 @@ Sweeps ('sluice sweep' shows them; also sweep.toml, or a sweep.yaml of W&B)
                         value is their mean
   --trial=job           each trial is an elastic job of its own, which grows while
                         few trials are left; else lanes run trials in turn
+  --per-gpu=K           a lane may run up to K trials at once on its GPUs (1 to 8);
+                        it does where that is faster when it is measured
   --goal=NUMBER         end once a trial is as good
   --sweep-time=TIME     end after this time
   --max-failures=N      end after so many failed trials (20)

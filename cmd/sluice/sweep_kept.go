@@ -112,7 +112,7 @@ func (c *sweepCall) laneJobs(ctx context.Context, v *sweepView) (client *command
 // not.
 func (c *sweepCall) moreLanes(ctx context.Context, v *sweepView, changed bool) ([]handedIn, error) {
 	v.again(changed, time.Now())
-	want := v.Book.Wants(v.Sweep)
+	want := v.Book.Wants(v.Sweep, v.AtOnce())
 	if want == 0 || v.Number == 0 { // without a number none of its lanes has started: they wait
 		return nil, nil
 	}

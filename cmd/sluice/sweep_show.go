@@ -41,7 +41,13 @@ func (c *sweepCall) show(v *sweepView) error {
 		fmt.Fprintf(out, "param    %s\n", terminal.Escape(p))
 	}
 	fmt.Fprintf(out, "trials   %d of %d begun: %d running, %d waiting, %d paused, %d done, %d failed\n", r.Begun, r.Trials, r.Running, r.Waiting, r.Paused, r.Done, r.Failed)
-	fmt.Fprintln(out, v.laneWords(r.Lanes)+"\n")
+	fmt.Fprintln(out, v.laneWords(r.Lanes))
+	if v.Slots() > 1 {
+		for _, words := range v.sharingWords() {
+			fmt.Fprintf(out, "per GPU  %s\n", words)
+		}
+	}
+	fmt.Fprintln(out)
 	best := v.sorted()
 	return c.trialTable(v, best[:min(shown, len(best))])
 }
@@ -86,6 +92,11 @@ func (c *sweepCall) explain(v *sweepView) error {
 		fmt.Fprintf(out, "%s; it can use %s\n", terminal.Plural(r.Lanes, "lane")+" running", terminal.Plural(v.Standing.Wants, "lane"))
 		fmt.Fprintf(out, "level %d: %s\n", v.Standing.Level, present.SweepLevel(v.Standing.Counted, v.Standing.Gap))
 		fmt.Fprintf(out, "why a lane waits or gives way: sluice explain JOB, for the jobs %s\n", v.jobs())
+	}
+	if v.Slots() > 1 {
+		for _, words := range v.sharingWords() {
+			fmt.Fprintf(out, "per GPU: %s\n", words)
+		}
 	}
 	if v.Asks() && v.Book.Over == book.NotOver {
 		fmt.Fprintf(out, "searcher: %s\n", searcherWords(v))

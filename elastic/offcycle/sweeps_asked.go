@@ -133,7 +133,7 @@ func (f *files) wants(seen keeper.Seen, now time.Time) {
 	}
 	waits := 0
 	for _, l := range seen.Lanes {
-		if l.Asks && !l.Gone && f.book.Answers[l.Token].Ask != l.Ask.ID {
+		if l.Asks && !l.Gone && !l.Ask.Leaves && f.book.Answers[l.Token].Ask != l.Ask.ID {
 			waits++
 		}
 	}

@@ -80,7 +80,7 @@ func TestReportsAreBounded(t *testing.T) {
 	for n := 1; n <= 101; n++ {
 		f.book.Apply(book.Entry{Tell: &book.Telling{Lane: lane, Ask: "a", Trial: n, Start: 1, Point: "x=1"}})
 	}
-	if done, err := f.lines(dir, lane); err != nil || !done {
+	if done, err := f.lines(dir, lane, 1); err != nil || !done {
 		t.Fatal(done, err)
 	}
 	f.offsets = map[string]int64{}
@@ -89,7 +89,7 @@ func TestReportsAreBounded(t *testing.T) {
 			f.book.Take(lane, sweep.Event{Kind: sweep.Reported, Trial: n, Start: 1, Epoch: float64(e), Value: 1})
 		}
 	}
-	if done, err := f.lines(dir, lane); done || !errors.As(err, new(tooMuch)) || !strings.Contains(err.Error(), "reported more epochs than are kept") {
+	if done, err := f.lines(dir, lane, 1); done || !errors.As(err, new(tooMuch)) || !strings.Contains(err.Error(), "reported more epochs than are kept") {
 		t.Errorf("%v, %v", done, err)
 	}
 	if n := len(f.book.Trial(101).Curve); n != 0 {

@@ -63,6 +63,7 @@ type files struct {
 
 	text    []byte // of sweep.json
 	plan    keeper.Plan
+	atOnce  int // trials that a lane runs at once, as far as lanes have measured that
 	book    *book.Book
 	lost    bool      // the record was not there, and lanes had written lines
 	since   time.Time // of the first step
@@ -191,6 +192,7 @@ func (f *files) read(base *checkpoint.Dir) (lanes []string, err error) {
 		}
 		f.text, f.plan = text, plan
 	}
+	f.atOnce = f.sharing(dir)
 	sub, err := dir.Sub(sweep.LaneFolder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil // no lane has started yet
@@ -200,6 +202,29 @@ func (f *files) read(base *checkpoint.Dir) (lanes []string, err error) {
 	}
 	defer sub.Close()
 	return sub.Names(mostLanes)
+}
+
+// sharing is how many trials the lanes run at once: the least of what those with different numbers of GPUs
+// measured, or 1.
+func (f *files) sharing(dir *checkpoint.Dir) int {
+	if f.plan.Sweep.Slots() == 1 {
+		return 1
+	}
+	least := 0
+	names, _ := dir.Names(mostLanes) // without it, what it is for is one
+	for _, name := range names {
+		if is, _ := filepath.Match(sweep.SharingFiles, name); !is {
+			continue
+		}
+		data, err := dir.Read(name, sweep.MaxSmall)
+		if err != nil {
+			continue
+		}
+		if s, err := sweep.ParseSharing(data); err == nil && (least == 0 || s.Trials < least) {
+			least = s.Trials
+		}
+	}
+	return min(max(1, least), f.plan.Sweep.Slots())
 }
 
 // lanes reads the lanes. complete is false if a line of one was not read: then nothing may be
@@ -217,7 +242,6 @@ func (f *files) lanes(base *checkpoint.Dir, names []string, live []LaneJob) (see
 		}
 		job, has := jobs[name]
 		delete(jobs, name)
-		l := keeper.Lane{Token: name, Job: job.Job, Ended: !has || job.Ended}
 		dir, err := base.Owned(name, f.uid)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // its user removed it
@@ -226,17 +250,23 @@ func (f *files) lanes(base *checkpoint.Dir, names []string, live []LaneJob) (see
 			complete = false
 			continue
 		}
-		l.Ask, l.Asks = f.ask(dir)
-		// A job that waits, as the last cycle saw it, may have started since: then it asks in its new run.
-		l.Gone = l.Ended || job.Waits && !(l.Asks && l.Ask.Restarts >= job.Restarts)
-		done, err := f.lines(dir, name)
-		dir.Close()
-		complete = complete && done && err == nil
-		if errors.As(err, new(tooMuch)) {
-			f.problem = cmp.Or(f.problem, err)
+		for slot := 1; slot <= f.plan.Sweep.Slots(); slot++ {
+			l := keeper.Lane{Token: sweep.SlotName(name, slot), Job: job.Job, Ended: !has || job.Ended}
+			l.Ask, l.Asks = f.ask(dir, slot)
+			// A job that waits, as the last cycle saw it, may have started since: then it asks in its new run.
+			l.Gone = l.Ended || job.Waits && !(l.Asks && l.Ask.Restarts >= job.Restarts)
+			done, err := f.lines(dir, name, slot)
+			complete = complete && done && err == nil
+			if errors.As(err, new(tooMuch)) {
+				f.problem = cmp.Or(f.problem, err)
+			}
+			told := f.toldBefore(name, slot)
+			found = found || f.offsets[l.Token] > 0 || told
+			if slot == 1 || l.Asks || f.offsets[l.Token] > 0 || told {
+				seen.Lanes = append(seen.Lanes, l)
+			}
 		}
-		found = found || f.offsets[name] > 0 || f.toldBefore(name)
-		seen.Lanes = append(seen.Lanes, l)
+		dir.Close()
 	}
 	for token, job := range jobs { // those that have not begun yet
 		seen.Lanes = append(seen.Lanes, keeper.Lane{Token: token, Job: job.Job, Gone: job.Waits || job.Ended, Ended: job.Ended})
@@ -248,14 +278,14 @@ func (f *files) lanes(base *checkpoint.Dir, names []string, live []LaneJob) (see
 }
 
 // toldBefore reports whether a lane was told something, maybe by a daemon whose record is lost.
-func (f *files) toldBefore(lane string) bool {
-	_, err := os.Lstat(filepath.Join(f.paths.Outbox, lane, sweep.TellFile))
+func (f *files) toldBefore(lane string, slot int) bool {
+	_, err := os.Lstat(filepath.Join(f.paths.Outbox, lane, sweep.SlotFile(sweep.TellFile, slot)))
 	return err == nil
 }
 
-// ask reads what a lane asks. It MUST be read before the lane's lines.
-func (f *files) ask(dir *checkpoint.Dir) (sweep.Ask, bool) {
-	data, err := dir.Read(sweep.AskFile, sweep.MaxSmall)
+// ask reads what a slot of a lane asks. It MUST be read before the slot's lines.
+func (f *files) ask(dir *checkpoint.Dir, slot int) (sweep.Ask, bool) {
+	data, err := dir.Read(sweep.SlotFile(sweep.AskFile, slot), sweep.MaxSmall)
 	if err != nil {
 		return sweep.Ask{}, false
 	}
@@ -263,10 +293,11 @@ func (f *files) ask(dir *checkpoint.Dir) (sweep.Ask, bool) {
 	return ask, err == nil && ask.Sweep == f.token
 }
 
-// lines takes in what a lane has written since the last step, in parts: done is false if there may be more.
-// Lines that cannot be read are skipped.
-func (f *files) lines(dir *checkpoint.Dir, lane string) (done bool, err error) {
-	file, info, err := dir.Open(sweep.EventFile)
+// lines takes in what a slot of a lane has written since the last step, in parts: done is false if there may
+// be more. Lines that cannot be read are skipped.
+func (f *files) lines(dir *checkpoint.Dir, token string, slot int) (done bool, err error) {
+	lane := sweep.SlotName(token, slot)
+	file, info, err := dir.Open(sweep.SlotFile(sweep.EventFile, slot))
 	if errors.Is(err, fs.ErrNotExist) {
 		return true, nil
 	}
@@ -325,7 +356,8 @@ func (f *files) tell(l keeper.Lane, teller book.Teller) error {
 	if err != nil {
 		return err
 	}
-	if err := f.put(l.Token, sweep.TellFile, data); err != nil {
+	lane, slot := sweep.LaneOf(l.Token), sweep.SlotOf(l.Token)
+	if err := f.put(lane, sweep.SlotFile(sweep.TellFile, slot), data); err != nil {
 		return err
 	}
 	if len(f.wrote) > 4*mostLanes {

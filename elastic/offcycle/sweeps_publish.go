@@ -15,13 +15,15 @@ import (
 func (f *files) standing() Standing {
 	s := f.plan.Sweep
 	progress := level.Progress{Trials: f.book.Count(book.Done) + f.book.Count(book.Paused), Seconds: f.book.Seconds(), Assumed: 1}
+	// Trials that share a lane's GPUs take that part of the lane's time.
+	progress.Seconds /= float64(f.atOnce)
 	each := 0.0
 	if progress.Trials > 0 && !s.OwnJobs {
 		each = progress.Seconds / float64(progress.Trials)
 	}
 	return Standing{
 		Number: s.Number, Metric: s.Metric.Name, Level: f.level.Level, Gap: f.level.Gap, Paused: s.State == sweep.Paused,
-		Over: f.book.Over != book.NotOver, Trials: f.counted, Wants: f.book.Wants(s), Bid: level.Bid(progress),
+		Over: f.book.Over != book.NotOver, Trials: f.counted, Wants: f.book.Wants(s, f.atOnce), Bid: level.Bid(progress),
 		Ended: progress.Trials, Left: f.book.Left(s), Each: each, Lanes: f.trials(),
 	}
 }

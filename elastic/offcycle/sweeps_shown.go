@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/sweep"
 	"github.com/sluice-hpc/sluice/elastic/sweep/book"
 	"github.com/sluice-hpc/sluice/elastic/sweep/level"
 )
@@ -26,7 +27,7 @@ type Shown struct {
 	Bests           []book.Best
 	Ratings         []book.Rating
 	Created, Began  time.Time
-	Running         map[string]int // the trial that each lane runs, by the lane's token
+	Running         map[string]int // the trial that each lane runs, by the lane's token; of several the first
 }
 
 // Bounds of what is shown over time.
@@ -70,8 +71,8 @@ func (f *files) show(standing Standing, now time.Time) Shown {
 	}
 	for _, t := range f.book.Trials {
 		v.Counts[t.State]++
-		if t.State == book.Running {
-			v.Running[t.Lane] = t.Number
+		if lane := sweep.LaneOf(t.Lane); t.State == book.Running && v.Running[lane] == 0 {
+			v.Running[lane] = t.Number
 		}
 	}
 	v.Best = f.book.Result(s)

@@ -1,8 +1,11 @@
 package offcycle
 
-import "github.com/sluice-hpc/sluice/elastic/sweep/book"
+import (
+	"github.com/sluice-hpc/sluice/elastic/sweep"
+	"github.com/sluice-hpc/sluice/elastic/sweep/book"
+)
 
-// LaneTrial is the trial that a lane runs, or ran last.
+// LaneTrial is the trial that a lane runs, or ran last; of several at once the one of the lowest number.
 type LaneTrial struct {
 	Trial int
 	Epoch float64 // of its last report
@@ -19,10 +22,11 @@ func (f *files) trials() map[string]LaneTrial {
 	out := map[string]LaneTrial{}
 	newest := map[string]*book.Trial{}
 	for _, t := range f.book.Trials {
-		if old := newest[t.Lane]; t.Lane == "" || old != nil && old.State == book.Running {
+		lane := sweep.LaneOf(t.Lane)
+		if old := newest[lane]; lane == "" || old != nil && old.State == book.Running {
 			continue
 		}
-		newest[t.Lane] = t
+		newest[lane] = t
 	}
 	for lane, t := range newest {
 		last, known := t.Last()

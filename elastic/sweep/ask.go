@@ -25,6 +25,9 @@ type Ask struct {
 	ID       string    `json:"ask"`      // 26 letters and digits
 	Key      string    `json:"key"`      // 64 hex digits
 	At       time.Time `json:"at"`
+	// Leaves: the slot of a lane wants no trial any more. What an earlier ask was answered with and has
+	// not begun is handed back.
+	Leaves bool `json:"leaves,omitempty"`
 }
 
 // NewAsk returns an Ask with a new ID and key. A lane MUST make a new one for each trial, and after

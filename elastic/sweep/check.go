@@ -63,6 +63,10 @@ func (s Sweep) Validate() error {
 		return wrong("parallel", s.Parallel, "want 1 to %d", MaxParallel)
 	case s.OwnJobs && s.Trials > MaxParallel:
 		return wrong("trials", s.Trials, "want at most %d with --trial=job, since each is a job; give fewer, or leave --trial=job out", MaxParallel)
+	case s.PerGPU < 0 || s.PerGPU > MaxPerGPU:
+		return wrong("per-gpu", s.PerGPU, "want 1 to %d", MaxPerGPU)
+	case s.OwnJobs && s.PerGPU > 1:
+		return wrong("per-gpu", s.PerGPU, "with --trial=job each trial has GPUs of its own: leave it out, or leave --trial=job out")
 	case s.Epochs < 0 || s.Epochs > 1e15 || s.Epochs != s.Epochs:
 		return wrong("epochs", s.Epochs, "want 0 to 1e15")
 	case s.MaxFailures < 1 || s.MaxFailures > MaxTrials:
@@ -177,6 +181,8 @@ func (s Sweep) Check(varied int) error {
 		return wrong("repeats", s.Repeats, "the program that is asked for points repeats those that it wants repeated: leave it out")
 	case method == "pbt" && s.Repeats > 1:
 		return wrong("repeats", s.Repeats, "pbt changes the parameters of a trial while it runs, so there is nothing to repeat: leave it out")
+	case method == "pbt" && s.PerGPU > 1:
+		return wrong("per-gpu", s.PerGPU, "pbt compares its members while all of them run, each in a lane of its own: leave it out")
 	case method == "pbt" && s.OwnJobs:
 		return wrong("trial", "job", "pbt goes on in the same lanes with copies of the best trials: leave it out")
 	case method == "pbt" && s.Members < MinMembers:

@@ -13,6 +13,8 @@
 //	                               points was told and answered (Spoken), and its Status
 //	<jobs>/<lane>/lane.json        a lane: it is ready for a trial (Ask)
 //	<jobs>/<lane>/trials.jsonl     a lane: what happened to its trials (Event), one line each
+//	<jobs>/<lane>/lane.2.json, trials.2.jsonl  the same for its second slot, and so on: see SlotName
+//	<jobs>/<sweep>/sharing.1.json  a lane: how many trials run at once on so many GPUs (Sharing)
 //	<outbox>/<lane>/trial.json     sluiced: the trial that it is to run (Tell), sealed for this Ask
 //	<outbox>/<sweep>/sweep.json    sluiced: what it says of the sweep (Standing), and the Turn
 //

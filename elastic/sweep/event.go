@@ -61,6 +61,8 @@ type Event struct {
 	Node       bool   `json:"node,omitempty"`  // the node was at fault: a first failure like this is not the trial's
 	Checkpoint string `json:"checkpoint,omitempty"`
 	Bytes      int64  `json:"bytes,omitempty"` // of its checkpoints
+	// Memory: it did not fail, but ran out of memory while other trials ran on its GPUs, and was given back.
+	Memory bool `json:"memory,omitempty"`
 	Lost
 	// Of Left: why the sweep is over; "" = it is not.
 	End string `json:"end,omitempty"`

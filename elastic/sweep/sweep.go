@@ -84,6 +84,9 @@ type Sweep struct {
 	// OwnJobs: each trial is a job of its own, which has as many GPUs as its speed is worth: a lane
 	// runs one trial, whatever its size, and ends. At most MaxParallel Trials then.
 	OwnJobs bool `json:"own_jobs,omitempty"`
+	// PerGPU is how many trials a lane may run at once on its GPUs; 0 = 1. It runs more than one only where
+	// that is faster (package sharing).
+	PerGPU int `json:"per_gpu,omitempty"`
 	// Epochs is the work of a full trial; 0 = not known, so no trial is paused before its end.
 	Epochs float64 `json:"epochs,omitempty"`
 	// Rungs are the epochs at which asha compares trials, ascending; nil = it chooses them from

@@ -197,8 +197,8 @@ func (view *sweepView) fillTrials(s *own.View, sizes laneSizes, from int, now ti
 func (view *sweepView) fillLanes(s *own.View) {
 	trial := map[string]int{}
 	for _, t := range s.Book.Trials {
-		if t.State == book.Running {
-			trial[t.Lane] = t.Number
+		if lane := sweep.LaneOf(t.Lane); t.State == book.Running && trial[lane] == 0 {
+			trial[lane] = t.Number
 		}
 	}
 	for _, l := range s.Lanes {

@@ -83,13 +83,21 @@ func (b *Book) drop(s sweep.Sweep) (out []int) {
 }
 
 // Wants returns how many lanes the sweep can use now. 0 to s.Parallel: one for each trial that
-// runs, waits or has not been asked for. A sweep that its user paused wants none. A paused trial is
-// not counted; an extra one that runs is.
-func (b *Book) Wants(s sweep.Sweep) int {
+// runs, waits or has not been asked for; of lanes that run atOnce trials at once as many fewer, and no
+// fewer than there are with a trial. A sweep that its user paused wants none. A paused trial is not
+// counted; an extra one that runs is.
+func (b *Book) Wants(s sweep.Sweep, atOnce int) int {
 	if s.State != sweep.Active {
 		return 0
 	}
-	return min(b.Left(s), s.Parallel)
+	left, atOnce := b.Left(s), max(1, atOnce)
+	run := map[string]bool{}
+	for _, t := range b.Trials {
+		if t.State == Running && left > 0 {
+			run[sweep.LaneOf(t.Lane)] = true
+		}
+	}
+	return min(max((left+atOnce-1)/atOnce, len(run)), s.Parallel)
 }
 
 // Left returns how many trials the sweep has still to end: those that run, wait or have not been asked

@@ -3,6 +3,7 @@ package keeper
 import (
 	"slices"
 
+	"github.com/sluice-hpc/sluice/elastic/sweep"
 	"github.com/sluice-hpc/sluice/elastic/sweep/book"
 )
 
@@ -13,7 +14,8 @@ func (s *step) lead(lanes []Lane) {
 	if !s.plan.Asks || s.Over != book.NotOver {
 		return
 	}
-	runs := func(l Lane) bool { return l.Asks && !l.Gone }
+	// The first slot stands for its lane, also after it has left.
+	runs := func(l Lane) bool { return l.Asks && !l.Gone && l.Token == sweep.LaneOf(l.Token) }
 	if slices.ContainsFunc(lanes, func(l Lane) bool {
 		return runs(l) && l.Token == s.Leads.Lane && l.Ask.Restarts == s.Leads.Restarts
 	}) {

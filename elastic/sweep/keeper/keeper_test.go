@@ -48,6 +48,7 @@ type world struct {
 	answers int               // of the program that is asked for points
 	turns   []book.Leading    // that were recorded
 	ended   map[int]int       // trial -> times it was done or failed
+	named   []string          // the lanes
 }
 
 type running struct {
@@ -59,7 +60,7 @@ const lanes = 3
 
 func newWorld(t *rapid.T, p Plan) *world {
 	return &world{t: t, plan: p, lines: map[string][]string{}, asks: map[string]sweep.Ask{}, alive: map[string]bool{}, gone: map[string]bool{},
-		tells: map[string]sweep.Tell{}, runs: map[string]*running{}, told: map[string]string{}, started: map[string]int{}, ended: map[int]int{}}
+		tells: map[string]sweep.Tell{}, runs: map[string]*running{}, told: map[string]string{}, started: map[string]int{}, ended: map[int]int{}, named: []string{token(0), token(1), token(2)}}
 }
 
 func token(i int) string { return fmt.Sprintf("%032x", i+1) }
@@ -92,7 +93,7 @@ func (w *world) look(kill int) {
 	}
 	seen := Seen{Idle: rapid.Bool().Draw(w.t, "idle")}
 	for i := range lanes {
-		name := token(i)
+		name := w.named[i]
 		l := Lane{Token: name, Job: int64(i + 1), Gone: w.gone[name]}
 		l.Ask, l.Asks = w.asks[name]
 		for _, line := range w.lines[name][w.read[name]:] {
@@ -261,8 +262,8 @@ func (w *world) finish() {
 		w.look(0)
 		idle := true
 		for i := range lanes {
-			w.step(token(i))
-			idle = idle && w.runs[token(i)] == nil
+			w.step(w.named[i])
+			idle = idle && w.runs[w.named[i]] == nil
 		}
 		if w.book.Over != book.NotOver && idle {
 			w.look(0)

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/sweep/search"
 )
 
-// Lane is a lane of the sweep as it was read. Its ask MUST be read BEFORE its lines: a lane asks
+// Lane is a lane of the sweep as it was read, or one of its slots (sweep.SlotName). Its ask MUST be read BEFORE its lines: a lane asks
 // once it has written how its last trial ended. Token names the lane's folder, Job is its job id in
 // Slurm. Of lanes that are not among those passed, nothing is concluded: their trials stay running.
 // A caller that knows a lane's job to have ended MUST therefore still pass it, as Gone.
@@ -202,7 +202,7 @@ func (s *step) yield(idle bool) {
 // time. The lane gives its GPUs back where nothing is left for it (Leave).
 func (s *step) assign(lanes []Lane, idle bool) {
 	for _, l := range lanes {
-		if l.Gone || !l.Asks || s.Answers[l.Token].Ask == l.Ask.ID {
+		if l.Gone || !l.Asks || l.Ask.Leaves || s.Answers[l.Token].Ask == l.Ask.ID {
 			continue
 		}
 		if s.Over != book.NotOver {

@@ -108,7 +108,32 @@ func (v *View) Read(jobs, outbox string, now time.Time) error {
 		}
 	}
 	v.Standing = standing(outbox, v.Token)
+	v.Sharing = sharing(v.Folder)
 	return nil
+}
+
+// sharing is what lanes measured; what cannot be read is left out.
+func sharing(folder string) (all []sweep.Sharing) {
+	dir, err := checkpoint.OpenDir(folder)
+	if err != nil {
+		return nil
+	}
+	defer dir.Close()
+	names, _ := dir.Names(mostLanes)
+	for _, name := range names {
+		if is, _ := filepath.Match(sweep.SharingFiles, name); !is {
+			continue
+		}
+		data, err := dir.Read(name, sweep.MaxSmall)
+		if err != nil {
+			continue
+		}
+		if s, err := sweep.ParseSharing(data); err == nil {
+			all = append(all, s)
+		}
+	}
+	slices.SortFunc(all, func(a, b sweep.Sharing) int { return cmp.Compare(a.GPUs, b.GPUs) })
+	return all
 }
 
 // lane reads one lane: of its lines those that were added. Of a sweep with more than mostText of lines
@@ -131,7 +156,18 @@ func (v *View) lane(folder string, l *Lane, now time.Time) error {
 		}
 	}
 	l.Runs = runs(dir, now)
-	f, info, err := dir.Open(sweep.EventFile)
+	for slot := 1; slot <= v.Slots(); slot++ {
+		if err := v.slot(dir, l, slot); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// slot reads the new lines of one slot of a lane.
+func (v *View) slot(dir *checkpoint.Dir, l *Lane, slot int) error {
+	name := sweep.SlotName(l.Token, slot)
+	f, info, err := dir.Open(sweep.SlotFile(sweep.EventFile, slot))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -139,21 +175,21 @@ func (v *View) lane(folder string, l *Lane, now time.Time) error {
 		return err
 	}
 	defer f.Close()
-	from := v.offsets[l.Token]
+	from := v.offsets[name]
 	if info.Size() < from {
 		return fmt.Errorf("%s: shorter than before", f.Name())
 	}
-	v.offsets[l.Token], err = sweep.Lines(f, from, min(info.Size(), from+mostText-v.bytes), func(line []byte) {
+	v.offsets[name], err = sweep.Lines(f, from, min(info.Size(), from+mostText-v.bytes), func(line []byte) {
 		if e, err := sweep.ParseEvent(line); err == nil {
-			v.take(l, e)
+			v.take(l, name, e)
 		}
 	})
-	v.bytes += v.offsets[l.Token] - from
+	v.bytes += v.offsets[name] - from
 	return err
 }
 
-// take takes in a line of a lane.
-func (v *View) take(l *Lane, e sweep.Event) {
+// take takes in a line of a slot of a lane.
+func (v *View) take(l *Lane, slot string, e sweep.Event) {
 	if e.At.After(v.newest) {
 		v.newest = e.At
 	}
@@ -162,6 +198,7 @@ func (v *View) take(l *Lane, e sweep.Event) {
 		if e.At.After(v.begun) {
 			v.begun = e.At
 		}
+		l.Left = false
 		v.Starts[e.Trial] = append(v.Starts[e.Trial], Start{e.Start, l.Token})
 	case sweep.Left:
 		l.Left = true
@@ -169,7 +206,7 @@ func (v *View) take(l *Lane, e sweep.Event) {
 			v.left, v.end = e.At, book.End(e.End)
 		}
 	}
-	v.Book.Take(l.Token, e)
+	v.Book.Take(slot, e)
 }
 
 // runs reports whether the runner of a job wrote lately that it runs.

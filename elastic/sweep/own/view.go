@@ -30,23 +30,35 @@ type View struct {
 	Lanes    []Lane
 	Starts   map[int][]Start // of each trial, in the order in which they were read
 	Standing sweep.Standing
+	Sharing  []sweep.Sharing // what lanes measured, by their numbers of GPUs
 
 	unnumbered  bool      // Number is that of its first lane
 	begun, left time.Time // the newest start of a trial; the newest lane that said why the sweep is over
 	end         book.End
 	newest      time.Time        // of all lines
-	offsets     map[string]int64 // by lane
+	offsets     map[string]int64 // by slot
 	bytes       int64
 }
 
-// Lane returns a lane by its token; false if there is none.
+// Lane returns a lane by its token, or by the name of one of its slots; false if there is none.
 func (v *View) Lane(token string) (Lane, bool) {
 	for _, l := range v.Lanes {
-		if l.Token == token {
+		if l.Token == sweep.LaneOf(token) {
 			return l, true
 		}
 	}
 	return Lane{}, false
+}
+
+// AtOnce is how many trials its lanes run at once: the least of what was measured, or 1.
+func (v *View) AtOnce() int {
+	least := 0
+	for _, s := range v.Sharing {
+		if least == 0 || s.Trials < least {
+			least = s.Trials
+		}
+	}
+	return min(max(1, least), v.Slots())
 }
 
 // LanesRun counts the lanes that run.
@@ -79,7 +91,7 @@ func (v *View) States() []book.State {
 	}
 	over, out := v.Over() != book.NotOver, make([]book.State, len(v.Book.Trials))
 	for i, t := range v.Book.Trials {
-		out[i] = stateNow(t, runs[t.Lane], over)
+		out[i] = stateNow(t, runs[sweep.LaneOf(t.Lane)], over)
 	}
 	return out
 }

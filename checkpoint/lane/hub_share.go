@@ -1,0 +1,43 @@
+package lane
+
+import (
+	"fmt"
+
+	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/elastic/sweep"
+)
+
+// shares looks for what other lanes have measured, and writes what this one has.
+func (h *hub) shares() error {
+	_, settled := h.decider.Settled()
+	if now := h.Now(); now.Sub(h.looked) >= shareEvery || settled && h.wrote == 0 {
+		h.looked = now
+		if other, found := h.measured(); found {
+			h.decider.Follow(other)
+		}
+	}
+	answer, settled := h.decider.Settled()
+	if !settled || answer.Trials == h.wrote {
+		return nil
+	}
+	h.wrote = answer.Trials
+	h.say("trials at once on these GPUs: %d; why: sluice sweep explain %d", answer.Trials, h.number)
+	if other, found := h.measured(); found && other.Trials <= answer.Trials {
+		return nil
+	}
+	answer.At, answer.Job, answer.GPUs = h.Now().UTC(), h.job, h.gpus
+	if err := writeIn(h.Sweep, sweep.SharingFile(h.gpus), answer); err != nil {
+		fmt.Fprintf(h.Stderr, "sluice: other lanes have to measure for themselves: %v\n", err)
+	}
+	return nil
+}
+
+// measured is what a lane with as many GPUs has measured.
+func (h *hub) measured() (sweep.Sharing, bool) {
+	data, err := checkpoint.ReadIn(h.Sweep, sweep.SharingFile(h.gpus), sweep.MaxSmall)
+	if err != nil {
+		return sweep.Sharing{}, false
+	}
+	s, err := sweep.ParseSharing(data)
+	return s, err == nil && s.GPUs == h.gpus
+}
