@@ -43,6 +43,9 @@ func (d *Daemon) Sweeps(context.Context) (wire.Sweeps, error) {
 	for i, token := range []string{SweepToken, BobsSweep} {
 		s := wire.Sweep{Number: int64(FirstJob + i), Token: token, Name: cmp.Or(d.Name, "lr-search"), User: Ann, UID: AnnUID, Account: "phys", State: "running", Algorithm: "asha", Metric: "val_acc", Max: true, Goal: &goal,
 			Trials: 200, Begun: 40, Running: 2, Paused: 18, Failed: 2, Done: 18, Parallel: 12, Wants: 12, Level: 2, Gap: .0021, Counted: 18, Bid: .00031, Created: Now.Add(-2 * time.Hour), Began: Now.Add(-110 * time.Minute)}
+		if d.Trials != nil {
+			s.Begun = d.Trials.Trials
+		}
 		if i == 1 {
 			s.Name, s.User, s.UID = "warmup", Bob, BobUID
 		}
