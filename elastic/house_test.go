@@ -127,6 +127,7 @@ var may = map[string][]string{
 	"cmd/terminal":                {"cmd/help", "sbatch"},
 	"cmd/present":                 {"cmd/terminal", "elastic", "elastic/control/wire", "elastic/reason", "elastic/sweep/book", "nodes", "sbatch"},
 	"cmd/convert":                 {"cmd/present", "sbatch"},
+	"cmd/sweepfile":               {"cmd/terminal", "elastic/sweep", "sbatch"},
 	"cmd/reach":                   {"cmd/terminal", "elastic/control/client", "elastic/control/munge", "etc"},
 	"cmd/sluice-top":              {"*"},
 	"cmd/sluice-top/screen":       {"cmd/present", "cmd/terminal", "elastic/control/wire", "elastic/sweep/book"},
