@@ -86,7 +86,7 @@ func TestWhatifSubmit(t *testing.T) {
 }
 
 // TestWhatifSubmitFiles: a sweep in a file of its own is asked about as it is submitted, and errors have their
-// line and column. testdata/whatif-files.txt has all answers.
+// line and column. testdata/whatif-files.golden has all answers.
 func TestWhatifSubmitFiles(t *testing.T) {
 	dir := t.TempDir()
 	const toml = "script = \"train.sh\"\nsweep = \"asha\"\nmetric = \"acc:max\"\ntrials = 40\nparallel = 3\nmin-gpus = 1\n[param]\nlr = \"log:1e-5:1e-1\"\n"
@@ -107,7 +107,7 @@ func TestWhatifSubmitFiles(t *testing.T) {
 		out, errs, code := ask("--submit", filepath.Join(dir, name), "--trial-time", "5m")
 		fmt.Fprintf(&b, "== %s: %d\n%s%s", name, code, out, strings.ReplaceAll(errs, dir+"/", ""))
 	}
-	golden := filepath.Join("testdata", "whatif-files.txt")
+	golden := filepath.Join("testdata", "whatif-files.golden")
 	if *update {
 		if err := os.WriteFile(golden, []byte(b.String()), 0o644); err != nil {
 			t.Fatal(err)

@@ -32,8 +32,9 @@ const mostWait = time.Minute
 // lines. A mark of a later start is one of an unknown lane.
 const mostStarts = 100_000
 
-// Digest sums up what was read of a user's sweep. It reads nothing. It waits for the user's share
-// of the time, and for the step of this sweep that is under way, at most until ctx ends. While it sums up, no step of the sweep begins.
+// Digest sums up what was read of a user's sweep. It reads nothing. It waits for the user's share of the
+// time, and for the step of this sweep that is under way, at most until ctx ends. While it sums up, no step of
+// the sweep begins.
 func (s *Sweeps) Digest(ctx context.Context, token string, uid uint32, q digest.Query) (digest.Digest, error) {
 	if err := s.share(ctx, uid); err != nil {
 		return digest.Digest{}, err
