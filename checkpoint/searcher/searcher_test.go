@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -71,6 +72,54 @@ func TestTranscripts(t *testing.T) {
 	}
 	if _, err := openTranscript(folder, 7); err == nil {
 		t.Error("a folder was taken for a transcript")
+	}
+}
+
+// TestTranscriptsAreFew: of many turns, as with --trial=job, the last three transcripts are left, and the last
+// one has all lines. Other files stay, and so do transcripts of later turns; a lane that was replaced may go on to
+// write into one that was removed.
+func TestTranscriptsAreFew(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), sweep.SearcherFolder)
+	list := func() (names []string) {
+		entries, err := os.ReadDir(folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			names = append(names, e.Name())
+		}
+		return names
+	}
+	var first *transcript
+	for turn := 1; turn <= 30; turn++ {
+		script, err := openTranscript(folder, turn)
+		if err == nil {
+			err = script.add(sweep.Spoken{Point: &sweep.Pointed{Trial: turn, Point: "x=1"}})
+		}
+		if err != nil || len(script.lines) != turn {
+			t.Fatalf("turn %d: %+v, %v", turn, script, err)
+		}
+		if turn == 1 {
+			first = script
+			for _, other := range []string{sweep.OutputFile, "mine.jsonl"} {
+				if err := os.WriteFile(filepath.Join(folder, other), nil, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	want := []string{sweep.Transcript(28), sweep.Transcript(29), sweep.Transcript(30), "mine.jsonl", sweep.OutputFile}
+	if got := list(); !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	if err := first.add(sweep.Spoken{Point: &sweep.Pointed{Trial: 31, Point: "x=2"}}); err != nil {
+		t.Errorf("a lane that was replaced: %v", err)
+	}
+	if _, err := openTranscript(folder, 27); err != nil { // likewise
+		t.Error(err)
+	}
+	if got := list(); !slices.Equal(got, append([]string{sweep.Transcript(27)}, want...)) {
+		t.Errorf("after a turn that is over: %q", got)
 	}
 }
 

@@ -21,8 +21,14 @@ type transcript struct {
 	file   *os.File
 }
 
+// keptTranscripts is how many transcripts stay. Each has all lines of the one before, and with --trial=job each
+// trial is another turn: all of them would take space with the square of the number of trials. sluiced reads
+// the one of the present turn. Those before it are for a lane that is about to begin a turn, and for people.
+const keptTranscripts = 3
+
 // openTranscript opens the transcript of a turn. A new one begins with all lines of the newest earlier
-// one. It appears as a whole, so that sluiced never reads a part of it as the whole.
+// one. It appears as a whole, so that sluiced never reads a part of it as the whole. Old ones are removed AFTER
+// that; a lane that still writes into one was replaced, and is not read any more.
 func openTranscript(folder string, turn int) (*transcript, error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return nil, err
@@ -61,8 +67,29 @@ func openTranscript(folder string, turn int) (*transcript, error) {
 	if err := write(folder, name, all.Bytes()); err != nil {
 		return nil, err
 	}
-	t.file, err = os.OpenFile(filepath.Join(folder, name), os.O_WRONLY|os.O_APPEND, 0)
-	return t, err
+	if t.file, err = os.OpenFile(filepath.Join(folder, name), os.O_WRONLY|os.O_APPEND, 0); err != nil {
+		return nil, err
+	}
+	for _, old := range outdated(names, turn) {
+		_ = os.Remove(filepath.Join(folder, old)) // the next turn tries again
+	}
+	return t, nil
+}
+
+// outdated are the transcripts that no turn needs any more. now is the present turn; transcripts of later
+// turns, which a lane that was replaced may see, stay.
+func outdated(names []string, now int) (out []string) {
+	var turns []int
+	for _, n := range names {
+		if turn, is := sweep.TurnOf(n); is && turn < now {
+			turns = append(turns, turn)
+		}
+	}
+	slices.Sort(turns)
+	for _, turn := range turns[:max(0, len(turns)+1-keptTranscripts)] {
+		out = append(out, sweep.Transcript(turn))
+	}
+	return out
 }
 
 func (t *transcript) take(s sweep.Spoken) {

@@ -34,7 +34,7 @@ type whatifOptions struct {
 func newWhatifCommand() *cobra.Command {
 	o := whatifOptions{assume: workload.Likely}
 	c := &cobra.Command{
-		Use:   "whatif --sacct FILE|--submit SCRIPT [OPTION]...",
+		Use:   "whatif --sacct FILE|--submit FILE [OPTION]...",
 		Short: "Replay this cluster's history: what would sluice have changed?",
 		Long: `Reads a cluster's history from its accounting and replays it twice: with every job at
 the size it had, and with sizes chosen by sluice. Nothing is submitted and no daemon
@@ -45,9 +45,9 @@ is needed. Print the accounts of a month, say, with
 Accounting has one size and one run time for each job. Its run time at other sizes is
 an assumption; it is printed, can be changed, and is varied both ways.
 
-With --submit SCRIPT sluiced is asked what a sweep would get if it were submitted now,
-beside the jobs and sweeps that there are, and which jobs would end later. Nothing is
-submitted.`,
+With --submit FILE, a script, TOML or a W&B sweep in YAML, sluiced is asked what a
+sweep would get if it were submitted now, beside the jobs and sweeps that there are,
+and which jobs would end later. Nothing is submitted.`,
 		Example: `  sluice whatif --sacct history.txt
   sluice whatif --sacct history.txt --partition gpu --cluster 16x4
   sluice whatif --sacct history.txt --assume-serial 0.1 --elastic-share 0.5
@@ -78,7 +78,7 @@ func (o *whatifOptions) flags(c *cobra.Command) {
 	f := c.Flags()
 	f.SortFlags = false
 	f.StringVar(&o.sacct, "sacct", "", "the output of sacct -P, with its header")
-	f.StringVar(&o.submit, "submit", "", "the script of a sweep: what would it get now?")
+	f.StringVar(&o.submit, "submit", "", "a sweep, as sluice submit takes it: what would it get now?")
 	f.DurationVar(&o.trialTime, "trial-time", 0, "with --submit: how long one trial takes in a lane, on average")
 	f.StringVar(&o.cluster, "cluster", "", "nodes and GPUs a node, such as 16x4 or 4x8,2x4 (default: as many as were in use at the peak)")
 	f.StringSliceVar(&o.partitions, "partition", nil, "only jobs of these partitions")
@@ -98,7 +98,7 @@ func (o *whatifOptions) flags(c *cobra.Command) {
 func (o *whatifOptions) check() error {
 	switch {
 	case o.sacct == "":
-		return errors.New("say whose history: --sacct FILE; print one with\n" + workload.SacctCommand + " > history.txt\nor which sweep: --submit SCRIPT")
+		return errors.New("say whose history: --sacct FILE; print one with\n" + workload.SacctCommand + " > history.txt\nor which sweep: --submit FILE")
 	case o.interval < time.Second || o.interval > 24*time.Hour:
 		return fmt.Errorf("--interval %v: want 1s to 24h", o.interval)
 	case o.restart < 0 || o.restart > 24*time.Hour:

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluice-hpc/sluice/cmd/reach"
+	"github.com/sluice-hpc/sluice/cmd/sweepfile"
 	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/sbatch"
@@ -61,14 +62,14 @@ func (o *whatifOptions) whatifSubmit(cmd *cobra.Command) error {
 	return writeSubmission(cmd.OutOrStdout(), sub, answer)
 }
 
-// submission reads the script as sluice submit does.
+// submission reads the script, or the sweep's file, as sluice submit does.
 func (o *whatifOptions) submission(environ []string, errs io.Writer) (wire.Submission, error) {
 	file, err := os.Open(o.submit)
 	if err != nil {
 		return wire.Submission{}, fmt.Errorf("--submit: %w", err)
 	}
 	defer file.Close()
-	body, err := io.ReadAll(io.LimitReader(file, sbatch.MaxScript+1)) // one byte more: the parser refuses it
+	body, err := sweepfile.ReadScript(file, o.submit)
 	if err != nil {
 		return wire.Submission{}, fmt.Errorf("--submit: %w", err)
 	}
@@ -76,7 +77,7 @@ func (o *whatifOptions) submission(environ []string, errs io.Writer) (wire.Submi
 	if err != nil {
 		return wire.Submission{}, err
 	}
-	script, wrong := sbatch.ParseScript(o.submit, body)
+	script, _, wrong := sweepfile.Parse(o.submit, body, nil)
 	r, contradictions := sbatch.Merge(line, environ, script)
 	if err := errors.Join(wrong, contradictions); err != nil {
 		return wire.Submission{}, err

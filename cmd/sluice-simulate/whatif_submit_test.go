@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,10 +26,10 @@ const sweepScript = `#!/bin/bash
 srun "$SLUICE" ranks -- python3 train.py --lr {lr}
 `
 
-// TestWhatifSubmit asks a canned daemon about a sweep: what it would get, and who ends later.
-func TestWhatifSubmit(t *testing.T) {
-	dir := t.TempDir()
-	socket, script, job := filepath.Join(dir, "sock"), filepath.Join(dir, "sweep.sh"), filepath.Join(dir, "job.sh")
+// whatifAt serves a canned daemon, writes files beside its socket, and returns "sluice whatif".
+func whatifAt(t *testing.T, dir string, files map[string]string) func(args ...string) (string, string, int) {
+	t.Helper()
+	socket := filepath.Join(dir, "sock")
 	o := control.Options{UID: uint32(os.Getuid()), Now: func() time.Time { return controltest.Now }, Version: "1.0.0"}
 	server, err := control.Listen(context.Background(), socket, o, controltest.New())
 	if err != nil {
@@ -37,18 +40,26 @@ func TestWhatifSubmit(t *testing.T) {
 	go func() { done <- server.Serve(ctx) }()
 	t.Cleanup(func() { stop(); <-done })
 	conf := filepath.Join(dir, "sluice.toml")
-	for path, text := range map[string]string{conf: "[paths]\nsocket = \"" + socket + "\"\n", script: sweepScript, job: "#!/bin/bash\n#SLUICE --min-gpus=1\ntrue\n"} {
+	files[conf] = "[paths]\nsocket = \"" + socket + "\"\n"
+	for path, text := range files {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	t.Setenv("SLUICE_CONF", conf)
 	t.Setenv("SLUICE_ADDRESS", "")
-	ask := func(args ...string) (string, string, int) {
+	return func(args ...string) (string, string, int) {
 		var out, errs bytes.Buffer
 		code := terminal.Run(newCommand(), append([]string{"whatif"}, args...), &out, &errs)
 		return out.String(), errs.String(), code
 	}
+}
+
+// TestWhatifSubmit asks a canned daemon about a sweep: what it would get, and who ends later.
+func TestWhatifSubmit(t *testing.T) {
+	dir := t.TempDir()
+	script, job, jobs := filepath.Join(dir, "sweep.sh"), filepath.Join(dir, "job.sh"), filepath.Join(dir, "jobs.sh")
+	ask := whatifAt(t, dir, map[string]string{script: sweepScript, job: "#!/bin/bash\n#SLUICE --min-gpus=1\ntrue\n", jobs: strings.Replace(sweepScript, "--min-gpus=1", "--trial=job", 1)})
 	text, errs, code := ask("--submit", script, "--trial-time", "5m")
 	for _, want := range []string{
 		"If find were submitted now: 40 trials of 5:00 in at most 3 lanes. Nothing was submitted.\n", "first lane  at once\n",
@@ -63,10 +74,6 @@ func TestWhatifSubmit(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &a); err != nil || a.Change.Submit == nil || a.Change.Submit.Lanes != 3 || a.Change.Submit.Seconds != 300 || len(a.Added) != 3 {
 		t.Errorf("%v: %+v", err, a)
 	}
-	jobs := filepath.Join(dir, "jobs.sh")
-	if err := os.WriteFile(jobs, []byte(strings.Replace(sweepScript, "--min-gpus=1", "--trial=job", 1)), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	for _, c := range []struct{ args, want string }{
 		{"--submit " + jobs + " --trial-time 1m", "has --trial=job"},
 		{"--submit " + script, "--trial-time 5m"}, {"--submit " + job + " --trial-time 1m", "is no sweep"}, {"--submit " + script + ".no --trial-time 1m", "no such file"},
@@ -75,5 +82,39 @@ func TestWhatifSubmit(t *testing.T) {
 		if _, errs, code := ask(strings.Fields(c.args)...); code != 1 || !strings.Contains(errs, c.want) {
 			t.Errorf("%s: %d, %q, want %q", c.args, code, errs, c.want)
 		}
+	}
+}
+
+// TestWhatifSubmitFiles: a sweep in a file of its own is asked about as it is submitted, and errors have their
+// line and column. testdata/whatif-files.golden has all answers.
+func TestWhatifSubmitFiles(t *testing.T) {
+	dir := t.TempDir()
+	const toml = "script = \"train.sh\"\nsweep = \"asha\"\nmetric = \"acc:max\"\ntrials = 40\nparallel = 3\nmin-gpus = 1\n[param]\nlr = \"log:1e-5:1e-1\"\n"
+	const yaml = "program: train.py\nname: imported\nmethod: bayes\nrun_cap: 30\nmetric: {name: loss, goal: minimize}\nparameters:\n  lr: {min: 0.1, max: 0.9}\n"
+	files := map[string]string{"train.sh": "#!/bin/bash\n#SBATCH --job-name=find\n#SLUICE --epochs=10\npython3 train.py --lr {lr}\n",
+		"good.toml": toml, "good.yaml": yaml, "upper.YML": yaml, "no-script.toml": strings.Replace(toml, "train.sh", "none.sh", 1), "range.toml": strings.Replace(toml, "1e-5", "0", 1),
+		"key.toml": strings.Replace(toml, "trials", "trails", 1), "torn.toml": toml + "x = ", "method.yaml": strings.Replace(yaml, "bayes", "luck", 1), "torn.yaml": "program: [", "no-sweep.toml": "command = \"true\"\nmin-gpus = 1\n"}
+	at := map[string]string{}
+	for name, text := range files {
+		at[filepath.Join(dir, name)] = text
+	}
+	ask := whatifAt(t, dir, at)
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if name == "train.sh" {
+			continue
+		}
+		out, errs, code := ask("--submit", filepath.Join(dir, name), "--trial-time", "5m")
+		fmt.Fprintf(&b, "== %s: %d\n%s%s", name, code, out, strings.ReplaceAll(errs, dir+"/", ""))
+	}
+	golden := filepath.Join("testdata", "whatif-files.golden")
+	if *update {
+		if err := os.WriteFile(golden, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil || b.String() != string(want) {
+		t.Errorf("it is %v\n%s", err, b.String())
 	}
 }

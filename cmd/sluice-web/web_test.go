@@ -507,6 +507,12 @@ func TestSite(t *testing.T) {
 		if code, body := asRemote(t, h, "GET", "/jobs", "bob"); code != 200 || strings.Contains(body, "resnet") || !strings.Contains(body, "llama") {
 			t.Errorf("bob's jobs: %d", code)
 		}
+		if code, body := asRemote(t, h, "GET", "/sweeps/41", "ann"); code != 200 || !strings.Contains(body, "lr = 0.02") || !strings.Contains(body, "Learning curves") {
+			t.Errorf("ann's own sweep: %d", code)
+		}
+		if code, body := asRemote(t, h, "GET", "/sweeps/41", "bob"); code != 404 || strings.Contains(body, "lr = ") {
+			t.Errorf("ann's sweep for bob: %d", code)
+		}
 		if code, _ := asRemote(t, h, "GET", "/jobs", "mallory"); code != 403 {
 			t.Errorf("a name without an account: %d", code)
 		}

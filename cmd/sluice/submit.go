@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluice-hpc/sluice/cmd/reach"
+	"github.com/sluice-hpc/sluice/cmd/sweepfile"
 	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
@@ -173,7 +174,8 @@ func (s *submission) understand(line sbatch.CommandLine) error {
 		return err
 	}
 	s.keeps(name, body)
-	script, wrong := s.parse(name, body)
+	script, read, wrong := sweepfile.Parse(name, body, nil)
+	s.kept.Script = read
 	request, contradictions := sbatch.Merge(line, s.environ, script)
 	if err := errors.Join(wrong, contradictions); err != nil {
 		return err
@@ -309,7 +311,7 @@ func (s *submission) print(line string, made ...slurm.JobID) {
 	if err == nil {
 		return
 	}
-	text := fmt.Sprintf("standard output cannot be written: %v", cause(err))
+	text := fmt.Sprintf("standard output cannot be written: %v", terminal.Cause(err))
 	if made[0] > 0 {
 		text = fmt.Sprintf("%s submitted, but %s", jobsAre(made), text)
 	}

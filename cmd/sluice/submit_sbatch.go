@@ -111,13 +111,13 @@ func (c sbatchCall) run(ctx context.Context) answer {
 	case cmd.ProcessState != nil && cmd.ProcessState.Success():
 		return answer{out: out.String()}
 	case named:
-		return answer{out: out.String(), why: cause(err).Error()}
+		return answer{out: out.String(), why: terminal.Cause(err).Error()}
 	case ctx.Err() != nil:
 		return answer{fate: unknown, why: "interrupted while sbatch was running"}
 	case limited.Err() != nil:
 		return answer{fate: unknown, why: fmt.Sprintf("sbatch gave no answer in %v and was stopped", c.limit)}
 	case !errors.As(err, &exit):
-		fmt.Fprintf(c.errs, "sluice: error: %s cannot be run: %v\n", c.program, cause(err))
+		fmt.Fprintf(c.errs, "sluice: error: %s cannot be run: %v\n", c.program, terminal.Cause(err))
 		return answer{fate: refused, code: 1}
 	case !exit.Exited():
 		return answer{fate: unknown, why: "sbatch was ended by " + exit.String()}

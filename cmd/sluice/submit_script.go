@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,6 +10,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/sluice-hpc/sluice/cmd/sweepfile"
+	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/sbatch"
 )
 
@@ -24,7 +25,7 @@ func (s *submission) read(line sbatch.CommandLine) (name string, body []byte, er
 		if _, err := unix.IoctlGetTermios(int(s.in.Fd()), unix.TCGETS); err == nil {
 			fmt.Fprintln(s.errs, "sluice: reading the job script from the terminal; end it with Ctrl-D, or leave with Ctrl-C")
 		}
-		body, err = readScript(s.in, "standard input")
+		body, err = sweepfile.ReadScript(s.in, "standard input")
 		return "", body, err
 	}
 	file, err := os.Open(findScript(line.Script, os.Getenv("PATH")))
@@ -32,7 +33,7 @@ func (s *submission) read(line sbatch.CommandLine) (name string, body []byte, er
 		return "", nil, notFound(err, line)
 	}
 	defer file.Close()
-	body, err = readScript(file, line.Script)
+	body, err = sweepfile.ReadScript(file, line.Script)
 	return line.Script, body, err
 }
 
@@ -51,32 +52,11 @@ func findScript(name, path string) string {
 	return name
 }
 
-func readScript(file *os.File, name string) ([]byte, error) {
-	if info, err := file.Stat(); err == nil && info.IsDir() {
-		return nil, fmt.Errorf("%q is a directory, not a job script", name)
-	}
-	// One byte more: the parser refuses it, with the limit.
-	body, err := io.ReadAll(io.LimitReader(file, sbatch.MaxScript+1))
-	if err != nil {
-		return nil, fmt.Errorf("job script %q: %w", name, cause(err))
-	}
-	return body, nil
-}
-
 // notFound is the error for a missing script, with a possible cause.
 func notFound(err error, line sbatch.CommandLine) error {
 	if len(line.Unknown) == 0 || !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("job script %q: %w", line.Script, cause(err))
+		return fmt.Errorf("job script %q: %w", line.Script, terminal.Cause(err))
 	}
 	return fmt.Errorf("job script %q: %w; is it the value of %s? that is not an option of sbatch's, so write it as %s=VALUE",
-		line.Script, cause(err), line.Unknown[0], line.Unknown[0])
-}
-
-// cause removes the operation and the path, which the message contains already.
-func cause(err error) error {
-	var path *fs.PathError
-	if errors.As(err, &path) {
-		return path.Err
-	}
-	return err
+		line.Script, terminal.Cause(err), line.Unknown[0], line.Unknown[0])
 }

@@ -9,10 +9,10 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/cmd/sweepfile"
 	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic/sweep"
 	"github.com/sluice-hpc/sluice/etc"
@@ -51,7 +51,7 @@ func (s *submission) laneScript() []byte {
 	if sw := s.request.Sweep; sw != nil && sw.OwnJobs {
 		options += " --grace=" + cmp.Or(s.request.Spec.Grace, s.site.Resize.Grace).String()
 	}
-	return fmt.Appendf(nil, "#!/bin/sh\nexec \"$SLUICE\" lane --outbox=%s --sweep=%s%s -- \"$@\"\n", shellWord(s.site.Paths.Outbox), shellWord(base), options)
+	return fmt.Appendf(nil, "#!/bin/sh\nexec \"$SLUICE\" lane --outbox=%s --sweep=%s%s -- \"$@\"\n", sweepfile.ShellWord(s.site.Paths.Outbox), sweepfile.ShellWord(base), options)
 }
 
 // shareModel lets the elastic jobs of a sweep share what is learned of their speed: its trials are one program.
@@ -59,14 +59,6 @@ func (s *submission) shareModel() {
 	if s.request.Spec.Model == "" && !s.request.Spec.Fixed() {
 		s.request.Spec.Model = sweep.Model(s.job.Sweep)
 	}
-}
-
-// shellWord is one word for a shell.
-func shellWord(word string) string {
-	if word != "" && sweep.Plain(word) == nil {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // createSweep makes the sweep's folder and submits its lanes, or leaves nothing.

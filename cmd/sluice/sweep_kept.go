@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/cmd/sweepfile"
+	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/sweep/book"
 	"github.com/sluice-hpc/sluice/sbatch"
@@ -73,7 +75,7 @@ func (c *sweepCall) restore(v *sweepView) (*submission, error) {
 	if err != nil {
 		return nil, wrong(err)
 	}
-	script, err := s.parse(s.kept.Name, s.kept.Body)
+	script, _, err := sweepfile.Parse(s.kept.Name, s.kept.Body, s.kept.Script)
 	if err != nil {
 		return nil, wrong(err)
 	}
@@ -87,7 +89,7 @@ func (c *sweepCall) restore(v *sweepView) (*submission, error) {
 	s.shareModel()
 	if s.kept.Dir != "" {
 		if err := os.Chdir(s.kept.Dir); err != nil {
-			return nil, fmt.Errorf("sweep %d: the folder in which it was submitted: %w", v.Number, cause(err))
+			return nil, fmt.Errorf("sweep %d: the folder in which it was submitted: %w", v.Number, terminal.Cause(err))
 		}
 	}
 	return s, nil

@@ -10,11 +10,13 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/sluice-hpc/sluice/cmd/site"
+	"github.com/sluice-hpc/sluice/elastic/sweep/digest"
 )
 
 // pagesOf runs "sluice web" for the caller and returns a browser that is logged in.
@@ -66,9 +68,27 @@ func (s *scene) page(h *http.Client, path string, posted bool) string {
 	return string(body)
 }
 
+// samePages checks that sluiced answers with the trials that the pages of a site show.
+func (s *scene) samePages(number string) {
+	s.t.Helper()
+	n, err := strconv.ParseInt(number, 10, 64)
+	s.must(err)
+	all, err := s.Control().Sweeps(s.ctx)
+	s.must(err)
+	d, err := s.Control().Sweep(s.ctx, n, digest.Query{Sort: digest.ByNumber})
+	s.must(err)
+	if len(all.Sweeps) != 1 || !all.Sweeps[0].Open || d.Token != all.Sweeps[0].Token || len(d.Trials) < 2 {
+		s.t.Fatalf("%+v of %+v", d, all.Sweeps)
+	}
+	first := d.Trials[0]
+	if !strings.HasPrefix(first.Point, "x=") || first.State != "done" || first.Job != n || first.Best == nil || len(d.Curves) == 0 || d.Curves[0].Marks[0].Job != n || d.Params[0].Name != "x" || d.Top == 0 {
+		s.t.Errorf("%+v", d)
+	}
+}
+
 // The pages of a sweep on a real cluster: its trials, its curves in the colour of its lanes' GPUs, its
-// lanes, which lead back to it. It is paused and resumed there, and its page still has it while sluiced is
-// down.
+// lanes, which lead back to it; sluiced answers with the same trials. It is paused and resumed there, and its
+// page still has it while sluiced is down.
 func TestSweepPages(t *testing.T) {
 	t.Parallel()
 	s := play(t, withNodes(1, 2))
@@ -87,6 +107,7 @@ func TestSweepPages(t *testing.T) {
 	if body := s.page(h, "/sweeps", false); !strings.Contains(body, "/sweeps/"+number) {
 		t.Errorf("the list: %s", body)
 	}
+	s.samePages(number)
 	until("the lane to lead to its sweep", "/jobs/"+number, func(body string) bool {
 		return strings.Contains(body, "/sweeps/"+number) && strings.Contains(body, "runs trial ")
 	})

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/engine"
 	"github.com/sluice-hpc/sluice/elastic/offcycle"
 	"github.com/sluice-hpc/sluice/elastic/sweep/book"
+	"github.com/sluice-hpc/sluice/elastic/sweep/digest"
 	"github.com/sluice-hpc/sluice/etc"
 )
 
@@ -88,6 +90,24 @@ func (d *daemon) Sweeps() map[string]control.SweepReport {
 
 func sweepBest(b book.Best) wire.SweepBest {
 	return wire.SweepBest{At: b.At, Value: b.Value, Trial: b.Trial, Epoch: b.Epoch}
+}
+
+// SweepTrials returns a part of the trials of a user's sweep.
+func (d *daemon) SweepTrials(ctx context.Context, token string, uid uint32, q digest.Query) (digest.Digest, error) {
+	err := offcycle.ErrNotKept
+	var out digest.Digest
+	if d.sweeps != nil {
+		out, err = d.sweeps.Digest(ctx, token, uid, q)
+	}
+	switch {
+	case errors.Is(err, offcycle.ErrNotKept):
+		err = wire.Fail(wire.NotFound, "'sluice sweep show' reads them from its user's folders", "sluiced knows no trials of this sweep: it has had no lane for 10 minutes, or was not read yet")
+	case errors.Is(err, offcycle.ErrOften):
+		err = wire.Fail(wire.TooMany, "try again in a few seconds", "the trials of this user's sweeps were asked for too often")
+	case err != nil:
+		err = wire.Fail(wire.Unavailable, "try again in a minute; 'sluice sweep show' reads its user's folders itself", "the trials are not known now: %v", err)
+	}
+	return out, err
 }
 
 // sweepState is the state of a sweep in one word.

@@ -18,6 +18,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/control/munge"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/elastic/feed"
+	"github.com/sluice-hpc/sluice/elastic/sweep/digest"
 )
 
 // webUID is the account of the site's web program.
@@ -76,6 +77,10 @@ func TestActsForMatrix(t *testing.T) {
 			{"sweeps", func(c *client.Client) (string, error) {
 				s, err := c.Sweeps(ctx)
 				return fmt.Sprintf(" %d", len(s.Sweeps)), err
+			}},
+			{"trials", func(c *client.Client) (string, error) {
+				s, err := c.Sweep(ctx, int64(controltest.Growing), digest.Query{})
+				return fmt.Sprintf(" %d", len(s.Trials)), err
 			}},
 			{"hold", func(c *client.Client) (string, error) {
 				return "", c.Direct(ctx, controltest.Growing, wire.Change{Order: wire.Hold})

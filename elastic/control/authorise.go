@@ -23,6 +23,7 @@ const (
 	verbExpect  verb = "forecast"
 	verbWhatIf  verb = "whatif"
 	verbSweeps  verb = "sweeps"
+	verbSweep   verb = "sweep"
 )
 
 // role is the caller's relation to a job. For requests without a job, no caller is an owner.
@@ -68,6 +69,7 @@ var rights = map[verb][4]answer{
 	verbPast:    {always, always, always, always},
 	verbExpect:  {always, always, always, always},
 	verbSweeps:  {always, always, always, always},
+	verbSweep:   {always, always, always, never},  // its parameters are its user's own, also where jobs are public
 	verbWhatIf:  {always, always, always, public}, // the owner is the user of the job that is changed
 	verbSpeed:   {always, always, always, public}, // the owner is the user that the samples are of
 }

@@ -28,6 +28,7 @@ report   yes yes yes yes | yes yes yes yes
 shares   yes yes yes yes | yes yes yes yes
 speed    yes yes yes yes | yes yes yes no
 status   yes yes yes yes | yes yes yes yes
+sweep    yes yes yes no | yes yes yes no
 sweeps   yes yes yes yes | yes yes yes yes
 trust    yes yes no no | yes yes no no
 usage    yes yes yes yes | yes yes yes yes

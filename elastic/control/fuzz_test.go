@@ -17,6 +17,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/feed"
 	"github.com/sluice-hpc/sluice/elastic/forecast"
 	"github.com/sluice-hpc/sluice/elastic/past"
+	"github.com/sluice-hpc/sluice/elastic/sweep/digest"
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
@@ -24,7 +25,7 @@ import (
 type one struct{ orders, seen, woken int }
 
 func (o *one) Report() *publish.Report {
-	rec := journal.JobRecord{Identity: journal.Identity{ID: 41, Owner: elastic.Owner{User: "ann", UID: 7}, SlurmUID: 7}, Tag: elastic.Tag{Spec: elastic.Spec{Min: 1}}}
+	rec := journal.JobRecord{Identity: journal.Identity{ID: 41, Owner: elastic.Owner{User: "ann", UID: 7}, SlurmUID: 7}, Tag: elastic.Tag{Spec: elastic.Spec{Min: 1, Sweep: strings.Repeat("5", 32)}}}
 	return &publish.Report{At: time.Unix(int64(o.woken), 0), Jobs: []publish.JobReport{{Record: rec, Job: &elastic.Job{}}}, Nodes: []nodes.Node{{Name: "gpu1"}}}
 }
 func (o *one) Plan(context.Context) (engine.Forecast, error) { return engine.Forecast{}, nil }
@@ -71,7 +72,11 @@ func (o *one) Deadline(context.Context, Caller, elastic.JobID, wire.Change) (*el
 	return nil, nil
 }
 func (o *one) Sweeps() map[string]SweepReport { return nil }
-func (o *one) Events() *feed.Feed             { return feed.New("x") }
+func (o *one) SweepTrials(context.Context, string, uint32, digest.Query) (digest.Digest, error) {
+	o.seen++
+	return digest.Digest{}, nil
+}
+func (o *one) Events() *feed.Feed { return feed.New("x") }
 
 // Any request gets a JSON answer, never makes the server fail, and never orders anything about
 // a job of another user.
@@ -87,6 +92,7 @@ func FuzzRequest(f *testing.F) {
 	f.Add("GET", "/v1/events?after=x-0", "")
 	f.Add("GET", "/v1/forecast", "")
 	f.Add("GET", "/v1/sweeps", "")
+	f.Add("GET", "/v1/sweeps/41?sort=best&from=0", "")
 	f.Add("POST", "/v1/forecast", `{"job_id":41,"gpus":2}`)
 	f.Add("POST", "/v1/jobs/41/direct", `{"order":"deadline","deadline":"2026-01-02T00:00:00Z"}`)
 	service := &one{}
@@ -111,7 +117,7 @@ func FuzzRequest(f *testing.F) {
 			t.Fatalf("%s %s: %d %s", method, url, w.Code, w.Body)
 		}
 		if service.seen > 0 {
-			t.Fatalf("%s %s: the speeds of another's jobs", method, url)
+			t.Fatalf("%s %s: the speeds, or the trials, of another's jobs", method, url)
 		}
 		if service.orders > 0 {
 			t.Fatalf("%s %s %s: an order about another's job, or a node", method, url, body)

@@ -18,6 +18,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/control/controltest"
 	"github.com/sluice-hpc/sluice/elastic/control/munge"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
+	"github.com/sluice-hpc/sluice/elastic/sweep/digest"
 )
 
 // Callers of the matrix. The job is ann's; "daemon" on every Debian and Red Hat
@@ -138,6 +139,10 @@ var general = []ask{
 	{"sweeps", func(c *client.Client) (string, error) {
 		s, err := c.Sweeps(ctx)
 		return fmt.Sprintf(" %d sweeps", len(s.Sweeps)), err
+	}},
+	{"trials", func(c *client.Client) (string, error) { // of ann's sweep
+		s, err := c.Sweep(ctx, int64(controltest.Growing), digest.Query{})
+		return fmt.Sprintf(" %d trials", len(s.Trials)), err
 	}},
 	{"plan", func(c *client.Client) (string, error) {
 		p, err := c.Plan(ctx)

@@ -83,6 +83,7 @@ type Server struct {
 
 	orders  buckets[uint32] // expensive requests: orders, plans, speeds, searches for unknown jobs
 	reads   buckets[uint32] // all others
+	looks   buckets[uint32] // at the trials of sweeps: each goes through all of a sweep's reports
 	wakes   buckets[uint32] // for events
 	later   delayed         // for events beyond that
 	unknown buckets[string] // reports of denials of unknown callers
@@ -93,6 +94,7 @@ func newServer(service Service) *Server {
 	few := func() buckets[uint32] { return buckets[uint32]{burst: 20, every: 500 * time.Millisecond} }
 	s := &Server{service: service, reports: newTurns(1), guesses: newTurns(1), orders: few(), wakes: few(),
 		reads:   buckets[uint32]{burst: 200, every: 20 * time.Millisecond},
+		looks:   buckets[uint32]{burst: 20, every: 250 * time.Millisecond},
 		unknown: buckets[string]{burst: 20, every: 500 * time.Millisecond}}
 	s.web.Store(-1)
 	return s

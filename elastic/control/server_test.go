@@ -23,6 +23,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/control/controltest"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/elastic/engine/publish"
+	"github.com/sluice-hpc/sluice/elastic/sweep/digest"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
@@ -118,6 +119,7 @@ func TestWire(t *testing.T) {
 		"history":  func() (any, error) { return client.History(ctx, controltest.Growing) },
 		"shares":   func() (any, error) { return client.Shares(ctx) },
 		"sweeps":   func() (any, error) { return client.Sweeps(ctx) },
+		"sweep":    func() (any, error) { return client.Sweep(ctx, int64(controltest.Growing), digest.Query{}) },
 		"plan":     func() (any, error) { return client.Plan(ctx) },
 		"past":     func() (any, error) { return client.Past(ctx, pastDay) },
 		"forecast": func() (any, error) { return client.Forecast(ctx) },

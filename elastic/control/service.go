@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/feed"
 	"github.com/sluice-hpc/sluice/elastic/forecast"
 	"github.com/sluice-hpc/sluice/elastic/past"
+	"github.com/sluice-hpc/sluice/elastic/sweep/digest"
 )
 
 // Service is what the daemon implements behind the API. All methods MUST be safe for concurrent
@@ -60,6 +61,9 @@ type Service interface {
 	// lanes have their tokens' jobs in the Report; Sweeps says the trial of each. Neither side may change
 	// what it returns.
 	Sweeps() map[string]SweepReport
+	// SweepTrials returns a part of the trials of a user's sweep, by its token. The server has checked that
+	// the caller may see them. It MUST NOT keep a cycle waiting.
+	SweepTrials(ctx context.Context, token string, uid uint32, q digest.Query) (digest.Digest, error)
 	// Events returns the feed of events, always the same.
 	Events() *feed.Feed
 	// Refresh adds to the report what running jobs have written since, if that can be done at

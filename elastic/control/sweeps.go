@@ -23,6 +23,10 @@ func (s *Server) sweeps(q request) (any, error) {
 		return nil, err
 	}
 	out := wire.Sweeps{Version: wire.Version, At: r.At, Sweeps: viewSweeps(r, s.service.Sweeps(), q.seesJobsOf)}
+	for i := range out.Sweeps {
+		s := &out.Sweeps[i]
+		s.Open = s.Metric != "" && may(verbSweep, q.options.role(q.caller, s.UID), q.options.Private)
+	}
 	role := q.options.standing(q.caller)
 	out.Own = !may(verbExplain, role, q.options.Private)
 	if role == other {

@@ -23,6 +23,7 @@ func (s *Server) routes() http.Handler {
 	m.Handle("GET /v1/report", s.general(verbReport, false, s.report))
 	m.Handle("GET /v1/shares", s.general(verbShares, false, s.shares))
 	m.Handle("GET /v1/sweeps", s.general(verbSweeps, false, s.sweeps))
+	m.Handle("GET /v1/sweeps/{sweep}", s.handle(verbSweep, false, s.sweep))
 	m.Handle("GET /v1/plan", s.general(verbPlan, true, s.plan))
 	m.Handle("GET /v1/usage", s.general(verbUsage, true, s.usage))
 	m.Handle("GET /v1/speed", s.handle(verbSpeed, true, s.speed))

@@ -44,8 +44,8 @@ type Live struct {
 // that, and tells the lanes. It reads and writes files only, each sweep in a goroutine of its own.
 // Slurm is not asked anything.
 //
-// Run and Look are for one goroutine; any may call Standings and Settle. Of each sweep one step is
-// under way at a time. A step that hangs holds its own sweep up, and counts against its user
+// Run and Look are for one goroutine; any may call Standings, Shown, Digest and Settle. Of each sweep one
+// step, or Digest, is under way at a time. A step that hangs holds its own sweep up, and counts against its user
 // (mostPerUser) and all (mostSweeps): other sweeps of that user wait then, others' go on.
 type Sweeps struct {
 	paths SweepPaths
@@ -64,6 +64,8 @@ type Sweeps struct {
 	busy   int
 	looked time.Time // when the lanes were last asked for because of the time alone
 	byUser map[uint32]int
+	// digests is when the next digest of a user's sweeps may begin; see Digest.
+	digests map[uint32]time.Time
 }
 
 // SweepPaths are the directories in which sweeps are kept.
@@ -84,7 +86,7 @@ type owned struct {
 	slurm uint32 // whose files they are, which Slurm shows; another one for confined jobs only
 }
 
-// kept is one sweep. While busy is set only the goroutine that works on it uses files. The other
+// kept is one sweep. While busy is set only the goroutine that set it uses files. The other
 // fields are under the lock of Sweeps. standing is of the last step that succeeded; said is its
 // error as it was logged, "" if there was none.
 type kept struct {
@@ -94,6 +96,8 @@ type kept struct {
 	due   time.Time // when its next step may begin
 	said  string
 	files *files
+	// rested, if not nil, is closed once busy is not set any more.
+	rested chan struct{}
 
 	standing Standing
 	shown    Shown // of the same step
@@ -123,7 +127,7 @@ type Standing struct {
 // goroutine. now is the clock, and is called from several goroutines. tell may be nil; else it is
 // called with the lock held, so that it MUST NOT call Sweeps and MUST NOT wait.
 func NewSweeps(paths SweepPaths, live func() Live, now func() time.Time, tell func(string, error)) *Sweeps {
-	return &Sweeps{paths: paths, live: live, now: now, tell: tell, known: map[owned]*kept{}, byUser: map[uint32]int{}}
+	return &Sweeps{paths: paths, live: live, now: now, tell: tell, known: map[owned]*kept{}, byUser: map[uint32]int{}, digests: map[uint32]time.Time{}}
 }
 
 // Run looks after all sweeps, once per tick, until ctx ends. Steps that are under way then are not
@@ -292,7 +296,7 @@ func (s *Sweeps) step(k *kept, lanes []LaneJob, idle bool) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	k.busy = false
+	k.rest()
 	now := s.now()
 	k.due = began.Add(k.files.pace.next(now, now.Sub(began), len(s.known)))
 	s.busy--

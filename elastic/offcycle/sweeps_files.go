@@ -17,6 +17,7 @@ import (
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic/sweep"
 	"github.com/sluice-hpc/sluice/elastic/sweep/book"
+	"github.com/sluice-hpc/sluice/elastic/sweep/digest"
 	"github.com/sluice-hpc/sluice/elastic/sweep/keeper"
 	"github.com/sluice-hpc/sluice/elastic/sweep/level"
 )
@@ -83,6 +84,10 @@ type files struct {
 	pace    pace
 	asked   asked
 
+	starts  map[int][]digest.Start // of trials, as the lanes wrote them; at most mostStarts
+	started int                    // how many there are
+	jobs    map[string]int64       // of the lanes, by token: as Slurm last had them, else the lane's word
+
 	lanesRun map[string]LaneTrial // the trials of the lanes, as of what was read when acted was lanesAt, and bytes lanesOf
 	lanesAt  string
 	lanesOf  int64
@@ -96,7 +101,7 @@ func (f *files) close() {
 }
 
 func newFiles(paths SweepPaths, token string, uid uint32) *files {
-	return &files{paths: paths, token: token, uid: uid, offsets: map[string]int64{}, wrote: map[string]sweep.Tell{}, pace: pace{}}
+	return &files{paths: paths, token: token, uid: uid, offsets: map[string]int64{}, wrote: map[string]sweep.Tell{}, pace: pace{}, starts: map[int][]digest.Start{}, jobs: map[string]int64{}}
 }
 
 // step reads everything, decides, records and tells. After an error the files MUST be opened anew.
@@ -253,6 +258,9 @@ func (f *files) lanes(base *checkpoint.Dir, names []string, live []LaneJob) (see
 		for slot := 1; slot <= f.plan.Sweep.Slots(); slot++ {
 			l := keeper.Lane{Token: sweep.SlotName(name, slot), Job: job.Job, Ended: !has || job.Ended}
 			l.Ask, l.Asks = f.ask(dir, slot)
+			if job := cmp.Or(job.Job, l.Ask.Job); job != 0 {
+				f.jobs[name] = job
+			}
 			// A job that waits, as the last cycle saw it, may have started since: then it asks in its new run.
 			l.Gone = l.Ended || job.Waits && !(l.Asks && l.Ask.Restarts >= job.Restarts)
 			done, err := f.lines(dir, name, slot)
@@ -321,6 +329,9 @@ func (f *files) lines(dir *checkpoint.Dir, token string, slot int) (done bool, e
 	next, err := sweep.Lines(file, from, to, func(line []byte) {
 		if e, err := sweep.ParseEvent(line); err == nil {
 			e.Others = nil // for people only
+			if e.Kind == sweep.Began {
+				f.began(token, e.Trial, e.Start)
+			}
 			f.book.Take(lane, e)
 			f.pace.take(lane, e)
 		}

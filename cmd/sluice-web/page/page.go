@@ -14,6 +14,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control/client"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
+	"github.com/sluice-hpc/sluice/elastic/sweep/digest"
 	"github.com/sluice-hpc/sluice/elastic/sweep/own"
 )
 
@@ -30,6 +31,7 @@ type Daemon interface {
 	Forecast(ctx context.Context) (wire.Forecast, error)
 	WhatIf(ctx context.Context, change wire.WhatIf) (wire.WhatIfAnswer, error)
 	Sweeps(ctx context.Context) (wire.Sweeps, error)
+	Sweep(ctx context.Context, number int64, q digest.Query) (wire.SweepTrials, error)
 }
 
 // Sweeps are the viewer's own sweeps as the viewer's folders have them; *own.Reader implements it.
@@ -56,7 +58,7 @@ type Config struct {
 	// Tool runs sluice and sacct as the viewer; nil = there are no logs, no submission and no replay
 	// under another policy: what needs the user's own account.
 	Tool Tool
-	// Sweeps reads the viewer's own folders; nil = pages of sweeps have what sluiced publishes.
+	// Sweeps reads the viewer's own folders; nil = pages of sweeps have what sluiced knows.
 	Sweeps Sweeps
 	Live   *Hub // tells open pages that something changed; nil = they do not follow
 	Now    func() time.Time

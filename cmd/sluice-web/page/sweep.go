@@ -15,6 +15,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/draw"
 	"github.com/sluice-hpc/sluice/elastic/sweep"
 	"github.com/sluice-hpc/sluice/elastic/sweep/book"
+	"github.com/sluice-hpc/sluice/elastic/sweep/digest"
 	"github.com/sluice-hpc/sluice/elastic/sweep/own"
 )
 
@@ -23,7 +24,8 @@ type sweepView struct {
 	sweepRow
 	At       int64
 	Gone     string // why what sluiced says is missing
-	Detailed bool   // its trials are in the viewer's folders
+	Detailed bool   // its trials are known
+	Unread   string // why they are not, though the viewer may see them; "" = that is not so
 	Command  string // that shows the trials
 	Orders   []sweepButton
 	LaneList []laneOfSweep
@@ -55,17 +57,11 @@ type laneOfSweep struct {
 
 // trialRow is a trial in the table.
 type trialRow struct {
-	Number, Starts int
-	State, Point   string
-	Epoch          float64
-	Last, Best     *float64
-	Note           string
-	Job            int64 // of the lane of its last start; 0 = not known
-	Top            bool
+	digest.Trial
+	Text string // its parameters, for people
+	Note string
+	Top  bool
 }
-
-// trialsOfPage is how many trials a page lists.
-const trialsOfPage = 100
 
 func (p *Pages) sweep(v *visit) (*sheet, error) {
 	row, sources, err := p.sweepOf(v)
@@ -79,10 +75,8 @@ func (p *Pages) sweep(v *visit) (*sheet, error) {
 	if row.Published != nil {
 		view.published(row.Published, v.now)
 	}
-	if row.own {
-		if view, err = p.ownSweep(v, view); err != nil {
-			return nil, err
-		}
+	if view, err = p.withTrials(v, view); err != nil {
+		return nil, err
 	}
 	if row.Mine && row.own && p.Tool != nil && p.may("sweep") {
 		view.Orders = sweepButtons(row.State)
@@ -130,67 +124,59 @@ func (view *sweepView) stairs(all []draw.Stair, began, now time.Time, level bool
 	return draw.Stairs(all, end.Sub(began).Seconds(), scale.ticks(8), view.Goal, false, fmt.Sprintf("Best result of sweep %d over time", view.Number), short(view.Metric, 40))
 }
 
-// ownSweep fills in what the viewer's folders have.
-func (p *Pages) ownSweep(v *visit, view sweepView) (sweepView, error) {
-	sizes := p.sizes.of(v, view.Number, view.Created)
-	ctx, cancel := context.WithTimeout(v.Context(), ownWithin)
-	defer cancel()
-	from := max(number(v.FormValue("from")), 0)
-	full := view // what Look fills counts only if it ends in time
-	err := p.Sweeps.Look(ctx, view.Number, func(s *own.View) { full.fillTrials(s, sizes, from, v.now) })
-	if err != nil {
-		return view, unreadable(view.Number, err)
+// withTrials fills in the trials: from the viewer's folders if the sweep is there, else from sluiced, which
+// answers its user and operators.
+func (p *Pages) withTrials(v *visit, view sweepView) (sweepView, error) {
+	query := digest.Query{Sort: view.Sort, From: max(number(v.FormValue("from")), 0)}
+	var d digest.Digest
+	switch {
+	case view.own:
+		ctx, cancel := context.WithTimeout(v.Context(), ownWithin)
+		defer cancel()
+		full := view // what Look fills counts only if it ends in time
+		var found digest.Digest
+		err := p.Sweeps.Look(ctx, view.Number, func(s *own.View) {
+			found = digest.Of(s.Source(), query)
+			full.fillLanes(s)
+		})
+		if err != nil {
+			return view, unreadable(view.Number, err)
+		}
+		view, d = full, found
+	case view.Published != nil && view.Published.Open:
+		got, err := v.daemon.Sweep(v.Context(), view.Number, query)
+		if err != nil || got.Token != view.Published.Token {
+			view.Unread = "they cannot be had now"
+			if err != nil {
+				view.Unread = err.Error()
+			}
+			return view, nil
+		}
+		d = got.Digest
+	default:
+		return view, nil
 	}
-	return full, nil
+	view.fillTrials(d, p.sizes.of(v, view.sweepRow), v.now)
+	return view, nil
 }
 
-// rated is a trial with its best mark, which is needed many times.
-type rated struct {
-	*book.Trial
-	best book.Mark
-	has  bool
-	late book.State // as it is now
-}
-
-// rate returns the trials in the order of all lists of them (book.Sort).
-func rate(s *own.View) []rated {
-	states := s.States()
-	out := make([]rated, 0, len(states))
-	for _, t := range s.Book.Sort(s.Sweep) {
-		r := rated{Trial: t, late: states[t.Number-1]}
-		r.best, r.has = t.Best(s.Metric)
-		out = append(out, r)
-	}
-	return out
-}
-
-// leading is the number of the best trial; 0 = there is none.
-func leading(s *own.View) int {
-	if best := s.Book.Result(s.Sweep); best != nil {
-		return best.Trial
-	}
-	return 0
-}
-
-// fillTrials fills in the trials, their drawings and the lanes.
-func (view *sweepView) fillTrials(s *own.View, sizes laneSizes, from int, now time.Time) {
+// fillTrials fills in the trials and their drawings.
+func (view *sweepView) fillTrials(d digest.Digest, sizes laneSizes, now time.Time) {
 	view.Detailed = true
-	trials := rate(s)
-	view.drawCurves(s, trials, sizes)
-	view.drawParams(s, trials)
-	if bests := s.Book.Bests(s.Metric, 200); len(bests) > 0 {
-		began := s.Book.Began
-		if began.IsZero() || bests[0].At.Before(began) {
-			began = bests[0].At
+	view.drawCurves(d, sizes)
+	view.drawParams(d)
+	if len(d.Bests) > 0 {
+		began := d.Began
+		if began.IsZero() || d.Bests[0].At.Before(began) {
+			began = d.Bests[0].At
 		}
 		var all []draw.Stair
-		for _, b := range bests {
+		for _, b := range d.Bests {
 			all = append(all, draw.Stair{At: b.At.Sub(began).Seconds(), Value: b.Value})
 		}
 		view.Bests = view.stairs(all, began, now, false)
 	}
-	view.fillLanes(s)
-	view.list(s, trials, from)
+	view.list(d)
 }
 
 // fillLanes adds the lanes that sluiced does not publish, and the trials of those that it does.
@@ -218,42 +204,21 @@ func (view *sweepView) fillLanes(s *own.View) {
 }
 
 // list fills in a page of the table of trials.
-func (view *sweepView) list(s *own.View, trials []rated, from int) {
-	top := leading(s)
-	if view.Sort == "number" {
-		trials = slices.Clone(trials)
-		slices.SortFunc(trials, func(a, b rated) int { return a.Number - b.Number })
-	}
-	view.All = len(trials)
-	view.From = min(from, max(0, len(trials)-1))
-	end := min(view.From+trialsOfPage, len(trials))
+func (view *sweepView) list(d digest.Digest) {
+	view.All, view.From, view.Sort = d.All, d.From, d.Sort
 	link := func(from int) string {
 		return "?" + url.Values{"sort": {view.Sort}, "from": {strconv.Itoa(from)}}.Encode() + "#trials"
 	}
 	if view.From > 0 {
-		view.Before = link(max(0, view.From-trialsOfPage))
+		view.Before = link(max(0, view.From-digest.MostTrials))
 	}
-	if end < len(trials) {
+	if end := d.From + len(d.Trials); end < d.All {
 		view.After = link(end)
 	}
-	for _, t := range trials[view.From:end] {
-		lane, _ := s.Lane(t.Lane)
-		view.Trials = append(view.Trials, t.row(lane.Job, t.Number == top))
+	for _, t := range d.Trials {
+		note := cmp.Or(present.Place(&book.Trial{State: book.State(t.State), Lost: t.Lost}), t.Words)
+		view.Trials = append(view.Trials, trialRow{Trial: t, Text: pointText(t.Point), Note: note, Top: t.Number == d.Top})
 	}
-}
-
-// row is the trial in the table.
-func (t rated) row(job int64, top bool) trialRow {
-	r := trialRow{Number: t.Number, Starts: t.Start, State: string(t.late), Point: pointText(t.Point), Job: job, Top: top, Note: cmp.Or(present.Place(t.Trial), t.Words)}
-	if last, ok := t.Last(); ok {
-		value := last.Value
-		r.Epoch, r.Last = last.Epoch, &value
-	}
-	if t.has {
-		best := t.best.Value
-		r.Best = &best
-	}
-	return r
 }
 
 // pointText writes parameters for people.

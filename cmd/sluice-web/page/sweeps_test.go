@@ -76,6 +76,60 @@ func TestPublishedSweep(t *testing.T) {
 	}
 }
 
+// sections are parts of a page, by their names.
+func sections(t *testing.T, h http.Handler, path string, names ...string) (out []string) {
+	t.Helper()
+	body := get(t, h, path).Body.String()
+	for _, name := range names {
+		_, rest, found := strings.Cut(body, `<section id="`+name+`">`)
+		part, _, whole := strings.Cut(rest, "</section>")
+		if !found || !whole {
+			t.Errorf("%s: no section %s", path, name)
+		}
+		out = append(out, part)
+	}
+	return out
+}
+
+// Behind a site's web server a user's own sweep has the same trials, curves and parameters as the pages of the
+// user's own folders; others' sweeps have none, except for operators. What cannot be had is said.
+func TestSweepBehindASite(t *testing.T) {
+	trials := &webtest.Sweeps{Trials: 150, Epochs: 30}
+	site := func(operator bool) (*resized, http.Handler) {
+		r := &resized{Daemon: &webtest.Daemon{Jobs: 40, Nodes: 12, Trials: trials, Operator: operator}}
+		return r, setup(nil, func(c *page.Config) {
+			c.Sweeps, c.Tool, c.Orders = nil, nil, &clerk{lacks: "sweep"}
+			c.Daemon = func(page.Viewer) page.Daemon { return r }
+		})
+	}
+	r, h := site(false)
+	mine := setup(nil, func(c *page.Config) {
+		c.Sweeps = trials
+		c.Daemon = func(page.Viewer) page.Daemon { return &resized{Daemon: &webtest.Daemon{Jobs: 40, Nodes: 12}} }
+	})
+	for _, path := range []string{"/sweeps/4001", "/sweeps/4001?sort=number&from=100", "/sweeps/4001?from=9999"} {
+		names := []string{"curves", "params", "trials", "best"}
+		if got, want := sections(t, h, path, names...), sections(t, mine, path, names...); !slices.Equal(got, want) {
+			t.Errorf("%s: not as from the user's own folders: %.300q", path, got)
+		}
+	}
+	if body := get(t, h, "/sweeps/4001").Body.String(); !strings.Contains(body, "momentum = ") || !strings.Contains(body, "sluice sweep pause 4001") || strings.Contains(body, "/stop") || r.of[0] != webtest.Ann {
+		t.Errorf("runs of %q", r.of)
+	}
+	if body := get(t, h, "/sweeps/4002").Body.String(); strings.Contains(body, "momentum") || !strings.Contains(body, "folders of bob") {
+		t.Error("a sweep of bob for ann")
+	}
+	r, h = site(true)
+	if body := get(t, h, "/sweeps/4002").Body.String(); !strings.Contains(body, "momentum = ") || !slices.Equal(r.of, []string{webtest.Bob}) {
+		t.Errorf("a sweep of bob for an operator: runs of %q", r.of)
+	}
+	trials.Err = own.ErrBusy
+	_, h = site(false)
+	if w := get(t, h, "/sweeps/4001"); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "The trials are missing: the folders") || !strings.Contains(w.Body.String(), "0.911") || strings.Contains(w.Body.String(), "folders of ann") {
+		t.Errorf("%d", w.Code)
+	}
+}
+
 // An order about a sweep is asked about first, is given once by sluice sweep, and only about the viewer's
 // own sweeps.
 func TestSweepOrders(t *testing.T) {
@@ -129,10 +183,12 @@ func TestLaneOfSweep(t *testing.T) {
 type resized struct {
 	*webtest.Daemon
 	asked int
+	of    []string // users
 }
 
 func (r *resized) Past(ctx context.Context, q client.PastQuery) (wire.Past, error) {
 	r.asked++
+	r.of = append(r.of, q.User)
 	at := func(minutes int) time.Time { return webtest.Now.Add(-time.Duration(minutes) * time.Minute) }
 	return wire.Past{Jobs: []wire.PastJob{
 		{JobID: webtest.FirstJob, Runs: []wire.Segment{{GPUs: 1, Started: at(40), Ended: at(20)}, {GPUs: 2, Started: at(20), Ended: at(10)}, {GPUs: 16, Started: at(10)}}},

@@ -40,8 +40,8 @@ type sweepSizes struct {
 }
 
 type sizesKey struct {
-	viewer string
-	sweep  int64
+	viewer, user string
+	sweep        int64
 }
 
 type sizesKnown struct {
@@ -49,9 +49,9 @@ type sizesKnown struct {
 	sizes laneSizes
 }
 
-// of returns the runs of the viewer's jobs since a sweep was submitted; nil if they are not known.
-func (s *sweepSizes) of(v *visit, number int64, since time.Time) laneSizes {
-	key := sizesKey{v.viewer.Name, number}
+// of returns the runs of its user's jobs since a sweep was submitted; nil if they are not known.
+func (s *sweepSizes) of(v *visit, row sweepRow) laneSizes {
+	key, since := sizesKey{v.viewer.Name, row.User, row.Number}, row.Created
 	s.mu.Lock()
 	was, known := s.all[key]
 	s.mu.Unlock()
@@ -62,7 +62,7 @@ func (s *sweepSizes) of(v *visit, number int64, since time.Time) laneSizes {
 	if oldest := v.now.AddDate(0, 0, -360); since.Before(oldest) { // no longer range is answered
 		since = oldest
 	}
-	q := client.PastQuery{Of: wire.OfJobs, From: since.Add(-time.Minute), User: v.viewer.Name, Limit: wire.PastRowsMost}
+	q := client.PastQuery{Of: wire.OfJobs, From: since.Add(-time.Minute), User: row.User, Limit: wire.PastRowsMost}
 	for range 40 { // a page may have few rows of this user, or none; its context bounds the time
 		past, err := v.daemon.Past(v.Context(), q)
 		if err != nil {

@@ -31,6 +31,10 @@ type Daemon struct {
 	Err     error  // of every call
 	NoNews  error  // of Past, Forecast and WhatIf: an older sluiced
 	Private bool
+	// Trials are what the daemon knows of each sweep; nil = it is an older one. The viewer is an Operator, or
+	// is not.
+	Trials   *Sweeps
+	Operator bool
 	// NoSweeps: no job is a lane of a sweep.
 	NoSweeps bool
 

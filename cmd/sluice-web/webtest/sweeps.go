@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/elastic/sweep"
 	"github.com/sluice-hpc/sluice/elastic/sweep/book"
+	"github.com/sluice-hpc/sluice/elastic/sweep/digest"
 	"github.com/sluice-hpc/sluice/elastic/sweep/own"
 )
 
@@ -42,6 +43,9 @@ func (d *Daemon) Sweeps(context.Context) (wire.Sweeps, error) {
 	for i, token := range []string{SweepToken, BobsSweep} {
 		s := wire.Sweep{Number: int64(FirstJob + i), Token: token, Name: cmp.Or(d.Name, "lr-search"), User: Ann, UID: AnnUID, Account: "phys", State: "running", Algorithm: "asha", Metric: "val_acc", Max: true, Goal: &goal,
 			Trials: 200, Begun: 40, Running: 2, Paused: 18, Failed: 2, Done: 18, Parallel: 12, Wants: 12, Level: 2, Gap: .0021, Counted: 18, Bid: .00031, Created: Now.Add(-2 * time.Hour), Began: Now.Add(-110 * time.Minute)}
+		if d.Trials != nil {
+			s.Begun = d.Trials.Trials
+		}
 		if i == 1 {
 			s.Name, s.User, s.UID = "warmup", Bob, BobUID
 		}
@@ -60,10 +64,28 @@ func (d *Daemon) Sweeps(context.Context) (wire.Sweeps, error) {
 		for k := range 3 {
 			s.Levels = append(s.Levels, wire.SweepLevel{At: s.Began.Add(time.Duration(40+20*k) * time.Minute), Level: []int{1, 2, 1}[k], Gap: .003, Counted: 21 + k})
 		}
-		s.Best = &s.Bests[len(s.Bests)-1]
+		s.Best, s.Open = &s.Bests[len(s.Bests)-1], d.Trials != nil && (i == 0 || d.Operator)
 		out.Sweeps = append(out.Sweeps, s)
 	}
 	return out, nil
+}
+
+// Sweep returns trials of a sweep that Sweeps says are open: those of Trials.
+func (d *Daemon) Sweep(ctx context.Context, number int64, q digest.Query) (wire.SweepTrials, error) {
+	all, err := d.Sweeps(ctx)
+	if err != nil {
+		return wire.SweepTrials{}, err
+	}
+	for _, s := range all.Sweeps {
+		if s.Number != number || !s.Open {
+			continue
+		}
+		if d.Trials.Err != nil {
+			return wire.SweepTrials{}, wire.Fail(wire.Unavailable, "", "%v", d.Trials.Err)
+		}
+		return wire.SweepTrials{Version: 1, At: Now, Number: number, Token: s.Token, User: s.User, Digest: digest.Of(d.Trials.build().Source(), q)}, nil
+	}
+	return wire.SweepTrials{}, wire.Fail(wire.Denied, "", "sweep %d is not yours", number)
 }
 
 // Sweeps are Ann's own folders: the sweep whose lanes run, and one that is over.
@@ -80,7 +102,7 @@ type Sweeps struct {
 // old is a sweep that is over, of which sluiced knows nothing any more.
 func old() *own.View {
 	v := &own.View{Sweep: sweep.Sweep{Version: 1, Token: strings.Repeat("4", 32), Number: 3500, Name: "first-try", Algorithm: "random", Metric: sweep.Metric{Name: "loss"}, Trials: 3, Parallel: 1,
-		Params: []string{"lr=log:1e-5:1e-1"}, State: sweep.Stopped, Created: Now.AddDate(0, -1, 0)}, Book: book.New(), Starts: map[int][]own.Start{}}
+		Params: []string{"lr=log:1e-5:1e-1"}, State: sweep.Stopped, Created: Now.AddDate(0, -1, 0)}, Book: book.New(), Starts: map[int][]digest.Start{}}
 	v.Book.Apply(book.Entry{At: v.Created, Tell: &book.Telling{Lane: "a", Ask: "x", Trial: 1, Start: 1, Point: "lr=0.01"}})
 	v.Book.Take("a", sweep.Event{Kind: sweep.Reported, At: v.Created, Trial: 1, Start: 1, Epoch: 1, Value: 2.5})
 	return v
@@ -96,7 +118,7 @@ func (s *Sweeps) build() *own.View {
 	goal := .93
 	v := &own.View{Sweep: sweep.Sweep{Version: 1, Token: SweepToken, Number: FirstJob, Name: cmp.Or(s.Name, "lr-search"), Algorithm: "asha", Metric: sweep.Metric{Name: cmp.Or(s.Name, "val_acc"), Max: true}, Goal: &goal,
 		Trials: max(200, s.Trials), Parallel: 12, Params: []string{"lr=log:1e-5:1e-1", "depth=int:2:8", "opt=choice:sgd,adamw", "size=fixed:32", "momentum=float:0:1 if opt=sgd"}, Created: Now.Add(-2 * time.Hour)},
-		Folder: "/jobs/" + SweepToken, Book: book.New(), Starts: map[int][]own.Start{}, Standing: sweep.Standing{Level: 2, Gap: .0021, Counted: 18, Wants: 12},
+		Folder: "/jobs/" + SweepToken, Book: book.New(), Starts: map[int][]digest.Start{}, Standing: sweep.Standing{Level: 2, Gap: .0021, Counted: 18, Wants: 12},
 		Lanes: []own.Lane{{Token: "a", Job: FirstJob, Runs: true}, {Token: "b", Job: FirstJob + 6, Runs: true}, {Token: "c", Job: FirstJob + 4, Left: true}}}
 	began := Now.Add(-24 * time.Minute)
 	step := 22 * time.Minute / time.Duration(max(1, s.Trials))
@@ -108,7 +130,7 @@ func (s *Sweeps) build() *own.View {
 		}
 		at := began.Add(time.Duration(n-1) * step)
 		v.Book.Apply(book.Entry{At: at, Tell: &book.Telling{Lane: lane, Ask: fmt.Sprint(n), Trial: n, Start: 1, Point: point}})
-		v.Starts[n] = []own.Start{{Number: 1, Lane: lane}}
+		v.Starts[n] = []digest.Start{{Number: 1, Lane: lane}}
 		far := math.Abs(math.Log10(lr) + 2)
 		epochs := s.Epochs
 		if far > 1 {

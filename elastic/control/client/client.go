@@ -16,6 +16,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
+	"github.com/sluice-hpc/sluice/elastic/sweep/digest"
 )
 
 // Deadlines of the client. Reads are answered from memory; requests about one job may wait for
@@ -79,6 +80,13 @@ func (c *Client) Shares(ctx context.Context) (wire.Shares, error) {
 // Sweeps returns the sweeps that the daemon looks after and that the caller may see.
 func (c *Client) Sweeps(ctx context.Context) (wire.Sweeps, error) {
 	return ask[wire.Sweeps](ctx, c, slow, get, "/v1/sweeps", nil)
+}
+
+// Sweep returns trials of a sweep of the caller or, for operators, of any user. Of sweeps with one number
+// the caller's own counts.
+func (c *Client) Sweep(ctx context.Context, number int64, q digest.Query) (wire.SweepTrials, error) {
+	query := url.Values{"sort": {q.Sort}, "from": {strconv.Itoa(q.From)}}
+	return ask[wire.SweepTrials](ctx, c, slow, get, fmt.Sprintf("/v1/sweeps/%d?%s", number, query.Encode()), nil)
 }
 
 // Explain returns one job and the sizes that it could have.

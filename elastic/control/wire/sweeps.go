@@ -1,6 +1,10 @@
 package wire
 
-import "time"
+import (
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic/sweep/digest"
+)
 
 // Sweeps are the sweeps that sluiced looks after: those that have lanes in its report, also lanes
 // that have ended. Users find older ones in their own folders.
@@ -12,8 +16,17 @@ type Sweeps struct {
 	Sweeps []Sweep `json:"sweeps"`
 }
 
-// Sweep is one sweep. It has counts and results, and no parameters: these are in its user's folders,
-// which sluiced publishes nothing of.
+// SweepTrials are trials of one sweep, with their parameters: for its user and operators only.
+type SweepTrials struct {
+	Version int       `json:"version"`
+	At      time.Time `json:"at"`
+	Number  int64     `json:"sweep"`
+	Token   string    `json:"token"`
+	User    string    `json:"user"`
+	digest.Digest
+}
+
+// Sweep is one sweep. It has counts and results, and no parameters: other users may see it.
 type Sweep struct {
 	Number    int64    `json:"sweep"` // the job id of its first lane
 	Token     string   `json:"token"`
@@ -56,6 +69,8 @@ type Sweep struct {
 	Began   time.Time `json:"began,omitzero"` // its first trial; absent = none has
 	// Problem is why sluiced cannot look after it now; "" = it can.
 	Problem string `json:"problem,omitempty"`
+	// Open: the caller may ask for its trials, and sluiced knows them.
+	Open bool `json:"trials_open,omitempty"`
 }
 
 // LanesRun counts the lanes that have GPUs; the others wait.

@@ -14,6 +14,7 @@ import (
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic/sweep"
 	"github.com/sluice-hpc/sluice/elastic/sweep/book"
+	"github.com/sluice-hpc/sluice/elastic/sweep/digest"
 )
 
 // Bounds of what is read.
@@ -76,7 +77,7 @@ func find(jobs string, uid uint32, passed map[string]int) (all []*View, err erro
 
 // New returns the view of a sweep of which nothing was read yet.
 func New(s sweep.Sweep, folder string) *View {
-	return &View{Sweep: s, Folder: folder, unnumbered: s.Number == 0, Book: book.New(), Starts: map[int][]Start{}, offsets: map[string]int64{}}
+	return &View{Sweep: s, Folder: folder, unnumbered: s.Number == 0, Book: book.New(), Starts: map[int][]digest.Start{}, offsets: map[string]int64{}}
 }
 
 // Read reads what was written about the sweep since it was last read, and which of its lanes run. After an
@@ -199,7 +200,7 @@ func (v *View) take(l *Lane, slot string, e sweep.Event) {
 			v.begun = e.At
 		}
 		l.Left = false
-		v.Starts[e.Trial] = append(v.Starts[e.Trial], Start{e.Start, l.Token})
+		v.Starts[e.Trial] = append(v.Starts[e.Trial], digest.Start{Number: e.Start, Lane: l.Token})
 	case sweep.Left:
 		l.Left = true
 		if e.End != "" && e.At.After(v.left) {

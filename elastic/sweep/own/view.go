@@ -6,6 +6,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic/sweep"
 	"github.com/sluice-hpc/sluice/elastic/sweep/book"
+	"github.com/sluice-hpc/sluice/elastic/sweep/digest"
 )
 
 // Lane is one lane of a sweep.
@@ -16,19 +17,13 @@ type Lane struct {
 	Runs  bool  // its runner wrote lately
 }
 
-// Start is one start of a trial.
-type Start struct {
-	Number int // from 1
-	Lane   string
-}
-
 // View is a sweep as its files show it.
 type View struct {
 	sweep.Sweep
 	Folder   string
 	Book     *book.Book
 	Lanes    []Lane
-	Starts   map[int][]Start // of each trial, in the order in which they were read
+	Starts   map[int][]digest.Start // of each trial, in the order in which they were read
 	Standing sweep.Standing
 	Sharing  []sweep.Sharing // what lanes measured, by their numbers of GPUs
 
@@ -105,6 +100,15 @@ func stateNow(t *book.Trial, runs, over bool) book.State {
 		return book.Stopped
 	}
 	return book.Waiting
+}
+
+// Source is what digests are made from. It changes with the view.
+func (v *View) Source() digest.Source {
+	s := digest.Source{Sweep: v.Sweep, Book: v.Book, States: v.States(), Starts: v.Starts, Jobs: map[string]int64{}}
+	for _, l := range v.Lanes {
+		s.Jobs[l.Token] = l.Job
+	}
+	return s
 }
 
 // Word is the sweep's state in one word: why it is over, or paused, running or waiting.

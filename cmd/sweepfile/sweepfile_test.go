@@ -1,4 +1,4 @@
-package main
+package sweepfile
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ import (
 // merged reads a sweep's file as sluice submit does.
 func merged(t *testing.T, name, text string) (sbatch.Request, error) {
 	t.Helper()
-	script, err := (&submission{}).parse(name, []byte(text))
+	script, _, err := Parse(name, []byte(text), nil)
 	if err != nil {
 		return sbatch.Request{}, err
 	}
@@ -118,9 +118,9 @@ func FuzzSweepFile(f *testing.F) {
 	f.Add("x.yaml", "program: a\nparameters:\n  x: {values: [1]}\n")
 	f.Fuzz(func(t *testing.T, name, text string) {
 		if strings.HasSuffix(name, ".toml") {
-			readSweepTOML(name, text)
+			readTOML(name, text)
 		} else {
-			readSweepYAML(name, []byte(text))
+			readYAML(name, []byte(text))
 		}
 	})
 }

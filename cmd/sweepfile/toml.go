@@ -1,10 +1,8 @@
-package main
+package sweepfile
 
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 
@@ -13,65 +11,7 @@ import (
 	"github.com/sluice-hpc/sluice/sbatch"
 )
 
-// sweepFile is a sweep that is written as a file of its own, rather than in the header of a script.
-type sweepFile struct {
-	name    string
-	given   []sbatch.Given // sluice's options
-	words   []sbatch.Given // sbatch's
-	script  string         // path, relative to the file
-	command string
-}
-
-// sweepFileKind is "toml" or "yaml" if the name is that of a sweep's file, else "".
-func sweepFileKind(name string) string {
-	switch strings.ToLower(filepath.Ext(name)) {
-	case ".toml":
-		return "toml"
-	case ".yaml", ".yml":
-		return "yaml"
-	}
-	return ""
-}
-
-// parse reads a job script, or a sweep's file with its script.
-func (s *submission) parse(name string, body []byte) (sbatch.Script, error) {
-	var f sweepFile
-	var err error
-	switch sweepFileKind(name) {
-	case "toml":
-		f, err = readSweepTOML(name, string(body))
-	case "yaml":
-		f, err = readSweepYAML(name, body)
-	default:
-		return sbatch.ParseScript(name, body)
-	}
-	if err != nil {
-		return sbatch.Script{}, err
-	}
-	script := sbatch.Command(f.command)
-	if f.script != "" {
-		path := f.script
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(filepath.Dir(name), path)
-		}
-		if s.kept.Script == nil { // else it is the one that was submitted
-			file, err := os.Open(path)
-			if err != nil {
-				return sbatch.Script{}, fmt.Errorf("%s: script %q: %w", name, path, cause(err))
-			}
-			defer file.Close()
-			if s.kept.Script, err = readScript(file, path); err != nil {
-				return sbatch.Script{}, err
-			}
-		}
-		script, name = s.kept.Script, path
-	}
-	parsed, wrong := sbatch.ParseScript(name, script)
-	with, more := parsed.With(f.name, f.given, f.words)
-	return with, errors.Join(wrong, more)
-}
-
-// place is where a key's value begins in a TOML text.
+// tomlPlace is where a key's value begins in a TOML text.
 type tomlPlace struct{ line, column int }
 
 var (
@@ -98,9 +38,9 @@ func tomlPlaces(text string) map[string]tomlPlace {
 	return at
 }
 
-// readSweepTOML reads a sweep with the names of options as keys, parameters in [param], and script or
+// readTOML reads a sweep with the names of options as keys, parameters in [param], and script or
 // command.
-func readSweepTOML(name, text string) (f sweepFile, err error) {
+func readTOML(name, text string) (f file, err error) {
 	f.name = name
 	values := map[string]any{}
 	meta, err := toml.Decode(text, &values)
@@ -161,14 +101,6 @@ func readSweepTOML(name, text string) (f sweepFile, err error) {
 		}
 	}
 	return f, f.complete()
-}
-
-// complete refuses a file without anything to run.
-func (f sweepFile) complete() error {
-	if (f.script == "") == (f.command == "") {
-		return fmt.Errorf("%s: want either script = \"train.sh\" or command = \"python3 train.py --lr {lr}\"", f.name)
-	}
-	return nil
 }
 
 // tomlTexts returns a value as texts: a number as it is typed on a command line.

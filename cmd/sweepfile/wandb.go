@@ -1,4 +1,4 @@
-package main
+package sweepfile
 
 import (
 	"errors"
@@ -14,22 +14,22 @@ import (
 
 // wandb is a sweep's file of Weights & Biases while it is read.
 type wandb struct {
-	sweepFile
+	file
 	program string
 	params  []string
 	args    []*yaml.Node
 	stops   bool // early_terminate is there
 }
 
-// readSweepYAML imports a sweep of Weights & Biases. What sluice cannot do is refused, not left out.
-func readSweepYAML(name string, body []byte) (sweepFile, error) {
-	w := wandb{sweepFile: sweepFile{name: name}}
+// readYAML imports a sweep of Weights & Biases. What sluice cannot do is refused, not left out.
+func readYAML(name string, body []byte) (file, error) {
+	w := wandb{file: file{name: name}}
 	var doc yaml.Node
 	if err := yaml.Unmarshal(body, &doc); err != nil {
-		return w.sweepFile, fmt.Errorf("%s: %w", name, err)
+		return w.file, fmt.Errorf("%s: %w", name, err)
 	}
 	if doc.Kind != yaml.DocumentNode || len(doc.Content) != 1 || doc.Content[0].Kind != yaml.MappingNode {
-		return w.sweepFile, fmt.Errorf("%s:1:1: want a sweep of Weights & Biases: program, method, metric, parameters", name)
+		return w.file, fmt.Errorf("%s:1:1: want a sweep of Weights & Biases: program, method, metric, parameters", name)
 	}
 	var errs []error
 	for key, value := range pairs(doc.Content[0]) {
@@ -42,7 +42,7 @@ func readSweepYAML(name string, body []byte) (sweepFile, error) {
 	}
 	w.halve()
 	w.run()
-	return w.sweepFile, errors.Join(errs...)
+	return w.file, errors.Join(errs...)
 }
 
 // pairs are the keys and values of a mapping, in order.
@@ -199,7 +199,7 @@ func (w *wandb) run() {
 		case "${interpreter}":
 			out = append(out, "python3")
 		case "${program}":
-			out = append(out, shellWord(w.program))
+			out = append(out, ShellWord(w.program))
 		case "${args}":
 			out = append(out, args...)
 		case "${args_no_hyphens}":
@@ -207,7 +207,7 @@ func (w *wandb) run() {
 				out = append(out, strings.TrimPrefix(a, "--"))
 			}
 		default:
-			out = append(out, shellWord(word))
+			out = append(out, ShellWord(word))
 		}
 	}
 	w.command = strings.Join(out, " ")
