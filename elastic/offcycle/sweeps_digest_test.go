@@ -60,7 +60,7 @@ func TestSweepsDigest(t *testing.T) {
 			t.Errorf("%+v: %+v, %v", other, d, err)
 		}
 	}
-	x.live.Lanes = append(x.live.Lanes, offcycle.LaneJob{Sweep: x.sweep.Token, Lane: laneOfSweep, UID: me + 1, Job: 8})
+	x.live.Lanes = append(x.live.Lanes, offcycle.LaneJob{Sweep: x.sweep.Token, Lane: laneOfSweep, Owner: me + 1, SlurmUID: me + 1, Job: 8})
 	x.look()
 	if d, err := ask(x.sweep.Token, me+1); err == nil || d.All > 0 {
 		t.Errorf("a job of another user that names the sweep: %+v, %v", d, err)
