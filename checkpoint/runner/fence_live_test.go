@@ -353,6 +353,11 @@ func TestHostileProgram(t *testing.T) {
 	must(t, os.WriteFile(name, where, 0o600))
 	must(t, os.Chown(name, int(c.uid), -1))
 	c.start()
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("what it wrote:\n%s", slurp(filepath.Join(c.inner, "outcomes")))
+		}
+	})
 	seen := c.watch(o)
 	c.until("the program ends", func() bool {
 		seen()
