@@ -283,6 +283,11 @@ func (h *hub) start(s *slot) (err error) {
 	if err := h.unrequest(s); err != nil {
 		return err
 	}
+	if h.passed != nil { // all are to save and go on
+		if err := h.ask(s, *h.passed); err != nil {
+			return err
+		}
+	}
 	argv := []string{h.Sluice, "lane", fmt.Sprintf("--slot=%d", s.number), "--sweep=" + h.Sweep, "--outbox=" + h.Outbox, "--grace=" + h.Grace.String(), "--"}
 	s.child, err = h.family.Start(process.Command{Argv: append(argv, h.Args...), Env: append(slices.Clone(h.Env), besides...), Stdout: h.Stdout, Stderr: h.Stderr})
 	return err

@@ -81,8 +81,9 @@ func (c *sweepCall) explain(v *sweepView) error {
 	if c.json {
 		return terminal.WriteJSON(out, struct {
 			sweepRow
-			Standing sweep.Standing `json:"standing"`
-		}{r, v.Standing})
+			Standing sweep.Standing  `json:"standing"`
+			Sharing  []sweep.Sharing `json:"sharing,omitempty"`
+		}{r, v.Standing, v.Sharing})
 	}
 	fmt.Fprintf(out, "sweep %s: %s\n", number(v.Number), v.stateWords())
 	if v.Standing.Problem != "" {
