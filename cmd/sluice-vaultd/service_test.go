@@ -157,6 +157,14 @@ func TestAddRefuses(t *testing.T) {
 	l.refused(wire.ErrBadRequest, "mode 0755", hanna, add("x", sets+"/open", budget))
 	l.refused(wire.ErrBadRequest, "not a folder", hanna, add("x", sets+"/file", budget))
 	l.refused(wire.ErrBadRequest, "no such file", hanna, add("x", sets+"/nothing", budget))
+	l.must(os.Chmod(sets, 0o770))
+	l.refused(wire.ErrBadRequest, "others can exchange folders in "+sets, hanna, add("x", sets+"/private", budget))
+	l.must(os.Chmod(sets, 0o700))
+	if os.Geteuid() == 0 {
+		l.must(os.Chown(sets, int(hanna), -1))
+		l.refused(wire.ErrBadRequest, "others can exchange folders in "+sets, hanna, add("x", sets+"/private", budget))
+		l.must(os.Chown(sets, 0, -1))
+	}
 	l.refused(wire.ErrBadRequest, "column 5", hanna, add("x", sets+"/private", "1KB/jib,1KB/day"))
 	l.refused(wire.ErrBadRequest, "lower-case", hanna, add("../x", sets+"/private", budget))
 	l.refused(wire.ErrBadRequest, "no data set", hanna, wire.Request{Do: wire.Add})

@@ -3,10 +3,12 @@ package main
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 
 	"github.com/sluice-hpc/sluice/elastic/vault"
 	"github.com/sluice-hpc/sluice/elastic/vault/wire"
@@ -54,7 +56,7 @@ func (s *service) usable(folder string) error {
 		return wire.Fail(wire.BadRequest, "name "+real, "%s leads over a symbolic link", folder)
 	}
 	if err == nil {
-		err = private(folder)
+		err = errors.Join(private(folder), fixed(folder))
 	}
 	if err != nil {
 		return wire.Fail(wire.BadRequest, "the folder belongs to the account "+s.site.Data.Account+", mode 0700", "the folder of the data set: %v", err)
@@ -63,6 +65,25 @@ func (s *service) usable(folder string) error {
 		return wire.Fail(wire.BadRequest, "", "%s is, or shares folders with, [data] root", folder)
 	}
 	return nil
+}
+
+// fixed reports a folder above, in which an account other than this one and root could put something else in the
+// place of the data set's folder: another owner's data set, which this account can read.
+func fixed(folder string) error {
+	for dir := filepath.Dir(folder); ; dir = filepath.Dir(dir) {
+		info, err := os.Lstat(dir)
+		if err != nil {
+			return err
+		}
+		stat, ok := info.Sys().(*syscall.Stat_t)
+		foreign := !ok || stat.Uid != 0 && int(stat.Uid) != os.Geteuid()
+		if foreign || info.Mode().Perm()&0o022 != 0 && info.Mode()&os.ModeSticky == 0 {
+			return fmt.Errorf("others can exchange folders in %s (mode %04o); it must belong to root or the account of [data], and be writable to no other", dir, info.Mode().Perm())
+		}
+		if dir == "/" {
+			return nil
+		}
+	}
 }
 
 // shown is a data set as that user sees it.
