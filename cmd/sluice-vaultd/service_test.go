@@ -364,7 +364,11 @@ func TestRevokedInMidRun(t *testing.T) {
 	id := l.submit(ada)
 	l.put(id, logName, "text\n")
 	l.put(id, "out/m.pt", "model")
+	l.submit(bob)
 	l.get(hanna, wire.Request{Do: wire.Revoke, Name: "mammo", Readers: []string{"ada"}})
+	if !slices.Equal(l.killed, []slurm.JobID{1}) { // not that of bob, who is in the group
+		t.Errorf("cancelled: %v", l.killed)
+	}
 	l.refused(wire.ErrDenied, "any more", ada, wire.Request{Do: wire.Logs, Job: id})
 	l.end(id)
 	l.refused(wire.ErrDenied, "any more", ada, wire.Request{Do: wire.Results, Job: id})

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -101,12 +102,11 @@ func setAnswer(set *vault.Set, user string) answer {
 
 // list shows the data sets that the caller owns or may read.
 func (s *service) list(who caller) (answer, error) {
-	groups := who.groups()
 	s.vault.mu.Lock()
 	defer s.vault.mu.Unlock()
 	var a answer
 	for _, set := range s.vault.state.Sets() {
-		if set.MayRead(who.name, groups) {
+		if set.MayRead(who.name, who.groups) {
 			a.Sets = append(a.Sets, *shown(set, who.name))
 		}
 	}
@@ -118,7 +118,7 @@ func (s *service) show(who caller, q wire.Request) (answer, error) {
 	s.vault.mu.Lock()
 	defer s.vault.mu.Unlock()
 	set := s.vault.state.Set(q.Name)
-	if set == nil || !set.MayRead(who.name, who.groups()) {
+	if set == nil || !set.MayRead(who.name, who.groups) {
 		return answer{}, noSet(q.Name)
 	}
 	a := setAnswer(set, who.name)
@@ -128,8 +128,33 @@ func (s *service) show(who caller, q wire.Request) (answer, error) {
 	return a, nil
 }
 
-// grant adds and removes readers.
-func (s *service) grant(who caller, q wire.Request) (answer, error) {
+// grant adds and removes readers. Jobs of users who may not read the data set any more are cancelled: their
+// numbers would leave else.
+func (s *service) grant(ctx context.Context, who caller, q wire.Request) (answer, error) {
+	a, err := s.regrant(who, q)
+	if err != nil || q.Do == wire.Grant {
+		return a, err
+	}
+	s.vault.mu.Lock()
+	set := *s.vault.state.Set(q.Name)
+	set.Readers = slices.Clone(set.Readers)
+	lost := slices.DeleteFunc(slices.Clone(s.vault.state.Jobs()), func(j *vault.Job) bool {
+		return j.State != wire.StateStarted && j.State != wire.StateSubmitted || !slices.Contains(j.Sets, q.Name)
+	})
+	s.vault.mu.Unlock()
+	lost = slices.DeleteFunc(lost, func(j *vault.Job) bool { return set.MayRead(j.User, s.accounts.Groups(j.User)) })
+	err = s.refresh(ctx, lost...)
+	for _, j := range lost {
+		err = errors.Join(err, s.end(ctx, who, j))
+	}
+	if err != nil {
+		return answer{}, wire.Fail(wire.Unavailable, "cancel it, as the account of [data]: scancel", "the grant is revoked, but a job that runs could not be cancelled: %v", err)
+	}
+	return a, nil
+}
+
+// regrant records a change of readers.
+func (s *service) regrant(who caller, q wire.Request) (answer, error) {
 	if err := vault.CheckReaders(q.Readers); err != nil || len(q.Readers) == 0 {
 		if err == nil {
 			err = errors.New("name users, or groups as @GROUP")
