@@ -14,11 +14,11 @@ func TestTagText(t *testing.T) {
 		Spec: Spec{Token: testToken, Min: 2, Max: 16, Sizes: []int{2, 4, 8}, AllowUneven: true, Total: 1.5e6, Unit: Steps,
 			Model: "resnet50", Signal: "USR2", Grace: 90 * time.Second, CPUsPerGPU: 8, MemPerGPUMB: 4096,
 			Habit: true, Again: true, Profile: []int{2, 8}, Script: "0123456789ab", Array: Array{Job: 101, Index: 3, Count: 16, Limit: 4}, Nodes: 2, Types: []string{"a100", "h100"}},
-		Incarnation: 3, Directive: Directive{Pin: 4, Hold: true}, Deferred: true, Begin: time.Unix(1800000000, 0).UTC(),
+		Incarnation: 3, Directive: Directive{Pin: 4, Hold: true}, For: "ada", Deferred: true, Begin: time.Unix(1800000000, 0).UTC(),
 		Notices: Notices{Begin: true, Requeue: true, Webhook: true, To: "ann+x@example.org"}, Comment: "mine; yours ; theirs",
 	}
 	want := "sluice/1 id=" + testToken + " inc=3 min=2 max=16 sizes=2,4,8 uneven=1 total=1.5e+06 unit=step model=resnet50" +
-		" signal=USR2 grace=1m30s habit=1 again=1 profile=2,8 script=0123456789ab array=101_3/16%4 nodes=2 types=a100,h100 cpus=8 mem=4096 pin=4 hold=1 defer=1 begin=1800000000 mail=begin,requeue notify=webhook mailto=ann+x@example.org ; mine; yours ; theirs"
+		" signal=USR2 grace=1m30s habit=1 again=1 profile=2,8 script=0123456789ab array=101_3/16%4 nodes=2 types=a100,h100 cpus=8 mem=4096 pin=4 hold=1 for=ada defer=1 begin=1800000000 mail=begin,requeue notify=webhook mailto=ann+x@example.org ; mine; yours ; theirs"
 	if got := tag.String(); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -62,6 +62,8 @@ func TestParseTagRefuses(t *testing.T) {
 		head + " mail=requeue,begin":     `column 58: mail="requeue,begin": want begin, requeue or begin,requeue`,
 		head + " notify=":                `column 58: notify="": want mail, webhook or mail,webhook`,
 		head + " mailto=-x":              `column 58: mailto="-x": want an address`,
+		head + " for=-x":                 `column 58: for="-x": want the name of a user`,
+		head + " for=":                   `column 58: for="": want the name of a user`,
 		head + " signal=KILL":            `column 10: --checkpoint-signal "KILL"`,
 		head + strings.Repeat(" ", 5000): `column 4097: sluice part of the comment longer than 4096 bytes`,
 		head + " sizes=1" + strings.Repeat(",1", 1024): `column 58: sizes: more than 1024`,
@@ -81,6 +83,7 @@ func TestTagComesBack(t *testing.T) {
 			Directive:   Directive{Pin: rapid.IntRange(0, maxCount).Draw(t, "pin"), Hold: rapid.Bool().Draw(t, "hold")},
 			Deferred:    rapid.Bool().Draw(t, "deferred"),
 			Notices:     Notices{rapid.Bool().Draw(t, "mail begin"), rapid.Bool().Draw(t, "mail requeue"), rapid.Bool().Draw(t, "mail"), rapid.Bool().Draw(t, "webhook"), rapid.StringMatching(`([a-z0-9][a-z0-9._%+@=,-]{0,20})?`).Draw(t, "to")},
+			For:         rapid.StringMatching(`([a-z0-9_.][a-z0-9._@+$-]{0,20})?`).Draw(t, "for"),
 			Comment:     rapid.String().Draw(t, "comment"),
 		}
 		switch rapid.IntRange(0, 2).Draw(t, "begin") {

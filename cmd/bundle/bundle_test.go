@@ -315,7 +315,7 @@ func FuzzReceive(f *testing.F) {
 		if err := to.Close(); err != nil {
 			t.Error(err)
 		}
-		if outside, _ := os.ReadDir(dir); len(outside) != 1 {
+		if outside, _ := os.ReadDir(dir); len(outside) > 1 {
 			t.Errorf("%v", outside)
 		}
 	})

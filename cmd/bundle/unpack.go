@@ -29,10 +29,13 @@ type Folder struct {
 	root *os.Root
 	name string // as typed, for messages
 	hold string // the hidden folder
+	made bool   // it was not there
 }
 
 // Open makes the folder if it is missing, and opens it.
 func Open(name string) (*Folder, error) {
+	_, err := os.Lstat(name)
+	missing := errors.Is(err, fs.ErrNotExist)
 	if err := os.MkdirAll(name, 0o755); err != nil {
 		return nil, fmt.Errorf("results: %w", err)
 	}
@@ -40,7 +43,7 @@ func Open(name string) (*Folder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("results: %w", err)
 	}
-	f := &Folder{root: root, name: name, hold: ".sluice-" + rand.Text()}
+	f := &Folder{root: root, name: name, made: missing, hold: ".sluice-" + rand.Text()}
 	if err := root.Mkdir(f.hold, 0o700); err != nil {
 		root.Close()
 		return nil, f.wrong(".", err)
@@ -48,10 +51,13 @@ func Open(name string) (*Folder, error) {
 	return f, nil
 }
 
-// Close removes what was received and not put in its place.
+// Close removes what was received and not put in its place, and the folder if it was made and is empty.
 func (f *Folder) Close() error {
-	err := f.root.RemoveAll(f.hold)
-	return errors.Join(err, f.root.Close())
+	err := errors.Join(f.root.RemoveAll(f.hold), f.root.Close())
+	if f.made {
+		_ = os.Remove(f.name) // it has files
+	}
+	return err
 }
 
 // Receive reads a tar of plain files. A name that leads out of the folder, a link, a file of another kind, a sparse one, and one that is

@@ -142,6 +142,7 @@ func examine(ctx context.Context, p patient) []finding {
 		all = append(all, examineRights(ctx, p, settings, account)...)
 		all = append(all, examineShares(ctx, p, settings)...)
 	}
+	all = append(all, examineService(ctx, p, status, reached)...)
 	all = append(all, examineFolders(p, account)...)
 	all = append(all, examineHome(p, account, reached)...)
 	if !reached && !p.user && findings[0].Do == "" && reach.Address(p.site) == "" {

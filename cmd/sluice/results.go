@@ -22,8 +22,9 @@ func newResultsCommand() *cobra.Command {
 		Use:   "results JOB [-o DIR]",
 		Short: "Fetch what a job with --data has put into $SLUICE_OUTPUT",
 		Long: `Fetches the files that a confined job ('#SLUICE --data=NAME') has put into
-$SLUICE_OUTPUT, as far as they may leave: each byte counts once against the release
-budget of the data sets. A file that has left can be fetched again.
+$SLUICE_OUTPUT, once the job has ended and as far as they may leave: each byte counts
+once against the release budget of the data sets. A file that has left can be fetched
+again.
 
 Files of kinds that the owner did not allow wait for a review; those that do not fit
 into the budget stay. The list says which, and what to do. A file that is there is not
@@ -69,8 +70,8 @@ func (o *resultOptions) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return errors.Join(err, folder.Close())
 	}
-	err = o.place(a.Files, arrived, folder)
-	if err := errors.Join(err, folder.Close(), listResults(cmd.OutOrStdout(), a, dir)); err != nil {
+	placed, err := o.place(a.Files, arrived, folder)
+	if err := errors.Join(err, folder.Close(), listResults(cmd.OutOrStdout(), a, dir, placed)); err != nil {
 		return err
 	}
 	return o.leftOver(cmd, job, a)
@@ -113,12 +114,12 @@ func receive(cmd *cobra.Command, vault *client.Client, q wire.Request, folder *b
 	return a, arrived, errors.Join(wrong, err)
 }
 
-// place puts what arrived in its place. What sluice-vaultd says of a file must be true of what arrived.
-func (o *resultOptions) place(said []wire.File, arrived []bundle.Arrived, folder *bundle.Folder) error {
+// place puts what arrived in its place, and returns the names of what is there then. What sluice-vaultd says of a file must be true of what arrived.
+func (o *resultOptions) place(said []wire.File, arrived []bundle.Arrived, folder *bundle.Folder) (placed []string, err error) {
 	for _, a := range arrived {
 		i := slices.IndexFunc(said, func(f wire.File) bool { return f.Name == a.Name })
 		if i < 0 || said[i].State != wire.FileReleased || said[i].Size != a.Size || said[i].Digest != a.Digest {
-			return fmt.Errorf("results: %q is not the file that sluice-vaultd announced; nothing was written", a.Name)
+			return nil, fmt.Errorf("results: %q is not the file that sluice-vaultd announced; nothing was written", a.Name)
 		}
 	}
 	var all []error
@@ -127,9 +128,11 @@ func (o *resultOptions) place(said []wire.File, arrived []bundle.Arrived, folder
 		if errors.Is(err, bundle.ErrExists) {
 			err = fmt.Errorf("%w; write it elsewhere with -o DIR, or over it with --force", err)
 		}
-		all = append(all, err)
+		if all = append(all, err); err == nil {
+			placed = append(placed, a.Name)
+		}
 	}
-	return errors.Join(all...)
+	return placed, errors.Join(all...)
 }
 
 // resultStates say what became of a file.
@@ -137,14 +140,17 @@ var resultStates = map[string]string{
 	wire.FileReleased: "here", wire.FileKept: "waits for the owner", wire.FileRefused: "refused", wire.FileOver: "over the budget",
 }
 
-func listResults(w io.Writer, a wire.Answer, dir string) error {
+func listResults(w io.Writer, a wire.Answer, dir string, placed []string) error {
 	t := terminal.Table{Columns: []terminal.Column{terminal.Left("STATE"), terminal.Right("SIZE"), terminal.Left("FILE")}, Room: terminal.Room(w)}
 	for _, f := range a.Files {
-		name := f.Name
-		if f.State == wire.FileReleased {
+		state, name := resultStates[f.State], f.Name
+		switch {
+		case slices.Contains(placed, name):
 			name = dir + "/" + name
+		case f.State == wire.FileReleased:
+			state = "not written"
 		}
-		t.Add(resultStates[f.State], size(f.Size), name)
+		t.Add(state, size(f.Size), name)
 	}
 	return t.Write(w)
 }

@@ -179,7 +179,9 @@ func (s *submission) understand(line sbatch.CommandLine) error {
 		return err
 	}
 	for _, text := range request.Warnings {
-		terminal.Warn(s.errs, text)
+		if request.Service == nil { // its user has seen them
+			terminal.Warn(s.errs, text)
+		}
 	}
 	s.request = request
 	return s.request.Date(time.Now())

@@ -38,7 +38,7 @@ func (s *submission) confined(ctx context.Context, line sbatch.CommandLine) ([]h
 		return nil, err
 	}
 	for text := range strings.Lines(a.Output) {
-		terminal.Warn(s.errs, strings.TrimPrefix(strings.TrimSpace(text), "sluice: warning: "))
+		fmt.Fprintln(s.errs, "sluice-vaultd:", terminal.Escape(strings.TrimSpace(text)))
 	}
 	id := slurm.JobID(a.JobID)
 	if id <= 0 {

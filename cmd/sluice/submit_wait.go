@@ -54,7 +54,12 @@ func (s *submission) wait(ctx context.Context, made []handedIn) error {
 	}
 	period := max(waitPeriod, time.Duration(len(made))*waitEach)
 	reports, says := sharedReport{ask: daemon.Report, fresh: period}, sync.Mutex{}
-	ends, handed := make([]error, len(made)), time.Now()
+	ends, handed, uid := make([]error, len(made)), time.Now(), uint32(os.Getuid())
+	if s.handed() {
+		if uid, err = s.site.Data.UID(); err != nil {
+			return err
+		}
+	}
 	var all sync.WaitGroup
 	for i, m := range made {
 		w := waiter{
@@ -67,7 +72,7 @@ func (s *submission) wait(ctx context.Context, made []handedIn) error {
 				if err != nil {
 					return slurm.PastRun{}, false
 				}
-				return slurm.LastRun(runs, uint32(os.Getuid()), handed)
+				return slurm.LastRun(runs, uid, handed)
 			},
 			period: period,
 			say: func(text string) {

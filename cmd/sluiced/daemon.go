@@ -181,7 +181,7 @@ func (d *daemon) engineConfig(ctx context.Context, c etc.Config) (engine.Config,
 	d.mailbox = mailbox
 	cfg := engine.Config{
 		Seams: engine.Seams{
-			Slurm: client, Limiter: offcycle.NewLimiter(ctx, client, time.Now), Sharer: offcycle.NewSharer(ctx, client, time.Now), Accountant: offcycle.NewAccountant(ctx, client, time.Now),
+			Slurm: client, Limiter: offcycle.NewLimiter(ctx, client, time.Now), Sharer: offcycle.NewSharer(ctx, client, time.Now), Accountant: offcycle.NewAccountant(ctx, client, time.Now), Accounts: offcycle.NewAccounts(nil, time.Now),
 			Journal: offcycle.Closing{Journal: measured{fragile(d.store), d.metrics}, Closed: d.closed}, Samples: d.speeds, Mailbox: offcycle.NewMailbox(mailbox, time.Now),
 		},
 		Events: d.take, Deciding: d.deciding,
@@ -207,6 +207,7 @@ func (d *daemon) tune(cfg *engine.Config, c etc.Config) error {
 		return err
 	}
 	cfg.Own = shares
+	cfg.Confined = d.service(c)
 	p, err := policy.InPartitions(c.Policy.Name, own)
 	if err != nil {
 		return err

@@ -193,12 +193,21 @@ func (d *daemon) Wake() { d.loop.wake() }
 func (d *daemon) serverOptions(c etc.Config) control.Options {
 	return control.Options{
 		Operators: c.Users.Operators, Private: c.Users.Private, UserMode: d.options.user, UID: uint32(os.Geteuid()),
-		Web: c.Web.User, WebActs: c.Web.Act, WebOperators: c.Web.Operators,
+		Service: d.service(c),
+		Web:     c.Web.User, WebActs: c.Web.Act, WebOperators: c.Web.Operators,
 		Now: time.Now, Keeps: historyFor, Version: version, Started: d.started,
 		Self:   func() (int, uint64, uint64) { return runtime.NumGoroutine(), d.loop.begun.Load(), live() },
 		Log:    func(err error) { d.log.Warn().Str("event", "api").Err(err).Msg("api") },
 		Denied: d.logDenial, Troubles: d.troubles.list, Speeds: d.speeds.Backlog, Messages: d.messageState,
 	}
+}
+
+// service is the service account; "" = none. A user's own jobs are that user's.
+func (d *daemon) service(c etc.Config) string {
+	if d.options.user {
+		return ""
+	}
+	return c.Data.Account
 }
 
 // live is how many bytes the last collection of garbage found in use.

@@ -163,9 +163,19 @@ var forged = map[string][]forger{
 		did("12:00:30.001", "job_signal: 9 of running JobId=2 successful 0x1"))},
 	"signalled": {put(slurm, "12:01:00.000", did("12:00:30.000", "_slurm_rpc_kill_job: REQUEST_KILL_JOB JobId=2 uid 64030"),
 		did("12:00:30.001", "job_signal: 10 of running JobId=2 successful 0x1"))},
+	// I8
+	"owner-of-foreign": {put(events, `"close","job":2`, service,
+		said("12:00:20.000", "adopted", "2", `"owner":"bob","slurm_uid":64031`, "two.sh of bob"))},
+	"owner-by-its-own-words": {put(events, `"close","job":2`, service,
+		said("12:00:20.000", "adopted", "2", `"owner":"bob","slurm_uid":1000`, "two.sh of bob"))},
+	"owner-without-account": {put(events, `"close","job":2`,
+		said("12:00:20.000", "adopted", "2", `"owner":"bob","slurm_uid":1000`, "two.sh of bob"))},
 	"foreign-job": {put(slurm, "12:01:00.000", did("12:00:30.000", "sched: _hold_job_rec: hold on JobId=7 by uid 64030"),
 		did("12:00:30.001", "_slurm_rpc_update_job: complete JobId=7 uid=64030 usec=100"))},
 }
+
+// service is the line in which sluiced says which account's jobs belong to others.
+const service = `{"level":"info","event":"confined","account":"sluice-data","slurm_uid":64031,"time":"2026-11-21T12:00:01.000Z","message":"jobs of sluice-data"}`
 
 // cleanedAt returns slurmctld's line that the last node of a job's run has been cleaned up.
 func cleanedAt(at, job string) string {
@@ -175,6 +185,18 @@ func cleanedAt(at, job string) string {
 // requeued are slurmctld's lines about a requeue of job 2 by sluiced.
 var requeued = []string{did("12:00:30.010", "debug2: Processing RPC: REQUEST_JOB_REQUEUE from UID=64030"),
 	did("12:00:30.011", "debug:  _job_requeue_op: JobId=2 state 0x8000 reason 16 priority 0")}
+
+// TestServiceAccountOfTheOptions: the uid that the caller names wins over the one that sluiced logged.
+func TestServiceAccountOfTheOptions(t *testing.T) {
+	r := clean(t)
+	swap(comp, "UserId=ada(1000)", "UserId=sluice-data(64031)")(t, r)
+	put(events, `"close","job":2`, service, said("12:00:20.000", "adopted", "2", `"owner":"bob","slurm_uid":64031`, "two.sh of bob"))(t, r)
+	for uid, want := range map[int64]int{0: 0, 64031: 0, 64032: 1} {
+		if report := r.check(t, Options{Patience: options.Patience, Open: options.Open, Confined: uid}); len(report.Violations) != want {
+			t.Errorf("uid %d: %s", uid, report)
+		}
+	}
+}
 
 // wider gives job 2 a third GPU.
 func wider(t testing.TB, r records) {
@@ -234,6 +256,8 @@ func golden(t *testing.T, name, got string) {
 // TestNoFalseViolations: what only looks like a violation is not reported.
 func TestNoFalseViolations(t *testing.T) {
 	for name, changes := range map[string][]forger{
+		"a confined job": {swap(comp, "UserId=ada(1000)", "UserId=sluice-data(64031)"), put(events, `"close","job":2`, service,
+			said("12:00:20.000", "adopted", "2", `"owner":"bob","slurm_uid":64031`, "two.sh of bob"))},
 		"a newer checkpoint was bad": {swap(events, `"checkpoint":"00000001","run":1,`, `"run":1,"passed":["00000001"],`)},
 		"slurmctld went back to an older state": {drop(slurm, "12:00:12", "deallocate_nodes: JobId=1"), drop(slurm, "Requeuing JobId=1"),
 			put(slurm, "12:00:14.200", did("12:00:13.000", "slurmctld version 22.05.8 started on cluster lab0"))},

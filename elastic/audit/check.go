@@ -21,9 +21,11 @@ type Options struct {
 	Open time.Duration
 	// UID is the account of sluiced, used where its log does not say; 0 = unknown.
 	UID int64
+	// Confined is the uid of the service account; 0 = as sluiced's log says.
+	Confined int64
 }
 
-// Check derives the invariants I1 to I5 from the evidence alone. It is pure: the same evidence
+// Check derives the invariants I1 to I5, and I8 as far as it is about owners, from the evidence alone. It is pure: the same evidence
 // gives the same report.
 func Check(e Evidence, o Options) Report {
 	o.Patience = cmp.Or(o.Patience, time.Minute)
@@ -42,6 +44,7 @@ func Check(e Evidence, o Options) Report {
 	c.noOversubscription()
 	c.placesKnown()
 	c.intentFirst()
+	c.ownersOfService()
 	slices.SortStableFunc(c.report.Violations, func(a, b Violation) int {
 		return cmp.Or(cmp.Compare(a.Invariant, b.Invariant), a.At.Compare(b.At), cmp.Compare(a.Job, b.Job))
 	})

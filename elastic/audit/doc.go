@@ -9,6 +9,7 @@
 //	I4 no node gave more GPUs than it has, none twice, and sluiced knew where its
 //	   jobs ran
 //	I5 sluiced had written down every change of a job BEFORE Slurm made it
+//	I8 no job but the service account's counts for another user than its own
 //
 // It imports nothing of sluice, so that a mistake is not made on both sides. The parsers read
 // text and the checks are pure; only Read opens files. Slurm's records are trusted: an account

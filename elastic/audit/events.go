@@ -36,6 +36,8 @@ type Fields struct {
 	Began       string   `json:"began"`
 	Passed      []string `json:"passed"`
 	Problem     string   `json:"problem"`
+	Owner       string   `json:"owner"`     // of adopted: the user that a confined job counts for
+	SlurmUID    int64    `json:"slurm_uid"` // of adopted with Owner: Slurm's user; of confined: the service account
 }
 
 // arrived reports whether a close event says that the job runs, at the new or at the old place.

@@ -17,7 +17,7 @@ const (
 
 // Violation is one broken invariant.
 type Violation struct {
-	Invariant string        // I1 to I5
+	Invariant string        // I1 to I5, I8
 	Kind      ViolationKind // set only for the kinds above
 	Job       int64
 	At        time.Time

@@ -47,13 +47,15 @@ var targets = []struct {
 	{"no such job", 999, 0},
 }
 
-// matrixService is the canned daemon; its report is new after each wake.
+// matrixService is the canned daemon; its report is new after each wake. Ann's job that runs is a confined
+// one, which Slurm runs as bob: that gives bob no rights, and takes none from ann.
 type matrixService struct {
 	*controltest.Service
 }
 
 func newMatrixService() *matrixService {
 	s := &matrixService{controltest.New()}
+	s.Last.Jobs[0].Record.SlurmUID = controltest.BobUID
 	old, young := s.Last.Jobs[5], s.Last.Jobs[1] // ann's, ended; bob's, running
 	old.Record.ID, young.Record.ID, young.Job.ID = reused, reused, reused
 	young.Record.Submitted = old.Record.Submitted.Add(time.Hour)

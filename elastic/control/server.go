@@ -36,8 +36,10 @@ type Options struct {
 	// WebActs: it may order for them, too; WebOperators: operators keep their rights there.
 	Web                   string
 	WebActs, WebOperators bool
-	Now                   func() time.Time
-	Keeps                 time.Duration // how long ended jobs are stored; 0 = not known
+	// Service is the service account, for status; "" = there is none.
+	Service string
+	Now     func() time.Time
+	Keeps   time.Duration // how long ended jobs are stored; 0 = not known
 	// Account returns the name of an account, "" if it does not exist; nil asks the system. It
 	// may be slow: for each account it is called at most once a minute.
 	Account func(uid uint32) string

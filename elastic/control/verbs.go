@@ -53,7 +53,7 @@ func (s *Server) published() (*publish.Report, error) {
 
 func (s *Server) status(q request) (any, error) {
 	out := wire.Status{Version: wire.Version, Program: q.options.Version, PID: os.Getpid(), Mode: "system",
-		User: s.names.of(q.options.UID, q.options.Now()), Started: q.options.Started}
+		User: s.names.of(q.options.UID, q.options.Now()), Started: q.options.Started, Service: q.options.Service}
 	if q.options.Self != nil {
 		out.Goroutines, out.Cycles, out.Live = q.options.Self()
 	}

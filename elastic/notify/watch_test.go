@@ -103,6 +103,22 @@ func TestLife(t *testing.T) {
 	c.wants(c.after(48 * time.Hour))
 }
 
+// TestConfined: the owner of a confined job is told; the URL is in a folder of the user that Slurm shows.
+func TestConfined(t *testing.T) {
+	c := newCluster(t, elastic.Notices{Mail: true, Webhook: true})
+	c.jr.Record.SlurmUID = 4000
+	c.after(time.Minute)
+	c.now = c.now.Add(time.Minute)
+	c.run(1)
+	for _, s := range c.Cycle(&publish.Report{At: c.now, Jobs: []publish.JobReport{c.jr}}) {
+		if s.User == nil || s.User.To != "ann" || s.User.Owner != 1 || s.User.SlurmUID != 4000 || s.Job.User != "ann" || s.Job.UID != 1 {
+			t.Errorf("%+v to %+v", s.Job, s.User)
+		}
+		return
+	}
+	t.Error("nothing was told")
+}
+
 // TestDigest: the list of resizes is bounded, and says what it leaves out.
 func TestDigest(t *testing.T) {
 	c := newCluster(t, elastic.Notices{Mail: true})

@@ -19,6 +19,7 @@ type Job struct {
 	Name  string       // "train"
 	Spec  elastic.Spec // Token drawn from the seed; Min 1; Total 10
 	Args  []string     // further sbatch options
+	For   string       // the owner that its tag names; none
 	Own   bool         // submitted with --user, to its user's own sluiced
 	Older bool         // submitted by an older sluice, which held waiting jobs
 	// Notices are the messages that its user asked for; none.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine/event"
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
 	"github.com/sluice-hpc/sluice/slurm"
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
@@ -135,11 +136,17 @@ func (w *World) Advance(d time.Duration) { w.Slurm.Advance(d) }
 // User returns a session of a user, without injected faults.
 func (w *World) User(name string) *fake.Session { return w.Slurm.As(name).Steady() }
 
+// Account returns the uid of a user that the fake knows: the world is the engine's directory of users.
+func (w *World) Account(name string) observe.Account {
+	uid, known := w.Slurm.UID(name)
+	return observe.Account{UID: uid, OK: known}
+}
+
 // Submit submits an elastic job as its user, as "sluice submit" does: deferred, requeueable and tagged.
 // It panics if Slurm refuses, which is a mistake in the test.
 func (w *World) Submit(j Job) *Trainer {
 	t := w.trainer(j)
-	tag, waits := elastic.Tag{Spec: t.Job.Spec, Own: j.Own, Deferred: !j.Older, Notices: j.Notices}, "--begin=now+2hours"
+	tag, waits := elastic.Tag{Spec: t.Job.Spec, Own: j.Own, For: j.For, Deferred: !j.Older, Notices: j.Notices}, "--begin=now+2hours"
 	if tag.SbatchBegin = slices.ContainsFunc(j.Args, func(a string) bool { return strings.HasPrefix(a, "--begin=") }); j.Older {
 		waits = "--hold"
 	}

@@ -16,6 +16,7 @@ var guidePages = []struct{ name, file string }{
 	{"sluice-admin", "administration.md"},
 	{"sluice-how-it-decides", "deciding.md"},
 	{"sluice-python", "programs.md"},
+	{"sluice-data-sets", "data.md"},
 }
 
 var (

@@ -268,6 +268,14 @@ func (f *Fake) jittered(d time.Duration) time.Duration {
 	return d + time.Duration(f.rng.Int64N(int64(f.cfg.Jitter)))
 }
 
+// UID returns the uid of a user that Config.Users lists or that has had a Session.
+func (f *Fake) UID(user string) (uid uint32, known bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	uid, known = f.uids[user]
+	return uid, known
+}
+
 func (f *Fake) uid(user string) uint32 {
 	id, ok := f.uids[user]
 	if !ok {

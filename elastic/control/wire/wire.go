@@ -21,6 +21,7 @@ type Status struct {
 	User     string    `json:"user"` // account the daemon runs as
 	Mode     string    `json:"mode"` // "system" or "user"
 	Policy   string    `json:"policy"`
+	Service  string    `json:"service_account,omitempty"` // whose jobs belong to the users that they name
 	Promises bool      `json:"policy_promises_deadlines,omitempty"`
 	Started  time.Time `json:"started"`
 	Cycled   time.Time `json:"cycled,omitzero"` // last cycle; absent before the first

@@ -15,7 +15,6 @@ type confined struct {
 	account string // its name; "" = the site has none, and no job is confined
 	known   observe.Account
 	owners  map[string]observe.Account // by name, of the users that unknown jobs of it name
-	told    uint32                     // the uid that was logged last
 }
 
 // ownerOf returns the user that a job with such a tag counts for. why is not empty if that is not known:
@@ -58,12 +57,16 @@ func ownerKept(log *event.Log, js *Job, tag elastic.Tag, now time.Time) elastic.
 }
 
 // SawAccount stores what was read of the service account. It MUST be called BEFORE OwnersWanted. It
-// logs a uid that is new.
+// logs a uid that is new, and once that there is none.
 func SawAccount(st *State, name string, known observe.Account, now time.Time) {
 	c := &st.confined
+	changed := known != c.known || name != c.account
 	c.account, c.known = name, known
-	if known.OK && c.told != known.UID {
-		c.told = known.UID
+	switch {
+	case !changed || name == "":
+	case !known.OK:
+		st.Tell(now, 0, "problem", fmt.Sprintf("the service account %s is not known; its new jobs are left alone until it is", name), event.Fields{Problem: event.ProblemOwner})
+	default:
 		st.Tell(now, 0, "confined", fmt.Sprintf("jobs of %s (uid %d) belong to the users that they name", name, known.UID),
 			event.Fields{AdoptFields: event.AdoptFields{Account: name, SlurmUID: known.UID}})
 	}

@@ -1,6 +1,7 @@
 package records
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -27,6 +28,8 @@ type Records struct {
 	Uncounted bool
 	// Blocked is how long one operation on a file may take at most.
 	Blocked time.Duration
+	// Users are the uids of users, as in the fake's Config; others have one uid in the records.
+	Users map[string]uint32
 
 	events                  [2]strings.Builder // of the daemon, and of a second one
 	controller, completions strings.Builder
@@ -34,6 +37,7 @@ type Records struct {
 	began                   map[string]time.Time // of each job's last run
 	place                   map[string]string    // likewise
 	gpus                    map[string]int
+	uids                    map[string]uint32 // of each job's user
 }
 
 // daemonUID is the account of the engine's client in the records, and secondUID that of a second
@@ -42,7 +46,7 @@ const daemonUID, secondUID, userUID = 900, 901, 5000
 
 // Begin is called by world.New, once.
 func (r *Records) Begin(nodes []fake.NodeConfig) {
-	r.began, r.place, r.gpus = map[string]time.Time{}, map[string]string{}, map[string]int{}
+	r.began, r.place, r.gpus, r.uids = map[string]time.Time{}, map[string]string{}, map[string]int{}, map[string]uint32{}
 	for _, n := range nodes {
 		r.gpus[n.Name] = n.GPUs
 	}
@@ -130,6 +134,8 @@ func (r *Records) Watch(at time.Time, line string) {
 	job := m[1]
 	switch word := m[2]; word {
 	case "submitted":
+		user, _, _ := strings.Cut(strings.TrimPrefix(m[3], " by "), ":")
+		r.uids[job] = cmp.Or(r.Users[user], userUID)
 		r.did(at, "_slurm_rpc_submit_batch_job: JobId=%s InitPrio=0 usec=1", job)
 	case "runs":
 		r.runs(at, job, m[3])
@@ -225,7 +231,7 @@ func (r *Records) ends(at time.Time, job, state string) {
 	}
 	fmt.Fprintf(&r.completions, "JobId=%s UserId=user(%d) GroupId=user(%d) Name=x\ny JobState=FAILED JobState=%s Partition=gpu TimeLimit=1 StartTime=%s EndTime=%s NodeList=%s NodeCnt=1 ProcCnt=1 WorkDir=/ "+
 		"ReservationName= Tres= Account= QOS= WcKey= Cluster=sim SubmitTime=Unknown EligibleTime=Unknown DerivedExitCode=0:0 ExitCode=0:0 \n",
-		job, userUID, userUID, state, began.UTC().Format(form), at.UTC().Format(form), nodes)
+		job, cmp.Or(r.uids[job], userUID), userUID, state, began.UTC().Format(form), at.UTC().Format(form), nodes)
 }
 
 // Unnoticed is the kind of a finding: I2 of the audit.
