@@ -19,7 +19,7 @@ type folders struct {
 	id       checkpoint.Identity
 	restarts int
 	jobDir   string // absolute; sluiced reads it
-	inner    string // the program's, absolute: jobDir, or a folder of its own if the job is confined
+	inner    string // the program's folder if the job is confined, absolute; "" = it is not
 	outbox   string // the job's folder in it, absolute
 }
 
@@ -51,12 +51,20 @@ func findFolders(script, outbox string, trial Trial, env map[string]string) (fol
 	}
 	return folders{
 		id: checkpoint.Identity{Job: job, Token: token}, restarts: restarts,
-		jobDir: dir, inner: dir, outbox: filepath.Join(outbox, token),
+		jobDir: dir, outbox: filepath.Join(outbox, token),
 	}, nil
 }
 
-func (f folders) relay() string       { return filepath.Join(f.inner, checkpoint.RequestFile) }
-func (f folders) checkpoints() string { return filepath.Join(f.inner, checkpoint.Checkpoints) }
+// program is the folder that the program reads and writes.
+func (f folders) program() string {
+	if f.inner != "" {
+		return f.inner
+	}
+	return f.jobDir
+}
+
+func (f folders) relay() string       { return filepath.Join(f.program(), checkpoint.RequestFile) }
+func (f folders) checkpoints() string { return filepath.Join(f.program(), checkpoint.Checkpoints) }
 
 // prepare creates the files and folders that the program and the runner write to, and
 // removes those of an earlier run.
@@ -133,12 +141,12 @@ func (f folders) write(name string, data []byte) error {
 
 // ask writes the request for the program.
 func (f folders) ask(data []byte) error {
-	return checkpoint.WriteIn(f.inner, checkpoint.RequestFile, data, 0o644)
+	return checkpoint.WriteIn(f.program(), checkpoint.RequestFile, data, 0o644)
 }
 
 // unrelay removes the request from the program's folder.
 func (f folders) unrelay() error {
-	dir, err := checkpoint.OpenDir(f.inner)
+	dir, err := checkpoint.OpenDir(f.program())
 	if err != nil {
 		return err
 	}
@@ -148,7 +156,7 @@ func (f folders) unrelay() error {
 
 // series calls use with the job's checkpoints. A missing folder is an empty series.
 func (f folders) series(use func(*checkpoint.Series) error) error {
-	base, err := checkpoint.OpenDir(f.inner)
+	base, err := checkpoint.OpenDir(f.program())
 	if err != nil {
 		return err
 	}

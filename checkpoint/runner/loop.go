@@ -322,7 +322,7 @@ func (r *run) prologue() {
 		r.failures++
 	}
 	if r.starts > 0 && !r.alone {
-		r.complain("clearing "+r.job.jobDir, ranks.Forget(r.job.inner))
+		r.complain("clearing "+r.job.jobDir, ranks.Forget(r.job.program()))
 	}
 	r.offset = r.job.progressSize()
 	r.killed, r.counted = process.OOMKills(process.Cgroups)
@@ -338,7 +338,7 @@ func (r *run) environment() []string {
 	if r.alone {
 		return environment(r.Env, f)
 	}
-	f.job, f.jobDir, f.restarts = r.job.id.Job, r.job.inner, r.job.restarts
+	f.job, f.jobDir, f.restarts = r.job.id.Job, r.job.program(), r.job.restarts
 	f.runner = os.Getpid()
 	f.request, f.checkpoints = r.job.relay(), r.job.checkpoints()
 	if r.from.name != "" {

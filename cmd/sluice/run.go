@@ -74,7 +74,7 @@ Variables that sbatch stored for the job's first size (SLURM_NTASKS, SLURM_GPUS 
 similar) are removed, so that a plain "srun" starts one task on every node of the
 present allocation, with all of the job's GPUs there.`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(_ *cobra.Command, args []string) (err error) {
 			c.Script, c.Args = args[0], args[1:]
 			c.Env, c.Now = os.Environ(), time.Now
 			c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
@@ -84,12 +84,8 @@ present allocation, with all of the job's GPUs there.`,
 				c.Gauge = companion("sluice-nvml")
 			}
 			c.Python = pythonLibrary(c.Script, fence != "")
-			if fence != "" {
-				f, err := confine.Read(fence)
-				if err != nil {
-					return err
-				}
-				c.Fence = &f
+			if c.Fence, err = readFence(fence); err != nil {
+				return err
 			}
 			return exitAs(runner.Run(c))
 		},
@@ -116,6 +112,15 @@ present allocation, with all of the job's GPUs there.`,
 	cmd.Flags().IntVar(&c.GPUs, "gpus", 0, "GPUs that the job was submitted with on several nodes; 0 = on one")
 	cmd.Flags().StringVar(&c.Unit, "unit", "epoch", "the job's unit of work, epoch or step")
 	return cmd
+}
+
+// readFence reads the fence of a confined job; nil if no file is named.
+func readFence(name string) (*confine.Fence, error) {
+	if name == "" {
+		return nil, nil
+	}
+	f, err := confine.Read(name)
+	return &f, err
 }
 
 // retries is the value of --retries.
