@@ -157,6 +157,14 @@ func TestAddRefuses(t *testing.T) {
 	l.refused(wire.ErrBadRequest, "mode 0755", hanna, add("x", sets+"/open", budget))
 	l.refused(wire.ErrBadRequest, "not a folder", hanna, add("x", sets+"/file", budget))
 	l.refused(wire.ErrBadRequest, "no such file", hanna, add("x", sets+"/nothing", budget))
+	l.must(os.Chmod(sets, 0o770))
+	l.refused(wire.ErrBadRequest, "others can exchange folders in "+sets, hanna, add("x", sets+"/private", budget))
+	l.must(os.Chmod(sets, 0o700))
+	if os.Geteuid() == 0 {
+		l.must(os.Chown(sets, int(hanna), -1))
+		l.refused(wire.ErrBadRequest, "others can exchange folders in "+sets, hanna, add("x", sets+"/private", budget))
+		l.must(os.Chown(sets, 0, -1))
+	}
 	l.refused(wire.ErrBadRequest, "column 5", hanna, add("x", sets+"/private", "1KB/jib,1KB/day"))
 	l.refused(wire.ErrBadRequest, "lower-case", hanna, add("../x", sets+"/private", budget))
 	l.refused(wire.ErrBadRequest, "no data set", hanna, wire.Request{Do: wire.Add})
@@ -356,7 +364,11 @@ func TestRevokedInMidRun(t *testing.T) {
 	id := l.submit(ada)
 	l.put(id, logName, "text\n")
 	l.put(id, "out/m.pt", "model")
+	l.submit(bob)
 	l.get(hanna, wire.Request{Do: wire.Revoke, Name: "mammo", Readers: []string{"ada"}})
+	if !slices.Equal(l.killed, []slurm.JobID{1}) { // not that of bob, who is in the group
+		t.Errorf("cancelled: %v", l.killed)
+	}
 	l.refused(wire.ErrDenied, "any more", ada, wire.Request{Do: wire.Logs, Job: id})
 	l.end(id)
 	l.refused(wire.ErrDenied, "any more", ada, wire.Request{Do: wire.Results, Job: id})

@@ -123,7 +123,7 @@ func (s *service) granted(sub *submission) error {
 		switch {
 		case set == nil:
 			return noSet(name)
-		case !set.MayRead(sub.who.name, sub.who.groups()):
+		case !set.MayRead(sub.who.name, sub.who.groups):
 			return s.denied(sub.who, sub.q, name, "", noSet(name))
 		}
 	}

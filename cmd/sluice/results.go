@@ -22,8 +22,9 @@ func newResultsCommand() *cobra.Command {
 		Use:   "results JOB [-o DIR]",
 		Short: "Fetch what a job with --data has put into $SLUICE_OUTPUT",
 		Long: `Fetches the files that a confined job ('#SLUICE --data=NAME') has put into
-$SLUICE_OUTPUT, as far as they may leave: each byte counts once against the release
-budget of the data sets. A file that has left can be fetched again.
+$SLUICE_OUTPUT, once the job has ended and as far as they may leave: each byte counts
+once against the release budget of the data sets. A file that has left can be fetched
+again.
 
 Files of kinds that the owner did not allow wait for a review; those that do not fit
 into the budget stay. The list says which, and what to do. A file that is there is not

@@ -236,6 +236,9 @@ func TestSubmitConfinedFails(t *testing.T) {
 			t.Errorf("%s: %d, %q", options, code, errs)
 		}
 	}
+	if code, _, errs := sluice(t, "profile", "--data=mammo", "--max-gpus=2", "--sizes=1,2", "job/train.sh"); code != 1 || !strings.Contains(errs, "--data: runs that only measure") {
+		t.Errorf("profile: %d, %q", code, errs)
+	}
 	if len(s.asked) != before || s.slurm() != "" {
 		t.Errorf("it was asked %+v; Slurm: %s", s.asked[before:], s.slurm())
 	}
