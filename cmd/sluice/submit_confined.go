@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,7 +32,7 @@ func (s *submission) confined(ctx context.Context, line sbatch.CommandLine) ([]h
 		return nil, err
 	}
 	script := s.request.Script()
-	q := wire.Request{Do: wire.Submit, Data: s.request.Data, Options: s.request.Forwarded(), Script: path.Base(s.request.ScriptName()), Arguments: line.Args,
+	q := wire.Request{Do: wire.Submit, Data: s.request.Data, Options: s.request.Forwarded(), Script: path.Base(cmp.Or(s.request.ScriptName(), "stdin")), Arguments: line.Args,
 		ScriptSize: int64(len(script)), BundleSize: int64(len(code))}
 	a, err := vault.Do(ctx, q, io.MultiReader(bytes.NewReader(script), bytes.NewReader(code)), nil)
 	if err != nil {

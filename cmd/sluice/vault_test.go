@@ -565,6 +565,23 @@ func TestData(t *testing.T) {
 	}
 }
 
+// TestDataIsCompleted: names of data sets and numbers of confined jobs, but no word that is more than one to a shell.
+func TestDataIsCompleted(t *testing.T) {
+	s := newStandIn(t, "")
+	s.answer = func(q wire.Request) (wire.Answer, []byte) {
+		return wire.Answer{Sets: []wire.Set{{Name: "mammo"}, {Name: "ct"}, {Name: "$(id)"}}, Jobs: []wire.Job{{JobID: 7}, {JobID: 9}, {ID: "x"}}}, nil
+	}
+	for args, want := range map[string]string{
+		"data show ": "mammo\nct\n", "data grant m": "mammo\n", "data review ": "mammo\nct\n", "results ": "9\n7\n",
+		"submit --data=": "mammo\nct\n", "submit --data=ct,m": "ct,mammo\n", "data show mammo ": "",
+	} {
+		_, out, _ := sluice(t, append([]string{"__completeNoDesc"}, strings.Split(args, " ")...)...)
+		if got := out[:strings.LastIndex(out, ":")]; got != want {
+			t.Errorf("%q: got %q, want %q", args, got, want)
+		}
+	}
+}
+
 // TestHostileVault: no text of an answer or of an error reaches the terminal as it is.
 func TestHostileVault(t *testing.T) {
 	s := newStandIn(t, "")
