@@ -21,7 +21,7 @@ func TestInstallPackages(t *testing.T) {
 		code      int
 		say       []string // parts of what is printed; none = nothing at all
 	}{
-		{name: "all there", installed: "gcc libc6-dev slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge slurmdbd mariadb-server-core mariadb-client-core python3 python3-torch python3-venv openmpi-bin python3-mpi4py man-db rpm bash-completion chromium", apt: "exit 9", uid: "0"},
+		{name: "all there", installed: "gcc libc6-dev slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge slurmdbd mariadb-server-core mariadb-client-core python3 python3-torch python3-venv openmpi-bin python3-mpi4py bubblewrap man-db rpm bash-completion chromium", apt: "exit 9", uid: "0"},
 		{name: "installs", installed: "gcc libc6-dev python3", apt: installs, uid: "0", say: []string{"installing slurmctld slurmd"}},
 		{name: "lists are old", installed: "gcc", apt: `[ -e "$FAKE/updated" ] || { case "$*" in *update*) touch "$FAKE/updated"; exit 0;; esac; exit 100; }` + "\n" + installs, uid: "0", say: []string{"installing"}},
 		{name: "through sudo", installed: "gcc", apt: installs, uid: "7", sudo: true, say: []string{"installing"}},
