@@ -145,7 +145,7 @@ func located(file string, data []byte, offset int64, err error) error {
 		offset, err = int64(len(data)), errors.New("ends in the middle")
 	}
 	before := data[:min(max(offset, 0), int64(len(data)))]
-	return &FormatError{File: file, Err: ErrMalformed, Words: strings.TrimPrefix(err.Error(), "json: "),
+	return &FormatError{File: file, Err: ErrMalformed, Words: err.Error(),
 		Line: 1 + bytes.Count(before, []byte("\n")), Column: max(1, len(before)-1-bytes.LastIndexByte(before, '\n'))}
 }
 

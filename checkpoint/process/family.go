@@ -30,7 +30,8 @@ type Family struct {
 type Command struct {
 	Argv                  []string
 	Env                   []string
-	Stdin, Stdout, Stderr *os.File // passed on as they are; nil = /dev/null
+	Stdin, Stdout, Stderr *os.File   // passed on as they are; nil = /dev/null
+	More                  []*os.File // its descriptors from 3 on
 }
 
 // Child is a started program, the leader of a process group of its own.
@@ -150,6 +151,9 @@ func (f *Family) Start(c Command) (*Child, error) {
 		}
 		attr.Files = append(attr.Files, file.Fd())
 	}
+	for _, file := range c.More {
+		attr.Files = append(attr.Files, file.Fd())
+	}
 	child := &Child{family: f, done: make(chan struct{})}
 	started := make(chan error, 1)
 	f.forks <- func() { started <- f.launch(child, path, c.Argv, attr) }
@@ -195,6 +199,22 @@ func (c *Child) Signal(s syscall.Signal) error {
 		}
 	}
 	return nil
+}
+
+// SignalWithin sends a signal into a program that wraps others in a session of their own, as
+// bwrap does: to the process groups that its children lead. The program itself gets it if
+// there is none yet.
+func (c *Child) SignalWithin(s syscall.Signal) error {
+	table, found := look(), false
+	for pid, e := range table {
+		if now, there := see(pid); e.parent == c.PID && e.group == pid && there && now.start == e.start && now.parent == c.PID {
+			found = unix.Kill(-pid, s) == nil || found
+		}
+	}
+	if found {
+		return nil
+	}
+	return c.Signal(s)
 }
 
 // Instance identifies one process; a later process with the same PID is a different one.

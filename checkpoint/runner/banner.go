@@ -113,7 +113,10 @@ func (r *run) beginning() []string {
 	if r.where.gpus > 0 {
 		where = gpuCount(r.where.gpus) + " on " + r.where.split.String()
 	}
-	if r.from.name != "" {
+	switch {
+	case r.from.name != "" && r.fence != nil:
+		from = "resumed from a checkpoint"
+	case r.from.name != "":
 		from = fmt.Sprintf("resumed from checkpoint %s (step %d, epoch %s)", r.from.name, r.from.step, strconv.FormatFloat(r.from.epoch, 'f', -1, 64))
 	}
 	if r.hang.again {

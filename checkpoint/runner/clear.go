@@ -15,9 +15,14 @@ import (
 // is bounded by a grace period.
 func (r *run) clear() {
 	r.remains(r.family.KillAll(r.Grace))
+	r.settleOutput()
 	held := process.Released(ranks.GPUFiles(r.vars), r.Grace, r.ours)
 	if len(held) == 0 {
 		r.held = ""
+		return
+	}
+	if r.fence != nil { // the program names its processes
+		r.say("GPUs of the job are still held at its end")
 		return
 	}
 	words := make([]string, len(held))

@@ -18,7 +18,8 @@ import (
 type folders struct {
 	id       checkpoint.Identity
 	restarts int
-	jobDir   string // absolute
+	jobDir   string // absolute; sluiced reads it
+	inner    string // the program's folder if the job is confined, absolute; "" = it is not
 	outbox   string // the job's folder in it, absolute
 }
 
@@ -54,8 +55,16 @@ func findFolders(script, outbox string, trial Trial, env map[string]string) (fol
 	}, nil
 }
 
-func (f folders) relay() string       { return filepath.Join(f.jobDir, checkpoint.RequestFile) }
-func (f folders) checkpoints() string { return filepath.Join(f.jobDir, checkpoint.Checkpoints) }
+// program is the folder that the program reads and writes.
+func (f folders) program() string {
+	if f.inner != "" {
+		return f.inner
+	}
+	return f.jobDir
+}
+
+func (f folders) relay() string       { return filepath.Join(f.program(), checkpoint.RequestFile) }
+func (f folders) checkpoints() string { return filepath.Join(f.program(), checkpoint.Checkpoints) }
 
 // prepare creates the files and folders that the program and the runner write to, and
 // removes those of an earlier run.
@@ -127,17 +136,17 @@ func (f folders) lastAnswer() string {
 
 // write replaces a file of the job's folder.
 func (f folders) write(name string, data []byte) error {
-	dir, err := checkpoint.OpenDir(f.jobDir)
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	return dir.Write(name, data, 0o644)
+	return checkpoint.WriteIn(f.jobDir, name, data, 0o644)
 }
 
-// unrelay removes the request from the job's folder.
+// ask writes the request for the program.
+func (f folders) ask(data []byte) error {
+	return checkpoint.WriteIn(f.program(), checkpoint.RequestFile, data, 0o644)
+}
+
+// unrelay removes the request from the program's folder.
 func (f folders) unrelay() error {
-	dir, err := checkpoint.OpenDir(f.jobDir)
+	dir, err := checkpoint.OpenDir(f.program())
 	if err != nil {
 		return err
 	}
@@ -147,7 +156,7 @@ func (f folders) unrelay() error {
 
 // series calls use with the job's checkpoints. A missing folder is an empty series.
 func (f folders) series(use func(*checkpoint.Series) error) error {
-	base, err := checkpoint.OpenDir(f.jobDir)
+	base, err := checkpoint.OpenDir(f.program())
 	if err != nil {
 		return err
 	}

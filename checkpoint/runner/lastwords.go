@@ -29,6 +29,9 @@ func (r *run) lastWords(exit process.Exit) *checkpoint.LastWords {
 	if r.state.stopping {
 		return &checkpoint.LastWords{Why: "Slurm ended the job: it was cancelled, preempted or out of time"}
 	}
+	if r.fence != nil {
+		return &checkpoint.LastWords{Why: "the program failed: its output is in the job's log"}
+	}
 	tail := r.tail()
 	why := []string{meaning(exit, r.memory())}
 	if first, failed := ranks.FirstFailure(r.job.jobDir); failed {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/checkpoint/confine"
 	"github.com/sluice-hpc/sluice/checkpoint/ranks"
 	"github.com/sluice-hpc/sluice/checkpoint/runner"
 )
@@ -39,6 +40,12 @@ func init() {
 }
 
 func TestMain(m *testing.M) {
+	if os.Getenv(confine.Marker) != "" {
+		os.Exit(runInside(filepath.Base(os.Args[0]), os.Args[1:]))
+	}
+	if os.Getenv(asTrial) != "" {
+		os.Exit(tryFence())
+	}
 	if filepath.Base(os.Args[0]) == programName {
 		os.Exit(runAsSluice(os.Args[1], os.Args[2:]))
 	}
@@ -68,6 +75,7 @@ type settings struct {
 	Backoff, First                     time.Duration
 	Every                              runner.Every
 	Signal                             string
+	Fence                              string // path of fence.json
 }
 
 // runAsRunner is what `sluice run` does, with shorter times.
@@ -83,6 +91,15 @@ func runAsRunner() int {
 	c.Script, c.Args, c.Env = os.Args[1], os.Args[2:], os.Environ()
 	c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
 	c.Now, c.Host, c.Sluice = time.Now, "testhost", "/bin/sluice"
+	if s.Fence != "" {
+		f, err := confine.Read(s.Fence)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 99
+		}
+		c.Fence, c.Python = &f, os.Getenv("SLUICE_PYTHON")
+		c.Sluice, _ = os.Executable()
+	}
 	return runner.Run(c)
 }
 
@@ -134,6 +151,8 @@ type live struct {
 	cmd         *exec.Cmd
 	done        chan struct{}
 	out, errs   string // files
+	uid         uint32 // of the runner
+	inner       string // the program's folder
 }
 
 func newJob(t *testing.T, script string) *live {
@@ -144,7 +163,7 @@ func newJob(t *testing.T, script string) *live {
 
 func newJobIn(t *testing.T, base, script string) *live {
 	t.Helper()
-	l := &live{T: t, dir: filepath.Join(base, "jobs", token), outbox: filepath.Join(base, "outbox"),
+	l := &live{T: t, uid: uint32(os.Getuid()), inner: filepath.Join(base, "jobs", token), dir: filepath.Join(base, "jobs", token), outbox: filepath.Join(base, "outbox"),
 		out: filepath.Join(t.TempDir(), "out"), errs: filepath.Join(t.TempDir(), "errs"),
 		config: settings{Poll: 20 * time.Millisecond, Beat: 100 * time.Millisecond, Grace: 500 * time.Millisecond, Patience: time.Hour, Keep: 2}}
 	must(t, os.MkdirAll(l.dir, 0o755))
@@ -211,7 +230,7 @@ func (l *live) until(what string, true_ func() bool) {
 
 // word is the runner's present word; zero when there is none of this run.
 func (l *live) word() checkpoint.Runner {
-	w, ok, err := l.mail.Runner(token, uint32(os.Getuid()))
+	w, ok, err := l.mail.Runner(token, l.uid)
 	if err != nil {
 		l.Errorf("the daemon cannot read the runner's word: %v", err)
 	}
@@ -259,7 +278,7 @@ func (l *live) askToStop(id string) {
 func (l *live) withdraw() { l.Helper(); must(l, l.mail.Withdraw(token)) }
 
 // story is what the script said so far.
-func (l *live) story() string { return slurp(filepath.Join(l.dir, "story")) }
+func (l *live) story() string { return slurp(filepath.Join(l.inner, "story")) }
 
 func (l *live) tells(line string) {
 	l.Helper()

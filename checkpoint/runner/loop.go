@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/checkpoint/confine"
 	"github.com/sluice-hpc/sluice/checkpoint/process"
 	"github.com/sluice-hpc/sluice/checkpoint/ranks"
 )
@@ -56,6 +57,7 @@ type run struct {
 	gauge    gauge
 	measured measurement
 	hang     hang
+	fence    *fence // nil = the job is not confined
 
 	complaints map[string]string
 }
@@ -86,6 +88,7 @@ func (r *run) loop(signals <-chan os.Signal) int {
 			r.profile()
 			r.unhang()
 			r.thaw()
+			r.passNumbers()
 		case <-beat.C:
 			r.dirty = true
 			r.verifyOwnSave()
@@ -132,7 +135,7 @@ func (r *run) perform(effect any) {
 		r.background(r.proveAnswer(e.name))
 	case forward:
 		if r.child != nil {
-			r.child.Signal(syscall.SIGTERM)
+			r.passTo(r.child, syscall.SIGTERM)
 		}
 	case drain:
 		r.drain()
@@ -150,6 +153,14 @@ func (r *run) begin() {
 		r.happen(ready{})
 		return
 	}
+	if r.Config.Fence != nil {
+		if err := r.confine(); err != nil {
+			r.dirty = true
+			r.giveUp(err)
+			return
+		}
+		r.complain("preparing the program's folder", r.job.prepareInner())
+	}
 	r.watch = watch{settled: r.job.lastAnswer()}
 	r.adopted.log = r.newJournal()
 	r.complain("preparing "+r.job.jobDir, r.job.prepare())
@@ -163,6 +174,9 @@ func (r *run) begin() {
 func (r *run) aim() {
 	target, err := r.job.target()
 	r.complain("reading what sluiced says", err)
+	if r.fence != nil {
+		target.Checkpoint = r.fence.ledger.Inside(target.Checkpoint)
+	}
 	r.target = target
 	if err == nil && target.Version == 0 {
 		target.GPUs = r.Config.GPUs
@@ -189,6 +203,11 @@ func (r *run) over() {
 	if r.done {
 		return
 	}
+	if r.fence != nil && r.child.Exit().Signal == "" && !r.fence.built(r.Now().Add(r.Grace)) && !r.state.stopping {
+		r.child = nil
+		r.unbuilt()
+		return
+	}
 	e := r.scriptEnded()
 	if r.settled {
 		e.exit, e.complete = process.Exit{}, false // it was ended after its work was saved
@@ -210,6 +229,7 @@ func (r *run) over() {
 
 func (r *run) scriptEnded() ended {
 	e := ended{exit: r.child.Exit(), hung: r.hang.over, reached: r.reached()}
+	e.exit = r.plainExit(e.exit)
 	r.child = nil
 	r.sentry.child.Store(nil)
 	if !r.alone {
@@ -245,7 +265,7 @@ func (r *run) signalled(s syscall.Signal) {
 			r.happen(terminated{})
 			return
 		}
-		r.child.Signal(s)
+		r.passTo(r.child, s)
 	default:
 		r.look() // a request comes beside the signal: pass it on first
 		if r.child != nil && r.family.Tell(s) == 0 {
@@ -272,9 +292,7 @@ func (r *run) start() {
 	if err == nil {
 		r.prologue()
 		r.starts++
-		r.child, err = r.family.Start(process.Command{
-			Argv: argv, Env: r.environment(), Stdin: r.Stdin, Stdout: r.Stdout, Stderr: r.Stderr,
-		})
+		r.child, err = r.launch(argv)
 	}
 	r.sentry.child.Store(r.child)
 	if err != nil {
@@ -287,6 +305,14 @@ func (r *run) start() {
 	r.startedOwn()
 }
 
+// launch starts the script's command, inside of the fence if the job is confined.
+func (r *run) launch(argv []string) (*process.Child, error) {
+	if r.fence != nil {
+		return r.launchInside(argv)
+	}
+	return r.family.Start(process.Command{Argv: argv, Env: r.environment(), Stdin: r.Stdin, Stdout: r.Stdout, Stderr: r.Stderr})
+}
+
 // prologue records the state before the script is started.
 func (r *run) prologue() {
 	r.unsettled()
@@ -296,7 +322,7 @@ func (r *run) prologue() {
 		r.failures++
 	}
 	if r.starts > 0 && !r.alone {
-		r.complain("clearing "+r.job.jobDir, ranks.Forget(r.job.jobDir))
+		r.complain("clearing "+r.job.jobDir, ranks.Forget(r.job.program()))
 	}
 	r.offset = r.job.progressSize()
 	r.killed, r.counted = process.OOMKills(process.Cgroups)
@@ -312,11 +338,14 @@ func (r *run) environment() []string {
 	if r.alone {
 		return environment(r.Env, f)
 	}
-	f.job, f.jobDir, f.restarts = r.job.id.Job, r.job.jobDir, r.job.restarts
+	f.job, f.jobDir, f.restarts = r.job.id.Job, r.job.program(), r.job.restarts
 	f.runner = os.Getpid()
 	f.request, f.checkpoints = r.job.relay(), r.job.checkpoints()
 	if r.from.name != "" {
 		f.resume = r.resumeFrom(r.from.name)
+	}
+	if r.fence != nil {
+		return environment(confine.Environment(r.fence.Fence, r.Env), r.fence.paths(f, r.job.id.Token))
 	}
 	return environment(r.Env, f)
 }
@@ -330,6 +359,7 @@ func (r *run) end() {
 	running := r.child != nil
 	r.child = nil
 	r.clear()
+	r.passLast()
 	if running || r.settled {
 		r.announce(true, r.stopped())
 	} else if e := r.state.exit; e != nil {

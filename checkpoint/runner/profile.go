@@ -69,7 +69,7 @@ func (r *run) profile() {
 
 // readProgress reads the new lines of the progress log.
 func (r *run) readProgress() error {
-	dir, err := checkpoint.OpenDir(r.job.jobDir)
+	dir, err := checkpoint.OpenDir(r.job.program())
 	if err != nil {
 		return err
 	}

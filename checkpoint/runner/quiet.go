@@ -3,8 +3,6 @@ package runner
 import (
 	"encoding/json"
 	"time"
-
-	"github.com/sluice-hpc/sluice/checkpoint"
 )
 
 // Slurm and srun write about each step that Slurm kills into the user's output: some
@@ -31,7 +29,7 @@ func (r *run) settle() {
 	word.End = true
 	data, err := json.Marshal(word)
 	if err == nil {
-		err = r.job.write(checkpoint.RequestFile, append(data, '\n'))
+		err = r.job.ask(append(data, '\n'))
 	}
 	r.complain("telling the program to end", err)
 	over := time.NewTimer(quietly)

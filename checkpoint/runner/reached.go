@@ -11,7 +11,7 @@ import (
 
 // progressSize is the size of the progress log in bytes.
 func (f folders) progressSize() int64 {
-	info, err := os.Stat(filepath.Join(f.jobDir, checkpoint.ProgressFile))
+	info, err := os.Lstat(filepath.Join(f.program(), checkpoint.ProgressFile))
 	if err != nil {
 		return 0
 	}
@@ -40,7 +40,7 @@ func (r *run) reached() reached {
 
 // progressSince returns the lines at the end of the progress log, from an offset on.
 func (f folders) progressSince(offset int64) (lines []checkpoint.Progress) {
-	dir, err := checkpoint.OpenDir(f.jobDir)
+	dir, err := checkpoint.OpenDir(f.program())
 	if err != nil {
 		return nil
 	}

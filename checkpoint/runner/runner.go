@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/sluice-hpc/sluice/checkpoint/confine"
 	"github.com/sluice-hpc/sluice/checkpoint/supervise"
 )
 
@@ -49,6 +50,8 @@ type Config struct {
 	Gauge string
 	// Profile says how the run's speed is measured; zero = it is not.
 	Profile Profile
+	// Fence confines the script and all that it starts; nil = it is not confined.
+	Fence *confine.Fence
 
 	Stdin, Stdout, Stderr *os.File // the script's, passed on unchanged
 
@@ -112,16 +115,23 @@ func Run(c Config) int {
 	r.outputs = outputs(c.Stdout, c.Stderr)
 	r.lost = supervise.Abandoned(nil)
 	r.job, err = findFolders(c.Script, c.Outbox, c.Trial, r.vars)
-	if err != nil {
+	switch {
+	case c.Fence != nil && err != nil:
+		fmt.Fprintf(c.Stderr, "sluice: error: %v: a confined job must be submitted through sluice\n", err)
+		return 1
+	case err != nil:
 		r.alone = true
 		r.say("%v: the script runs as it is, at a fixed size", err)
 	}
-	return r.watchOver(s.Signals)
+	return r.outcome(r.watchOver(s.Signals))
 }
 
 // say writes a message for the user to standard error. A full disk or closed pipe is
 // ignored.
 func (r *run) say(format string, args ...any) {
+	if r.fence != nil {
+		args = withheld(args)
+	}
 	fmt.Fprintf(r.Stderr, "sluice: "+format+"\n", args...)
 }
 
@@ -136,12 +146,12 @@ func (r *run) complain(what string, err error) {
 	}
 	r.complaints[what] = text
 	if err == nil {
-		r.say("%s: works again", what)
+		r.say("%s: works again", own(what))
 		return
 	}
 	hint := ""
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		hint = " (free some space; the job goes on meanwhile)"
 	}
-	r.say("%s: %v%s", what, err, hint)
+	r.say("%s: %v%s", own(what), err, own(hint))
 }

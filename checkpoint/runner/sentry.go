@@ -75,7 +75,7 @@ func (r *run) whileHung(first, terminated bool) (code int, over bool) {
 		return stopped, terminated
 	}
 	if terminated {
-		child.Signal(syscall.SIGTERM)
+		r.passTo(child, syscall.SIGTERM)
 	}
 	select {
 	case <-child.Done():

@@ -74,7 +74,7 @@ func (r *run) consider(request *checkpoint.Request) {
 	case r.Now().Sub(r.watch.since) > r.limit(*request):
 		// The request was not withdrawn and the job was not stopped: sluiced does not
 		// run. The GPUs must not be idle until it returns.
-		r.say("the request to save (%s) was neither withdrawn nor followed by a stop; training continues", request.Why)
+		r.say("the request to save (%s) was neither withdrawn nor followed by a stop; training continues", own(request.Why))
 		r.watch.gaveUp, r.watch.until = request.ID, request.Deadline
 		r.happen(withdrawn{})
 	}
@@ -96,7 +96,7 @@ func (r *run) relay(request checkpoint.Request) {
 	}
 	data, err := json.Marshal(request)
 	if err == nil {
-		err = r.job.write(checkpoint.RequestFile, append(data, '\n'))
+		err = r.job.ask(append(data, '\n'))
 	}
 	r.complain("handing on the request to save", err)
 	if err == nil && !r.watch.handed { // look tries again after a failure

@@ -19,7 +19,14 @@ func (r *run) write() {
 	if r.alone || !r.dirty {
 		return
 	}
-	data, err := json.Marshal(r.word())
+	word, err := r.word(), error(nil)
+	if r.fence != nil {
+		word, err = r.outward(word)
+	}
+	var data []byte
+	if err == nil {
+		data, err = json.Marshal(word)
+	}
 	if err == nil {
 		err = r.job.write(checkpoint.RunnerFile, append(data, '\n'))
 	}

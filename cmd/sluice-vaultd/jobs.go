@@ -148,21 +148,34 @@ func (s *service) cancel(ctx context.Context, who caller, q wire.Request) (answe
 		return answer{}, err
 	}
 	s.vault.mu.Lock()
-	switch {
-	case j.State != wire.StateStarted:
-		err = wire.Fail(wire.Conflict, "'sluice queue' shows your jobs", "job %s cannot be cancelled: Slurm does not have it, or it has ended", q.Job)
-	default:
-		err = s.vault.write(vault.Entry{Event: vault.Cancelled, By: who.name, Job: j.ID})
-	}
-	number := j.Number
+	number, runs := j.Number, j.State == wire.StateStarted
 	s.vault.mu.Unlock()
-	if err != nil {
+	if !runs {
+		return answer{}, wire.Fail(wire.Conflict, "'sluice queue' shows your jobs", "job %s cannot be cancelled: Slurm does not have it, or it has ended", q.Job)
+	}
+	if err := s.end(ctx, who, j); err != nil {
 		return answer{}, err
 	}
-	if err := s.slurm.Cancel(ctx, slurm.JobID(number)); err != nil {
-		return answer{}, wire.Fail(wire.Unavailable, "try again in a moment", "job %d: %v", number, err)
-	}
 	return answer{Answer: wire.Answer{ID: j.ID, JobID: number}}, nil
+}
+
+// end cancels a job that Slurm has.
+func (s *service) end(ctx context.Context, who caller, j *vault.Job) error {
+	s.vault.mu.Lock()
+	number, err := j.Number, error(nil)
+	if j.State != wire.StateStarted {
+		number = 0
+	} else {
+		err = s.vault.write(vault.Entry{Event: vault.Cancelled, By: who.name, Job: j.ID})
+	}
+	s.vault.mu.Unlock()
+	if err != nil || number == 0 {
+		return err
+	}
+	if err := s.slurm.Cancel(ctx, slurm.JobID(number)); err != nil {
+		return wire.Fail(wire.Unavailable, "try again in a moment", "job %d: %v", number, err)
+	}
+	return nil
 }
 
 // review shows the files that wait for the owner of a data set, and takes the owner's orders.

@@ -139,8 +139,10 @@ func (s *service) result(who caller, q wire.Request, j *vault.Job, name string) 
 		return f, false, err
 	}
 	f, told, err = s.count(who, q, j, c)
-	if c.kept && f.State != wire.FileReleased && err == nil {
-		err = os.Remove(s.releasedFile(j.ID, name))
+	if (c.kept || c.over && leaves) && f.State != wire.FileReleased && err == nil {
+		if err = os.Remove(s.releasedFile(j.ID, name)); errors.Is(err, fs.ErrNotExist) {
+			err = nil // it was not even begun
+		}
 	}
 	return f, told, err
 }
@@ -150,6 +152,7 @@ type copied struct {
 	name, digest string
 	size         int64
 	plain        bool // it is a file of its own, of the service account
+	over         bool // it has more bytes than may leave
 	kept         bool // there is a copy of all of it
 }
 
@@ -172,14 +175,14 @@ func (s *service) copy(job, name string, leaves bool, room int64) (copied, error
 	}
 	defer file.Close()
 	c.plain, c.size = true, info.Size()
+	if c.over = c.size > room; c.over { // it is not even read: a sparse file may have any size
+		return c, nil
+	}
 	hash := sha256.New()
 	if !leaves {
-		c.size, err = io.Copy(hash, file)
+		c.size, err = io.Copy(hash, io.LimitReader(file, room))
 		c.digest = hex.EncodeToString(hash.Sum(nil))
 		return c, err
-	}
-	if c.size > room {
-		return c, nil
 	}
 	at := s.releasedFile(job, name)
 	to, err := os.OpenFile(at, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
@@ -187,7 +190,8 @@ func (s *service) copy(job, name string, leaves bool, room int64) (copied, error
 		return c, err
 	}
 	c.size, err = io.Copy(io.MultiWriter(to, hash), io.LimitReader(file, room+1))
-	c.digest, c.kept = hex.EncodeToString(hash.Sum(nil)), c.size <= room
+	c.digest, c.over = hex.EncodeToString(hash.Sum(nil)), c.size > room
+	c.kept = !c.over
 	return c, errors.Join(err, to.Sync(), to.Close(), syncFolder(filepath.Dir(at)))
 }
 
@@ -200,7 +204,10 @@ func (s *service) count(who caller, q wire.Request, j *vault.Job, c copied) (f w
 	}
 	known, now := j.Files[c.name], s.vault.now()
 	e := vault.Entry{Event: vault.Told, Job: j.ID, File: c.name, Size: c.size, Digest: c.digest, State: wire.FileRefused, Cost: vault.NameCost(c.name)}
-	if c.plain {
+	switch {
+	case c.over:
+		e.State, e.Digest = wire.FileOver, ""
+	case c.plain:
 		e.State = s.vault.state.Decide(j, c.name, c.digest)
 	}
 	if e.State == wire.FileReleased {

@@ -53,7 +53,7 @@ type service struct {
 type caller struct {
 	uid    uint32
 	name   string
-	groups func() []string
+	groups []string
 }
 
 // do serves one request. The raw bytes of the request are read from in.
@@ -62,7 +62,7 @@ func (s *service) do(ctx context.Context, uid uint32, q wire.Request, in io.Read
 	if who.name == "" {
 		return answer{}, wire.Fail(wire.Denied, "", "the account with uid %d has no name here", uid)
 	}
-	who.groups = sync.OnceValue(func() []string { return s.accounts.Groups(who.name) })
+	who.groups = s.accounts.Groups(who.name) // BEFORE the mutex is taken: a directory may be slow
 	if q.Do != wire.Submit && q.ScriptSize+q.BundleSize > 0 {
 		return answer{}, wire.Fail(wire.BadRequest, "", "the request %q has no raw bytes", q.Do)
 	}
@@ -74,7 +74,7 @@ func (s *service) do(ctx context.Context, uid uint32, q wire.Request, in io.Read
 	case wire.Show:
 		return s.show(who, q)
 	case wire.Grant, wire.Revoke:
-		return s.grant(who, q)
+		return s.grant(ctx, who, q)
 	case wire.Audit:
 		return s.audit(who, q)
 	case wire.Submit:
@@ -117,7 +117,7 @@ func (s *service) denied(who caller, q wire.Request, set, job string, why error)
 func (s *service) owned(who caller, q wire.Request) (*vault.Set, error) {
 	set := s.vault.state.Set(q.Name)
 	switch {
-	case set == nil || !set.MayRead(who.name, who.groups()):
+	case set == nil || !set.MayRead(who.name, who.groups):
 		err := noSet(q.Name)
 		if set != nil {
 			err = s.denied(who, q, set.Name, "", err)
@@ -153,7 +153,7 @@ func (s *service) jobOf(who caller, q wire.Request) (*vault.Job, error) {
 func (s *service) reads(who caller, q wire.Request, j *vault.Job) error {
 	for _, name := range j.Sets {
 		set := s.vault.state.Set(name)
-		if set == nil || !set.MayRead(who.name, who.groups()) {
+		if set == nil || !set.MayRead(who.name, who.groups) {
 			return s.denied(who, q, name, j.ID, wire.Fail(wire.Denied, "ask the owner of the data set", "you may not use the data set %q any more; nothing of job %s leaves", name, q.Job))
 		}
 	}

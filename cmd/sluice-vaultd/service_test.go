@@ -157,6 +157,14 @@ func TestAddRefuses(t *testing.T) {
 	l.refused(wire.ErrBadRequest, "mode 0755", hanna, add("x", sets+"/open", budget))
 	l.refused(wire.ErrBadRequest, "not a folder", hanna, add("x", sets+"/file", budget))
 	l.refused(wire.ErrBadRequest, "no such file", hanna, add("x", sets+"/nothing", budget))
+	l.must(os.Chmod(sets, 0o770))
+	l.refused(wire.ErrBadRequest, "others can exchange folders in "+sets, hanna, add("x", sets+"/private", budget))
+	l.must(os.Chmod(sets, 0o700))
+	if os.Geteuid() == 0 {
+		l.must(os.Chown(sets, int(hanna), -1))
+		l.refused(wire.ErrBadRequest, "others can exchange folders in "+sets, hanna, add("x", sets+"/private", budget))
+		l.must(os.Chown(sets, 0, -1))
+	}
 	l.refused(wire.ErrBadRequest, "column 5", hanna, add("x", sets+"/private", "1KB/jib,1KB/day"))
 	l.refused(wire.ErrBadRequest, "lower-case", hanna, add("../x", sets+"/private", budget))
 	l.refused(wire.ErrBadRequest, "no data set", hanna, wire.Request{Do: wire.Add})
@@ -166,7 +174,7 @@ func TestAddRefuses(t *testing.T) {
 func TestSubmit(t *testing.T) {
 	l := newLab(t)
 	l.get(hanna, wire.Request{Do: wire.Add, Set: &wire.Set{Name: "mammo", Path: filepath.Join(l.dir, "sets", "mammo"), Readers: []string{"ada"}, Release: "5KB/job,10KB/week", Nodes: "safe"}})
-	q, body := submissionOf(codeOf(t), "--time=10", "-C", "fast")
+	q, body := submissionOf(codeOf(t), "--time=10")
 	q.Arguments = []string{"--epochs=3", "a b;$(x)"}
 	a, _ := l.get(ada, q, body...)
 	if a.JobID != 1 || a.Output != "a warning\n" {
@@ -176,7 +184,7 @@ func TestSubmit(t *testing.T) {
 	raw, err := os.ReadFile(filepath.Join(l.dir, "args"))
 	l.must(err)
 	want := strings.Join([]string{"submit", "--config=" + l.dir + "/sluice.toml", "--fence=" + dir + "/fence.json", "--token=" + a.ID, "--output=" + dir + "/log", "--chdir=" + dir,
-		"--for=ada", "--time=10", "-C", "fast", "--constraint=safe", dir + "/script", "--epochs=3", "a b;$(x)", ""}, "\n")
+		"--constraint=safe", "--for=ada", "--time=10", dir + "/script", "--epochs=3", "a b;$(x)", ""}, "\n")
 	if string(raw) != want {
 		t.Errorf("arguments:\n%s\nwant:\n%s", raw, want)
 	}
@@ -189,6 +197,10 @@ func TestSubmit(t *testing.T) {
 	}
 	if text, err := os.ReadFile(filepath.Join(dir, "code/train.py")); err != nil || string(text) != "print(1)\n" {
 		t.Errorf("code %q, %v", text, err)
+	}
+	for _, options := range [][]string{{"-C", "fast"}, {"--constraint=fast"}, {"--comment"}, {"--job-name"}} { // the owner chooses the nodes
+		q, body := submissionOf("", options...)
+		l.refused(wire.ErrBadRequest, "", ada, q, body...)
 	}
 	at, err := os.ReadFile(filepath.Join(l.dir, "record-at-submission"))
 	if err != nil || !strings.Contains(string(at), `"event":"submitted","by":"ada","job":"`+a.ID) {
@@ -323,13 +335,15 @@ func TestLinksDoNotLeave(t *testing.T) {
 	l.must(os.Link(secret, filepath.Join(out, "hard.json")))
 	l.must(syscall.Mkfifo(filepath.Join(out, "fifo.json"), 0o600))
 	l.put(id, "out/good.json", "good")
+	l.put(id, "out/sparse.bin", "")
+	l.must(os.Truncate(filepath.Join(out, "sparse.bin"), 1<<40))
 	l.put(id, "out/\x1b[2J.json", "escape")
 	l.end(id)
 	a, raw := l.get(ada, wire.Request{Do: wire.Results, Job: id})
 	if got := l.files(raw); len(got) != 1 || got["good.json"] != "good" {
 		t.Errorf("what left: %v", got)
 	}
-	want := map[string]string{"good.json": wire.FileReleased, "link.json": wire.FileRefused, "folder": wire.FileRefused, "hard.json": wire.FileRefused, "fifo.json": wire.FileRefused}
+	want := map[string]string{"good.json": wire.FileReleased, "link.json": wire.FileRefused, "folder": wire.FileRefused, "hard.json": wire.FileRefused, "fifo.json": wire.FileRefused, "sparse.bin": wire.FileOver}
 	if got := states(a.Files); !maps.Equal(got, want) || !a.More {
 		t.Errorf("%v, more %v; want %v and more", got, a.More, want)
 	}
@@ -350,7 +364,11 @@ func TestRevokedInMidRun(t *testing.T) {
 	id := l.submit(ada)
 	l.put(id, logName, "text\n")
 	l.put(id, "out/m.pt", "model")
+	l.submit(bob)
 	l.get(hanna, wire.Request{Do: wire.Revoke, Name: "mammo", Readers: []string{"ada"}})
+	if !slices.Equal(l.killed, []slurm.JobID{1}) { // not that of bob, who is in the group
+		t.Errorf("cancelled: %v", l.killed)
+	}
 	l.refused(wire.ErrDenied, "any more", ada, wire.Request{Do: wire.Logs, Job: id})
 	l.end(id)
 	l.refused(wire.ErrDenied, "any more", ada, wire.Request{Do: wire.Results, Job: id})

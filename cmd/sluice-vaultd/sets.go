@@ -2,11 +2,14 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 
 	"github.com/sluice-hpc/sluice/elastic/vault"
 	"github.com/sluice-hpc/sluice/elastic/vault/wire"
@@ -54,7 +57,7 @@ func (s *service) usable(folder string) error {
 		return wire.Fail(wire.BadRequest, "name "+real, "%s leads over a symbolic link", folder)
 	}
 	if err == nil {
-		err = private(folder)
+		err = errors.Join(private(folder), fixed(folder))
 	}
 	if err != nil {
 		return wire.Fail(wire.BadRequest, "the folder belongs to the account "+s.site.Data.Account+", mode 0700", "the folder of the data set: %v", err)
@@ -63,6 +66,25 @@ func (s *service) usable(folder string) error {
 		return wire.Fail(wire.BadRequest, "", "%s is, or shares folders with, [data] root", folder)
 	}
 	return nil
+}
+
+// fixed reports a folder above, in which an account other than this one and root could put something else in the
+// place of the data set's folder: another owner's data set, which this account can read.
+func fixed(folder string) error {
+	for dir := filepath.Dir(folder); ; dir = filepath.Dir(dir) {
+		info, err := os.Lstat(dir)
+		if err != nil {
+			return err
+		}
+		stat, ok := info.Sys().(*syscall.Stat_t)
+		foreign := !ok || stat.Uid != 0 && int(stat.Uid) != os.Geteuid()
+		if foreign || info.Mode().Perm()&0o022 != 0 && info.Mode()&os.ModeSticky == 0 {
+			return fmt.Errorf("others can exchange folders in %s (mode %04o); it must belong to root or the account of [data], and be writable to no other", dir, info.Mode().Perm())
+		}
+		if dir == "/" {
+			return nil
+		}
+	}
 }
 
 // shown is a data set as that user sees it.
@@ -80,12 +102,11 @@ func setAnswer(set *vault.Set, user string) answer {
 
 // list shows the data sets that the caller owns or may read.
 func (s *service) list(who caller) (answer, error) {
-	groups := who.groups()
 	s.vault.mu.Lock()
 	defer s.vault.mu.Unlock()
 	var a answer
 	for _, set := range s.vault.state.Sets() {
-		if set.MayRead(who.name, groups) {
+		if set.MayRead(who.name, who.groups) {
 			a.Sets = append(a.Sets, *shown(set, who.name))
 		}
 	}
@@ -97,7 +118,7 @@ func (s *service) show(who caller, q wire.Request) (answer, error) {
 	s.vault.mu.Lock()
 	defer s.vault.mu.Unlock()
 	set := s.vault.state.Set(q.Name)
-	if set == nil || !set.MayRead(who.name, who.groups()) {
+	if set == nil || !set.MayRead(who.name, who.groups) {
 		return answer{}, noSet(q.Name)
 	}
 	a := setAnswer(set, who.name)
@@ -107,8 +128,33 @@ func (s *service) show(who caller, q wire.Request) (answer, error) {
 	return a, nil
 }
 
-// grant adds and removes readers.
-func (s *service) grant(who caller, q wire.Request) (answer, error) {
+// grant adds and removes readers. Jobs of users who may not read the data set any more are cancelled: their
+// numbers would leave else.
+func (s *service) grant(ctx context.Context, who caller, q wire.Request) (answer, error) {
+	a, err := s.regrant(who, q)
+	if err != nil || q.Do == wire.Grant {
+		return a, err
+	}
+	s.vault.mu.Lock()
+	set := *s.vault.state.Set(q.Name)
+	set.Readers = slices.Clone(set.Readers)
+	lost := slices.DeleteFunc(slices.Clone(s.vault.state.Jobs()), func(j *vault.Job) bool {
+		return j.State != wire.StateStarted && j.State != wire.StateSubmitted || !slices.Contains(j.Sets, q.Name)
+	})
+	s.vault.mu.Unlock()
+	lost = slices.DeleteFunc(lost, func(j *vault.Job) bool { return set.MayRead(j.User, s.accounts.Groups(j.User)) })
+	err = s.refresh(ctx, lost...)
+	for _, j := range lost {
+		err = errors.Join(err, s.end(ctx, who, j))
+	}
+	if err != nil {
+		return answer{}, wire.Fail(wire.Unavailable, "cancel it, as the account of [data]: scancel", "the grant is revoked, but a job that runs could not be cancelled: %v", err)
+	}
+	return a, nil
+}
+
+// regrant records a change of readers.
+func (s *service) regrant(who caller, q wire.Request) (answer, error) {
 	if err := vault.CheckReaders(q.Readers); err != nil || len(q.Readers) == 0 {
 		if err == nil {
 			err = errors.New("name users, or groups as @GROUP")

@@ -123,7 +123,7 @@ func (s *service) granted(sub *submission) error {
 		switch {
 		case set == nil:
 			return noSet(name)
-		case !set.MayRead(sub.who.name, sub.who.groups()):
+		case !set.MayRead(sub.who.name, sub.who.groups):
 			return s.denied(sub.who, sub.q, name, "", noSet(name))
 		}
 	}
@@ -137,11 +137,12 @@ func (s *service) check(sub *submission) error {
 	sub.id = hex.EncodeToString(id[:])
 	dir := s.vault.jobFolder(sub.id)
 	sub.args = []string{"--config=" + s.config, "--fence=" + filepath.Join(dir, confine.FenceFile), "--token=" + sub.id, "--output=" + filepath.Join(dir, logName),
-		"--chdir=" + dir, "--for=" + sub.who.name}
-	sub.args = append(sub.args, sub.q.Options...)
+		"--chdir=" + dir}
 	if features := s.features(sub.q.Data); features != "" {
-		sub.args = append(sub.args, "--constraint="+features) // AFTER the user's own: the last one counts
+		sub.args = append(sub.args, "--constraint="+features)
 	}
+	// BEFORE the user's options: their last word could take what follows as its value.
+	sub.args = append(append(sub.args, "--for="+sub.who.name), sub.q.Options...)
 	own := len(sub.args)
 	sub.args = append(append(sub.args, filepath.Join(dir, scriptName)), sub.q.Arguments...)
 

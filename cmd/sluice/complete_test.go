@@ -29,6 +29,7 @@ var openValues = map[string]string{
 	"--config": "a file", "nodes --reason": "free text", "report --until": "a time", "ranks --and-word": "any word",
 	"run --outbox": "a folder", "run --glob": "a pattern of files", "run --marker": "the name of a file", "run --progress": "an expression",
 	"run --trial": "written by a lane alone", "lane --outbox": "a folder", "lane --sweep": "a folder", "lane --stand-in": "written by a lane alone",
+	"run --fence":   "written by sluice-vaultd alone",
 	"run --profile": "two numbers", "run --array": "written by submit alone", "speed --plot": "a file", "results --output": "a folder", "results --file": "a file of the job",
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluice-hpc/sluice/checkpoint/confine"
 	"github.com/sluice-hpc/sluice/checkpoint/python"
 	"github.com/sluice-hpc/sluice/checkpoint/runner"
 	"github.com/sluice-hpc/sluice/cmd/terminal"
@@ -24,6 +25,7 @@ func init() {
 // newRunCommand returns "sluice run", which the rendered batch script of every job execs.
 func newRunCommand() *cobra.Command {
 	var c runner.Config
+	var fence string
 	cmd := &cobra.Command{
 		Use:   "run [--outbox DIR] [--keep N] [--unit epoch|step] -- SCRIPT [ARGS...]",
 		Short: "Run a job's script inside the job",
@@ -64,11 +66,15 @@ environment. SLUICE_GPU_FILES names the GPUs' device files if they are not
 /dev/nvidia%d (%d: the GPU's number, %n: the node), so that a run is over only
 when no process of the job has one of them open.
 
+With --fence the script and all that it starts run in a fence of bubblewrap: without a
+network, with the data sets read-only in $SLUICE_DATA, and with files that are to leave
+in $SLUICE_OUTPUT. Such a job ends with exit code 0 or 1.
+
 Variables that sbatch stored for the job's first size (SLURM_NTASKS, SLURM_GPUS and
 similar) are removed, so that a plain "srun" starts one task on every node of the
 present allocation, with all of the job's GPUs there.`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(_ *cobra.Command, args []string) (err error) {
 			c.Script, c.Args = args[0], args[1:]
 			c.Env, c.Now = os.Environ(), time.Now
 			c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
@@ -77,12 +83,16 @@ present allocation, with all of the job's GPUs there.`,
 			if c.Trial.Sweep == 0 { // the runner of the lane reads the GPUs
 				c.Gauge = companion("sluice-nvml")
 			}
-			c.Python = pythonLibrary(c.Script)
+			c.Python = pythonLibrary(c.Script, fence != "")
+			if c.Fence, err = readFence(fence); err != nil {
+				return err
+			}
 			return exitAs(runner.Run(c))
 		},
 	}
 	cmd.Flags().SetInterspersed(false) // what follows the script is the script's
 	cmd.Flags().StringVar(&c.Outbox, "outbox", "", "directory of sluiced's requests (default: outbox beside the directory of the jobs)")
+	cmd.Flags().StringVar(&fence, "fence", "", "file that describes the fence of a confined job; written by sluice-vaultd")
 	cmd.Flags().IntVar(&c.Keep, "keep", 2, "complete checkpoints to keep")
 	// The defaults of options MUST stay those that runOptions leaves out.
 	c.Every, c.Judge = runner.Every{Auto: true}, true
@@ -102,6 +112,15 @@ present allocation, with all of the job's GPUs there.`,
 	cmd.Flags().IntVar(&c.GPUs, "gpus", 0, "GPUs that the job was submitted with on several nodes; 0 = on one")
 	cmd.Flags().StringVar(&c.Unit, "unit", "epoch", "the job's unit of work, epoch or step")
 	return cmd
+}
+
+// readFence reads the fence of a confined job; nil if no file is named.
+func readFence(name string) (*confine.Fence, error) {
+	if name == "" {
+		return nil, nil
+	}
+	f, err := confine.Read(name)
+	return &f, err
 }
 
 // retries is the value of --retries.
@@ -138,9 +157,11 @@ func exitAs(code int) error {
 }
 
 // pythonLibrary returns the folder from which a program imports sluice: SLUICE_PYTHON,
-// else a copy of the embedded library beside the script; "" if that cannot be written.
-func pythonLibrary(script string) string {
-	if dir := os.Getenv("SLUICE_PYTHON"); dir != "" {
+// else a copy of the embedded library beside the script; "" if that cannot be written. In a
+// confined job the variable does not count: whoever sets it would show a folder of the service
+// account inside.
+func pythonLibrary(script string, confined bool) string {
+	if dir := os.Getenv("SLUICE_PYTHON"); dir != "" && !confined {
 		return dir
 	}
 	script, err := filepath.Abs(script)

@@ -1,0 +1,60 @@
+package runner
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/checkpoint/confine"
+	"github.com/sluice-hpc/sluice/checkpoint/gate"
+)
+
+// TestWithheld: a message of a confined job has the runner's own words, numbers and the
+// kernel's reasons, and nothing that the program may have chosen.
+func TestWithheld(t *testing.T) {
+	const secret = "patient 7"
+	malformed := &checkpoint.FormatError{File: secret, Err: checkpoint.ErrMalformed, Words: secret}
+	text := fmt.Sprintf("%v %v %v %v %v %v %v %v", withheld([]any{
+		own("own words"), 7, time.Second, secret, fmt.Errorf("%s: %w", secret, syscall.ENOSPC), errors.New(secret), malformed, []string{secret}})...)
+	if want := "own words 7 1s (withheld) no space left on device (withheld) malformed (withheld)"; text != want {
+		t.Errorf("%q, want %q", text, want)
+	}
+}
+
+// TestOutwardSaysNothingOfTheProgram: every field of the runner's note that a program may set
+// is replaced.
+func TestOutwardSaysNothingOfTheProgram(t *testing.T) {
+	vault := t.TempDir()
+	fenced := confine.Fence{Inner: filepath.Join(vault, "inner")}
+	r := &run{Config: Config{Fence: &fenced, Stderr: os.Stderr}, fence: &fence{Fence: fenced, ledger: gate.New()}, complaints: map[string]string{}}
+	at := time.Unix(1_800_000_000, 0)
+	w := checkpoint.Runner{
+		Version: 1, Job: 7, State: checkpoint.Waiting, Resumed: "31415926", Skipped: []string{"secret"}, Note: "secret", Rhythm: 3.14, Every: 3.14, Cost: 3.14,
+		Answer:    &checkpoint.Answer{Request: "r", Checkpoint: "31415927", Step: 314159, Epoch: 3.14159, Committed: at.Add(314), Verified: at, Error: "secret"},
+		Exit:      &checkpoint.Exit{Code: 77, Signal: "USR1", At: at},
+		LastWords: &checkpoint.LastWords{Why: "the program failed"},
+		Devices:   []checkpoint.Devices{{Node: "n", At: at}},
+	}
+	out, err := r.outward(w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := fmt.Sprintf("%+v %+v %+v", out, out.Answer, out.Exit)
+	for _, word := range []string{"314", "3.14", "secret", "77", "USR1"} {
+		if strings.Contains(text, word) {
+			t.Errorf("%q leaves: %s", word, text)
+		}
+	}
+	if out.Resumed != "00000001" || out.Answer.Checkpoint != "00000002" || out.Exit.Code != 1 {
+		t.Errorf("%s", text)
+	}
+	if again, _ := r.outward(w); again.Answer.Checkpoint != "00000002" {
+		t.Errorf("the same checkpoint has another name: %+v", again.Answer)
+	}
+}

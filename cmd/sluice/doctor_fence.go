@@ -1,0 +1,38 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/user"
+
+	"github.com/sluice-hpc/sluice/checkpoint/confine"
+)
+
+// serviceAccount is the usual name of the account of confined jobs.
+const serviceAccount = "sluice-data"
+
+// examineFence checks, for the service account, whether this machine can confine a job.
+func examineFence(ctx context.Context) []finding {
+	self, err := user.Current()
+	if err != nil || self.Username != serviceAccount {
+		return nil
+	}
+	mounts, _ := os.ReadFile("/proc/mounts") // unreadable: as if nothing were hidden
+	return aboutFence(confine.Possible(ctx), confine.Hides(string(mounts)))
+}
+
+// aboutFence says what a trial of a fence showed.
+func aboutFence(err error, hides bool) []finding {
+	var impossible *confine.Impossible
+	switch {
+	case errors.As(err, &impossible):
+		return []finding{failed("fence", impossible.Hint, "jobs with --data are refused on this node: %v", err)}
+	case err != nil:
+		return []finding{failed("fence", "", "jobs with --data are refused on this node: %v", err)}
+	case !hides:
+		return []finding{warned("fence", "mount -o remount,hidepid=2 /proc; or let no other user onto the node while a confined job runs there",
+			"confined jobs can run on this node, but its other users can read the command lines of their programs")}
+	}
+	return []finding{passed("fence", "confined jobs can run on this node")}
+}

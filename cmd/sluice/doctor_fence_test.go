@@ -1,0 +1,26 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/sluice-hpc/sluice/checkpoint/confine"
+)
+
+func TestDoctorAboutFences(t *testing.T) {
+	for _, c := range []struct {
+		err   error
+		hides bool
+		want  verdict
+		do    bool
+	}{
+		{&confine.Impossible{Why: confine.NoProgram, Hint: "apt-get install bubblewrap"}, true, failure, true},
+		{confine.ErrImpossible, true, failure, false},
+		{nil, false, warning, true},
+		{nil, true, fine, false},
+	} {
+		got := aboutFence(c.err, c.hides)
+		if len(got) != 1 || got[0].Verdict != c.want || (got[0].Do != "") != c.do {
+			t.Errorf("%v, hides %v: %+v", c.err, c.hides, got)
+		}
+	}
+}
