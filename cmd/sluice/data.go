@@ -175,8 +175,8 @@ func printSet(w io.Writer, a wire.Answer) error {
 var readerVerbs = map[wire.Verb]struct{ short, long string }{
 	wire.Grant: {"Let users train on a data set of yours", `Lets users train on a data set. A group is written as @GROUP: all its members of the
 time at which a job is submitted.`},
-	wire.Revoke: {"Let users no longer train on a data set of yours", `Users lose the data set. Their jobs are no longer accepted, and of those that run nothing
-leaves any more.`},
+	wire.Revoke: {"Let users no longer train on a data set of yours", `Users lose the data set. Their jobs are no longer accepted, those that run are
+cancelled, and nothing of them leaves any more.`},
 }
 
 func newDataReadersCommand(do wire.Verb) *cobra.Command {
