@@ -148,7 +148,7 @@ func examine(ctx context.Context, p patient) []finding {
 	if !reached && !p.user && findings[0].Do == "" && reach.Address(p.site) == "" {
 		findings[0] = typed(findings[0], startCommand(account, p.config))
 	}
-	findings = append(findings, examineFence(ctx)...)
+	findings = append(findings, examineFence(ctx, p)...)
 	findings = append(findings, examineMessages(status.Messages)...)
 	return append(append(all, findings...), onlySeenThere(status.Troubles, all)...)
 }

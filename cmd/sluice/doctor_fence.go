@@ -4,18 +4,14 @@ import (
 	"context"
 	"errors"
 	"os"
-	"os/user"
 
 	"github.com/sluice-hpc/sluice/checkpoint/confine"
 )
 
-// serviceAccount is the usual name of the account of confined jobs.
-const serviceAccount = "sluice-data"
-
 // examineFence checks, for the service account, whether this machine can confine a job.
-func examineFence(ctx context.Context) []finding {
-	self, err := user.Current()
-	if err != nil || self.Username != serviceAccount {
+func examineFence(ctx context.Context, p patient) []finding {
+	uid, err := p.site.Data.UID()
+	if err != nil || uint32(os.Getuid()) != uid {
 		return nil
 	}
 	mounts, _ := os.ReadFile("/proc/mounts") // unreadable: as if nothing were hidden
