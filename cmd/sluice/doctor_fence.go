@@ -11,7 +11,7 @@ import (
 // examineFence checks, for the service account, whether this machine can confine a job.
 func examineFence(ctx context.Context, p patient) []finding {
 	uid, err := p.site.Data.UID()
-	if err != nil || int(uid) != os.Geteuid() {
+	if err != nil || uint32(os.Getuid()) != uid {
 		return nil
 	}
 	mounts, _ := os.ReadFile("/proc/mounts") // unreadable: as if nothing were hidden

@@ -23,8 +23,8 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/vault/wire"
 )
 
-// standIn plays sluice-vaultd: it notes what it is asked, and gives fixed answers.
-type standIn struct {
+// vaultStandIn plays sluice-vaultd: it notes what it is asked, and gives fixed answers.
+type vaultStandIn struct {
 	dir string
 
 	mu     sync.Mutex
@@ -35,7 +35,7 @@ type standIn struct {
 
 // newStandIn starts one, at a site whose service account is the one that runs the test, or the one that is named. Slurm's programs there
 // note how they were called.
-func newStandIn(t *testing.T, account string) *standIn {
+func newStandIn(t *testing.T, account string) *vaultStandIn {
 	t.Helper()
 	if account == "" {
 		me, err := user.Current()
@@ -44,7 +44,7 @@ func newStandIn(t *testing.T, account string) *standIn {
 		}
 		account = me.Username
 	}
-	s := &standIn{dir: t.TempDir(), answer: func(wire.Request) (wire.Answer, []byte) { return wire.Answer{}, nil }}
+	s := &vaultStandIn{dir: t.TempDir(), answer: func(wire.Request) (wire.Answer, []byte) { return wire.Answer{}, nil }}
 	socket := filepath.Join(s.dir, "vault")
 	for _, sub := range []string{"bin", "jobs", "outbox", "home", "work"} {
 		if err := os.Mkdir(filepath.Join(s.dir, sub), 0o700); err != nil {
@@ -83,7 +83,7 @@ func newStandIn(t *testing.T, account string) *standIn {
 	return s
 }
 
-func (s *standIn) serve(conn net.Conn) {
+func (s *vaultStandIn) serve(conn net.Conn) {
 	defer conn.Close()
 	from := bufio.NewReader(conn)
 	q, err := wire.ReadRequest(from)
@@ -107,7 +107,7 @@ func (s *standIn) serve(conn net.Conn) {
 }
 
 // last is the newest request of a kind.
-func (s *standIn) last(do wire.Verb) (wire.Request, []byte) {
+func (s *vaultStandIn) last(do wire.Verb) (wire.Request, []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := len(s.asked) - 1; i >= 0; i-- {
@@ -119,7 +119,7 @@ func (s *standIn) last(do wire.Verb) (wire.Request, []byte) {
 }
 
 // slurm is how Slurm's programs were called, and their environment.
-func (s *standIn) slurm() string {
+func (s *vaultStandIn) slurm() string {
 	raw, _ := os.ReadFile(filepath.Join(s.dir, "slurm.log"))
 	return string(raw)
 }
