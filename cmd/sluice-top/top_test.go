@@ -87,8 +87,8 @@ func site(t *testing.T) (*daemon, string, []string) {
 	dir := t.TempDir()
 	d := &daemon{service: controltest.New(), socket: filepath.Join(dir, "sock")}
 	for i := range d.service.Last.Jobs {
-		if rec := &d.service.Last.Jobs[i].Record; rec.UID == controltest.AnnUID {
-			rec.UID = uint32(os.Getuid())
+		if rec := &d.service.Last.Jobs[i].Record; rec.Owner.UID == controltest.AnnUID {
+			rec.Owner.UID, rec.SlurmUID = uint32(os.Getuid()), uint32(os.Getuid())
 		}
 	}
 	d.start(t)

@@ -73,7 +73,7 @@ type cannedDaemon struct {
 func (d *cannedDaemon) start() error {
 	for i := range d.service.Last.Jobs {
 		if rec := &d.service.Last.Jobs[i].Record; rec.Owner.UID == controltest.AnnUID {
-			rec.Owner.UID = uint32(os.Getuid())
+			rec.Owner.UID, rec.SlurmUID = uint32(os.Getuid()), uint32(os.Getuid())
 		}
 	}
 	o := control.Options{UID: uint32(os.Getuid()), Now: func() time.Time { return controltest.Now }, Version: "1.0.0"}
