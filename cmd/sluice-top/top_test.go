@@ -88,7 +88,7 @@ func site(t *testing.T) (*daemon, string, []string) {
 	d := &daemon{service: controltest.New(), socket: filepath.Join(dir, "sock")}
 	for i := range d.service.Last.Jobs {
 		if rec := &d.service.Last.Jobs[i].Record; rec.Owner.UID == controltest.AnnUID {
-			rec.Owner.UID = uint32(os.Getuid())
+			rec.Owner.UID, rec.SlurmUID = uint32(os.Getuid()), uint32(os.Getuid())
 		}
 	}
 	d.start(t)
