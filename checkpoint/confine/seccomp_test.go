@@ -2,7 +2,6 @@ package confine
 
 import (
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"runtime"
 	"syscall"
@@ -165,7 +164,7 @@ func TestNumbers(t *testing.T) {
 		for _, c := range append([]call{clone, clone3, socket, socketpair, ioctl, setrlimit, prlimit64}, denied...) {
 			want, listed := known[c.name]
 			if !listed && c.name != "iopl" && c.name != "ioperm" {
-				t.Error(fmt.Sprintf("%s is not compared", c.name))
+				t.Errorf("%s is not compared", c.name)
 			}
 			if listed && c.numbers[a.column] != want {
 				t.Errorf("%s: %d, the library says %d", c.name, c.numbers[a.column], want)

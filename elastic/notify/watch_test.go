@@ -110,13 +110,13 @@ func TestConfined(t *testing.T) {
 	c.after(time.Minute)
 	c.now = c.now.Add(time.Minute)
 	c.run(1)
-	for _, s := range c.Cycle(&publish.Report{At: c.now, Jobs: []publish.JobReport{c.jr}}) {
-		if s.User == nil || s.User.To != "ann" || s.User.Owner != 1 || s.User.SlurmUID != 4000 || s.Job.User != "ann" || s.Job.UID != 1 {
-			t.Errorf("%+v to %+v", s.Job, s.User)
-		}
-		return
+	told := c.Cycle(&publish.Report{At: c.now, Jobs: []publish.JobReport{c.jr}})
+	if len(told) == 0 {
+		t.Fatal("nothing was told")
 	}
-	t.Error("nothing was told")
+	if s := told[0]; s.User == nil || s.User.To != "ann" || s.User.Owner != 1 || s.User.SlurmUID != 4000 || s.Job.User != "ann" || s.Job.UID != 1 {
+		t.Errorf("%+v to %+v", s.Job, s.User)
+	}
 }
 
 // TestDigest: the list of resizes is bounded, and says what it leaves out.
