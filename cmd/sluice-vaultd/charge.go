@@ -66,8 +66,16 @@ func (b bill) partitionsOf(c slurm.Charging) []string {
 
 // enters reports why the user may not use one of the partitions: Slurm looks at the groups of the service account.
 func (b bill) enters(c slurm.Charging, in []string) error {
-	for _, p := range c.Partitions {
-		if slices.Contains(in, p.Name) && len(p.AllowGroups) > 0 && !slices.ContainsFunc(p.AllowGroups, func(g string) bool { return slices.Contains(b.groups, g) }) {
+	for _, name := range in {
+		i := slices.IndexFunc(c.Partitions, func(p slurm.Partition) bool { return p.Name == name })
+		if i < 0 {
+			if name == "" {
+				continue // sbatch will say that there is no default
+			}
+			return wire.Fail(wire.Refused, "'sinfo -s' lists them", "Slurm has no partition %s", name)
+		}
+		p := c.Partitions[i]
+		if len(p.AllowGroups) > 0 && !slices.ContainsFunc(p.AllowGroups, func(g string) bool { return slices.Contains(b.groups, g) }) {
 			return wire.Fail(wire.Denied, "name another one: --partition=NAME ('sinfo -s' lists them)", "the partition %s is for the groups %s, and you are in none of them",
 				p.Name, strings.Join(p.AllowGroups, ", "))
 		}

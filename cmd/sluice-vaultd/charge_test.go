@@ -79,6 +79,7 @@ func TestSettle(t *testing.T) {
 		{"a partition of groups", nil, bill{user: "ada", partitions: []string{"gpu", "lab"}}, charge{}, wire.ErrDenied, "the partition lab is for the groups staff, radiology, and you are in none of them"},
 		{"a partition of groups, without accounting", noDatabase, bill{user: "ada", partitions: []string{"lab"}}, charge{}, wire.ErrDenied, "is for the groups"},
 		{"a partition of the user's group", nil, bill{user: "ada", groups: []string{"staff"}, partitions: []string{"lab"}}, charge{"bio", "normal"}, nil, ""},
+		{"no such partition", nil, bill{user: "ada", groups: []string{"staff"}, partitions: []string{"gpu", "lab "}}, charge{}, wire.ErrRefused, "Slurm has no partition lab "},
 		{"no default partition", func(c *slurm.Charging) { c.Partitions = nil }, bill{user: "ada", account: "chem"}, charge{}, wire.ErrDenied, "for all partitions"},
 	} {
 		site := clinic()
