@@ -19,6 +19,24 @@ type Service struct {
 	For   string // the user that it belongs to
 	Token string // 32 lower-case hex digits
 	Fence string // absolute path of fence.json, which lies beside the job's script
+	// Account and QOS are what the job is charged to, whatever the user typed; "" = as typed.
+	Account, QOS string
+}
+
+// charges reports whether sluice-vaultd says what the option does.
+func (s Service) charges(option string) bool {
+	return option == "account" && s.Account != "" || option == "qos" && s.QOS != ""
+}
+
+// words are for sbatch, after everything of the user's.
+func (s Service) words() (words []string) {
+	if s.Account != "" {
+		words = append(words, "--account="+s.Account)
+	}
+	if s.QOS != "" {
+		words = append(words, "--qos="+s.QOS)
+	}
+	return words
 }
 
 // Confined reports whether the job's programs run inside of a fence.
@@ -29,14 +47,14 @@ var onlyService = []string{"fence", "for", "token"}
 
 // byService are those that it gives before --for, which is its last one. Everything after that
 // comes from the user, and everything in the script.
-var byService = []string{"chdir", "config", "constraint", "fence", "output", "token"}
+var byService = []string{"account", "chdir", "config", "constraint", "fence", "output", "qos", "token"}
 
 // mayConfined are the options that a confined job may have. An option that is not listed is
 // refused: sbatch runs as the service account, and must read and write nothing for the user outside of the fence.
 var mayConfined = []string{
 	"account", "begin", "comment", "constraint", "cpus-per-gpu", "cpus-per-task", "dependency", "exclude", "gpus", "gpus-per-node", "gpus-per-task",
 	"gres", "hold", "ignore-pbs", "job-name", "licenses", "mail-type", "mail-user", "mem", "mem-per-cpu", "mem-per-gpu", "mincpus", "nice", "nodes",
-	"ntasks", "open-mode", "parsable", "partition", "qos", "quiet", "requeue", "reservation", "time", "time-min", "tmp", "wait", "wckey", "wrap",
+	"ntasks", "open-mode", "parsable", "partition", "qos", "quiet", "requeue", "time", "time-min", "tmp", "wait", "wrap",
 	"allow-uneven", "checkpoint-every", "checkpoint-signal", "code", "data", "deadline", "deadline-mode", "epochs", "gpu-sizes", "gpu-step", "gpu-types",
 	"grace", "max-gpus", "min-gpus", "model", "notify", "on-timeout", "retries", "steps",
 }
@@ -63,6 +81,8 @@ func notConfined(name string) (why, do string) {
 		return "a confined job starts in the folder of its code", "leave it out; --code says which files go along"
 	case "checkpoint-glob", "checkpoint-marker", "checkpoint-still", "progress-regex":
 		return "sluice reads no files and no output of a confined job", "leave it out; save and report through sluice's library (import sluice)"
+	case "reservation", "wckey":
+		return "Slurm would look whether the service account may use it, not whether you may", "leave it out"
 	case "test-only":
 		return "a confined job cannot be tested without submitting it", "leave it out"
 	}
@@ -109,6 +129,11 @@ func (m *merger) confined(env environment) {
 		return
 	}
 	r.Spec.Nodes = 1 // the network of a fence ends at its node
+	for _, name := range []string{"account", "qos"} {
+		if s, is := m.chosen[name]; is && s.value == "" {
+			m.fail(s.fail("it names none", "leave it out, or name one")) // Slurm may take that of the service account
+		}
+	}
 	if r.Service != nil {
 		r.Wait, r.Quiet, r.Parsable = false, false, false // the client acts on them
 		return
@@ -148,6 +173,10 @@ func (m *merger) service() (given int) {
 			v.Token, err = s.value, checkToken(s.value)
 		case "fence":
 			v.Fence, err = s.value, checkFence(s.value)
+		case "account":
+			v.Account = s.value
+		case "qos":
+			v.QOS = s.value
 		}
 		if err != nil {
 			m.fail(s.fail(err.Error(), ""))
@@ -229,8 +258,14 @@ func (m *merger) forward(env environment) {
 	}
 	line := m.sources[fromLine]
 	for _, v := range plainVariables {
-		if value := env[v[0]]; value != "" && !slices.ContainsFunc(line, func(s setting) bool { return s.name == v[1] }) {
+		value := env[v[0]]
+		switch {
+		case value == "" || slices.ContainsFunc(line, func(s setting) bool { return s.name == v[1] }):
+		case slices.Contains(mayConfined, v[1]):
 			words = append(words, "--"+v[1]+"="+value)
+		default:
+			why, do := notConfined(v[1])
+			m.fail(&Error{At: Place{Source: v[0]}, What: v[0] + "=" + value, Why: why, Do: unset(v[0], do)})
 		}
 	}
 	for _, s := range m.sources[fromLine-1] {

@@ -75,6 +75,45 @@ func TestServiceJob(t *testing.T) {
 	}
 }
 
+// TestChargedAsServiceSays: what a job is charged to is what sluice-vaultd says, whatever the user typed where; sbatch is told once.
+func TestChargedAsServiceSays(t *testing.T) {
+	const script = "#!/bin/bash\n#SBATCH -A phys -q high -p gpu\n#SLUICE --max-gpus=4 --data=mammo\ntrue\n"
+	for setup, want := range map[string]string{
+		"--account=bio --qos=low ": " -p gpu --output=/v/j/log --chdir=/v/j --time=20 --account=bio --qos=low /jobs/t/batch",
+		"--account=bio ":           " -q high -p gpu --output=/v/j/log --chdir=/v/j --time=20 -q top --account=bio /jobs/t/batch",
+		"":                         " -A phys -q high -p gpu --output=/v/j/log --chdir=/v/j --time=20 -q top --acco phys /jobs/t/batch",
+	} {
+		r := merged(t, setup+bySetup+" --time=20 -q top --acco phys /v/j/script", nil, script)
+		args, err := r.Args(Job{Token: aToken, Sluice: "/opt/sluice", Script: "/jobs/t/script", Batch: "/jobs/t/batch", Abandon: time.Hour})
+		if got := strings.Join(args, " "); err != nil || !strings.HasSuffix(got, want) || strings.Count(got, " --account=") > 1 {
+			t.Errorf("%s: %v, %s\nwant ... %s", setup, err, got, want)
+		}
+	}
+	if r := merged(t, bySetup+" -q top --max-gpus=2 /v/j/script", nil, script); r.Account != "phys" || r.QOS != "top" {
+		t.Errorf("as typed: %q, %q", r.Account, r.QOS)
+	}
+}
+
+// TestUncheckedIsRefused: what Slurm would check against the service account, wherever it is given.
+func TestUncheckedIsRefused(t *testing.T) {
+	for _, c := range []struct{ typed, env, want string }{
+		{"--reservation=r", "", "--reservation=r"}, {"--wckey=w", "", "--wckey=w"}, {"--account=", "", "names none"}, {"--qos=", "", "names none"},
+		{"", "SBATCH_RESERVATION=r", "unset SBATCH_RESERVATION"}, {"", "SBATCH_WCKEY=w", "unset SBATCH_WCKEY"},
+	} {
+		line, err := ParseCommandLine(strings.Fields("--data=mammo --max-gpus=2 " + c.typed + " train.sh"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := ParseScript("train.sh", []byte("#!/bin/sh\ntrue\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Merge(line, []string{c.env}, s); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s%s: %v, want %s", c.typed, c.env, err, c.want)
+		}
+	}
+}
+
 // TestNothingIsTakenForService: no option of the user's can take the place of sluice-vaultd's, or take one as its value.
 func TestNothingIsTakenForService(t *testing.T) {
 	for _, typed := range []string{"--for=bob", "--token=" + strings.Repeat("1", 32), "--fence=/tmp/f", "--output=/x", "-o/x", "-e/x", "-D/x", "--chdir /x", "--config=/x", "--export=ALL", "--export-file=/x",

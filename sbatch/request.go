@@ -34,6 +34,8 @@ type Request struct {
 	TestOnly bool
 	// Partitions are the requested partitions; empty if there is none.
 	Partitions []string
+	// Account and QOS are as given, but for what only sbatch reads (SBATCH_ACCOUNT, SBATCH_QOS); "" = not.
+	Account, QOS string
 	// Sweep is the sweep to be submitted, without its token; nil = a job. Array has its lanes.
 	Sweep *sweep.Sweep
 	// Array is the job array to be submitted, one job per task; nil = a single job.
@@ -216,12 +218,15 @@ func (m *merger) keep(line []setting) {
 		line = slices.Concat(m.sources[0], line)
 	}
 	for _, s := range line {
-		if served && s.name == "parsable" { // sluice-vaultd reads sbatch's line
+		if served && (s.name == "parsable" || m.request.Service.charges(s.name)) { // sluice-vaultd reads sbatch's line
 			continue
 		}
 		if s.is != own && !taken(s.name) && !consumed(s) && !resends(s) {
 			m.request.options = append(m.request.options, s.words...)
 		}
+	}
+	if served {
+		m.request.options = append(m.request.options, m.request.Service.words()...)
 	}
 }
 
@@ -236,6 +241,7 @@ func (m *merger) rest(env environment) {
 	r.given = safe(m.chosen["job-name"].value)
 	_, r.Parsable = m.chosen["parsable"]
 	r.Dependency = m.chosen["dependency"].value
+	r.Account, r.QOS = m.chosen["account"].value, m.chosen["qos"].value
 	m.array(env)
 	// sbatch itself does not read --quiet in a script.
 	if s, ok := m.chosen["quiet"]; ok {

@@ -149,6 +149,8 @@ type Partition struct {
 	Weights []Weight
 	// Names that may use it; empty = all but those denied.
 	AllowAccounts, DenyAccounts, AllowQOS, DenyQOS []string
+	// AllowGroups are the groups of the system one of which the job's user must be in; empty = any.
+	AllowGroups []string
 }
 
 // Weight is the billing weight of one unit of a resource, for memory of one megabyte; see

@@ -52,6 +52,9 @@ type lab struct {
 	gone   bool            // Slurm forgot all jobs
 	silent bool            // Slurm does not answer
 	killed []slurm.JobID
+
+	charging *slurm.Charging // nil = a site without accounting
+	booked   int             // queries for it
 }
 
 // standIn is a program in the place of sluice: it keeps its arguments, and accepts the job, or what
@@ -106,7 +109,7 @@ func (l *lab) open() {
 	l.must(err)
 	l.t.Cleanup(func() { v.close() })
 	l.s = &service{vault: v, site: site, config: filepath.Join(l.dir, "sluice.toml"), uid: uint32(os.Geteuid()), slurm: l, sluice: filepath.Join(l.dir, "sluice"),
-		accounts: testAccounts{}, log: zerolog.Nop(), submissions: newPace(1000, time.Millisecond), denials: newPace(1000, time.Millisecond)}
+		accounts: testAccounts{}, books: newBooks(), log: zerolog.Nop(), submissions: newPace(1000, time.Millisecond), denials: newPace(1000, time.Millisecond)}
 	l.must(l.s.tidy())
 }
 
@@ -139,6 +142,20 @@ func (l *lab) Cancel(_ context.Context, id slurm.JobID) error {
 	defer l.mu.Unlock()
 	l.killed = append(l.killed, id)
 	return nil
+}
+
+// Charging says what the site's accounting says.
+func (l *lab) Charging(context.Context, ...string) (slurm.Charging, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.booked++
+	switch {
+	case l.silent:
+		return slurm.Charging{}, errors.New("slurmdbd does not answer")
+	case l.charging != nil:
+		return *l.charging, nil
+	}
+	return slurm.Charging{Partitions: []slurm.Partition{{Name: "gpu", Default: true}}}, nil
 }
 
 // end ends a job.

@@ -22,6 +22,7 @@ import (
 type slurmClient interface {
 	Jobs(ctx context.Context) ([]slurm.Job, error)
 	Cancel(ctx context.Context, id slurm.JobID) error
+	Charging(ctx context.Context, users ...string) (slurm.Charging, error)
 }
 
 // accounts are the system's users and groups.
@@ -44,6 +45,7 @@ type service struct {
 	log      zerolog.Logger
 
 	listed               listing
+	books                *books
 	submissions, denials *pace
 	busy                 sync.Map // id of a job to its *sync.Mutex: while bytes of it are copied
 	logged               sync.Map // id of a job to when a part of its log left last

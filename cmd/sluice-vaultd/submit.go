@@ -54,6 +54,7 @@ type submission struct {
 	digest string // of the script
 	bundle string // digest of the bundle
 	args   []string
+	bill   bill
 }
 
 // submit takes a job: its script and its code, which it keeps. The entry that it is submitted is made before
@@ -71,6 +72,9 @@ func (s *service) submit(ctx context.Context, who caller, q wire.Request, in io.
 		return answer{}, cutShort(err)
 	}
 	if err := s.check(sub); err != nil {
+		return answer{}, err
+	}
+	if err := s.charge(ctx, sub); err != nil {
 		return answer{}, err
 	}
 	dir := s.vault.jobFolder(sub.id)
@@ -161,6 +165,7 @@ func (s *service) check(sub *submission) error {
 	if !slices.Equal(slices.Sorted(slices.Values(request.Data)), slices.Sorted(slices.Values(sub.q.Data))) {
 		return wire.Fail(wire.BadRequest, "", "the job's options name the data sets %s, the request %s", strings.Join(request.Data, ","), strings.Join(sub.q.Data, ","))
 	}
+	sub.bill.account, sub.bill.qos, sub.bill.partitions = request.Account, request.QOS, request.Partitions
 	sum := sha256.Sum256(sub.script)
 	sub.digest = hex.EncodeToString(sum[:])
 	return nil

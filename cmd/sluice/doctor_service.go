@@ -20,6 +20,11 @@ func examineService(ctx context.Context, p patient, status wire.Status, reached 
 		if limits, err := client.Limits(ctx); err == nil {
 			all = append(all, serviceLimits(name, limits)...)
 		}
+		if said, err := client.Charging(ctx, name); err == nil {
+			all = append(all, serviceCharged(name, said)...)
+		} else {
+			all = append(all, failed("data", "see whether slurmdbd runs: sacctmgr show cluster", "confined jobs are refused: Slurm does not say to what they may be charged: %v", err))
+		}
 	}
 	return all
 }
@@ -68,23 +73,41 @@ func serviceLimits(name string, l slurm.Limits) (all []finding) {
 			}
 		}
 	}
-	member := false
+	others := false
 	for _, a := range l.Associations {
 		if a.User == name {
-			member = true
 			note("in account "+a.Account, a.Group, a.Own)
 		}
+		others = others || a.User != "" && a.User != name
 	}
-	if !member {
-		return []finding{typed(failed("data", "", "%s has no association in Slurm: its jobs are refused; it needs one in every account whose users have confined jobs", name),
-			"sacctmgr add user "+name+" account=ACCOUNT")}
+	if !others {
+		all = append(all, warned("data", "leave users out of PrivateData in slurmdbd.conf",
+			"no association of another user is seen: if slurmdbd hides them from %s (PrivateData), all confined jobs are refused", name))
 	}
 	for _, q := range l.QOS {
 		note("with QOS "+q.Name, q.User)
 	}
 	if len(bounds) == 0 {
+		return all
+	}
+	return append(all, warned("data", "raise them for this user (sacctmgr modify user "+name+" set ...), or give its jobs a QOS of their own",
+		"Slurm counts the confined jobs of all users together as jobs of %s, which has: %s", name, few(bounds)))
+}
+
+// serviceCharged is about the accounts that confined jobs can be charged to: those of their users that the service account is in, too.
+func serviceCharged(name string, c slurm.Charging) []finding {
+	if !c.Enforced || !c.Database {
 		return nil
 	}
-	return []finding{warned("data", "raise them for this user (sacctmgr modify user "+name+" set ...), or give its jobs a QOS of their own",
-		"Slurm counts the confined jobs of all users together as jobs of %s, which has: %s", name, few(bounds))}
+	var accounts []string
+	for _, m := range c.Members {
+		if m.User == name && !slices.Contains(accounts, m.Account) {
+			accounts = append(accounts, m.Account)
+		}
+	}
+	if len(accounts) == 0 {
+		return []finding{typed(failed("data", "", "%s has no association in Slurm: its jobs are refused; it needs one in every account whose users have confined jobs", name),
+			"sacctmgr add user "+name+" account=ACCOUNT")}
+	}
+	return []finding{passed("data", "confined jobs are charged to an account of their user that %s is in, too: %s", name, few(accounts))}
 }

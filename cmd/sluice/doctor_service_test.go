@@ -40,18 +40,36 @@ func TestDoctorOfServiceLimits(t *testing.T) {
 	member := slurm.Association{Account: "phys", User: "sluice-data"}
 	bounded := member
 	bounded.Group, bounded.Own, bounded.Job = gpus(8), []slurm.Amount{{Of: slurm.OfJobs, N: 3}}, gpus(2)
-	account := slurm.Association{Account: "phys", Group: gpus(64)}
+	account, other := slurm.Association{Account: "phys", Group: gpus(64)}, slurm.Association{Account: "phys", User: "ada"}
 	for name, c := range map[string]struct {
 		limits slurm.Limits
 		want   string
 	}{
-		"not enforced":   {slurm.Limits{}, ""},
-		"no association": {slurm.Limits{Enforced: true, Associations: []slurm.Association{account}}, "FAIL data: sluice-data has no association in Slurm: its jobs are refused; it needs one in every account whose users have confined jobs\n"},
-		"no bound":       {slurm.Limits{Enforced: true, Associations: []slurm.Association{account, member}, QOS: []slurm.QOS{{Name: "normal", Group: gpus(4)}}}, ""},
-		"bounds": {slurm.Limits{Enforced: true, Associations: []slurm.Association{account, bounded}, QOS: []slurm.QOS{{Name: "normal", User: gpus(4)}}},
+		"not enforced": {slurm.Limits{}, ""},
+		"hidden":       {slurm.Limits{Enforced: true, Associations: []slurm.Association{account, member}}, "WARN data: no association of another user is seen: if slurmdbd hides them from sluice-data (PrivateData), all confined jobs are refused\n"},
+		"no bound":     {slurm.Limits{Enforced: true, Associations: []slurm.Association{account, member, other}, QOS: []slurm.QOS{{Name: "normal", Group: gpus(4)}}}, ""},
+		"bounds": {slurm.Limits{Enforced: true, Associations: []slurm.Association{account, bounded, other}, QOS: []slurm.QOS{{Name: "normal", User: gpus(4)}}},
 			"WARN data: Slurm counts the confined jobs of all users together as jobs of sluice-data, which has: in account phys at most 8 GPUs, in account phys at most 3 jobs, with QOS normal at most 4 GPUs\n"},
 	} {
 		if got := said(serviceLimits("sluice-data", c.limits)); got != c.want {
+			t.Errorf("%s:\n%s\nwant\n%s", name, got, c.want)
+		}
+	}
+}
+
+// TestDoctorOfServiceCharged: the accounts that confined jobs can be charged to are those of the service account, where Slurm checks them.
+func TestDoctorOfServiceCharged(t *testing.T) {
+	members := []slurm.Member{{User: "sluice-data", Account: "phys"}, {User: "sluice-data", Account: "phys", Partition: "gpu"}, {User: "sluice-data", Account: "bio"}}
+	for name, c := range map[string]struct {
+		said slurm.Charging
+		want string
+	}{
+		"no accounting":  {slurm.Charging{}, ""},
+		"not enforced":   {slurm.Charging{Database: true, Members: members}, ""},
+		"no association": {slurm.Charging{Database: true, Enforced: true}, "FAIL data: sluice-data has no association in Slurm: its jobs are refused; it needs one in every account whose users have confined jobs\n"},
+		"members":        {slurm.Charging{Database: true, Enforced: true, Members: members}, "OK data: confined jobs are charged to an account of their user that sluice-data is in, too: phys, bio\n"},
+	} {
+		if got := said(serviceCharged("sluice-data", c.said)); got != c.want {
 			t.Errorf("%s:\n%s\nwant\n%s", name, got, c.want)
 		}
 	}

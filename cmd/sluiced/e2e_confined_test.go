@@ -31,12 +31,12 @@ type confinedSite struct {
 	python                        string
 }
 
-// withVault makes vaulters[0] the service account of a site.
-func withVault(software string) setting {
+// withVault makes the first of the accounts the service account of a site, and the second the owner of data.
+func withVault(accounts []string, software string) setting {
 	return func(c *site.Config) {
-		c.Accounts = vaulters
-		c.Config = quick + fmt.Sprintf("[data]\naccount = %q\nroot = %q\nsocket = %q\nowners = [%q]\nsoftware = [%q, %q]\n", vaulters[0],
-			c.Lab.Dir+"/vault/sluice", c.Lab.Dir+"/vault/run/sock", vaulters[1]+"="+c.Lab.Dir+"/vault", software, c.Lab.Dir+"/python")
+		c.Accounts = accounts
+		c.Config = quick + fmt.Sprintf("[data]\naccount = %q\nroot = %q\nsocket = %q\nowners = [%q]\nsoftware = [%q, %q]\n", accounts[0],
+			c.Lab.Dir+"/vault/sluice", c.Lab.Dir+"/vault/run/sock", accounts[1]+"="+c.Lab.Dir+"/vault", software, c.Lab.Dir+"/python")
 	}
 }
 
@@ -47,7 +47,7 @@ func TestConfined(t *testing.T) {
 	t.Parallel()
 	python := frameworks(t, "torch")
 	needsFence(t)
-	s := &confinedSite{scene: play(t, withNodes(1, 4), withVault(filepath.Dir(filepath.Dir(python)))), service: vaulters[0], owner: vaulters[1], reader: vaulters[2], other: vaulters[3], python: python}
+	s := &confinedSite{scene: play(t, withNodes(1, 4), withVault(vaulters, filepath.Dir(filepath.Dir(python)))), service: vaulters[0], owner: vaulters[1], reader: vaulters[2], other: vaulters[3], python: python}
 	s.furnish()
 	plain := s.plainly()
 	s.as(s.owner, "sluice", "data", "add", "mammo", "--path", s.data, "--readers", s.reader, "--release", "20MB/job,30MB/week")

@@ -38,7 +38,7 @@ type edit struct {
 // shape of the words in a table.
 var (
 	nameForm   = regexp.MustCompile(`^[a-z0-9-]+/[a-z0-9-]+$`)
-	breaksForm = regexp.MustCompile(`^(I([1-9]|10)|F([1-9]|1[0-8])|S([1-9]|1[0-5])): .+`)
+	breaksForm = regexp.MustCompile(`^(I([1-9]|10)|F([1-9]|1[0-8])|S([1-9]|1[0-6])): .+`)
 )
 
 // plants reads every table of testdata, in the order of their names.

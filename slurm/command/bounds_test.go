@@ -271,9 +271,9 @@ func TestQOSAndAssociationsByField(t *testing.T) {
 // is an error.
 func TestPartitionByKey(t *testing.T) {
 	const text = "PartitionName=p State=DRAIN Default=NO MinNodes=1 MaxNodes=UNLIMITED MaxTime=02:00:00 MaxCPUsPerNode=3 MaxMemPerNode=4 PriorityTier=5 TRESBillingWeights=CPU=6 QoS=q " +
-		"AllowAccounts=a,b DenyAccounts=c AllowQos=ALL DenyQos=(null)\n"
+		"AllowGroups=g AllowAccounts=a,b DenyAccounts=c AllowQos=ALL DenyQos=(null)\n"
 	want := slurm.Partition{Name: "p", Up: true, MinNodes: 1, MaxTime: 2 * time.Hour, CPUsPerNode: 3, MemoryPerNode: 4, Tier: 5, Weights: []slurm.Weight{{Of: "cpu", N: 6}}, QOS: "q",
-		AllowAccounts: []string{"a", "b"}, DenyAccounts: []string{"c"}}
+		AllowAccounts: []string{"a", "b"}, DenyAccounts: []string{"c"}, AllowGroups: []string{"g"}}
 	if got, err := parsePartitions(text); err != nil || len(got) != 1 || !reflect.DeepEqual(got[0], want) {
 		t.Errorf("%+v, %v", got, err)
 	}

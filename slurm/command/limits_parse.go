@@ -237,6 +237,7 @@ func parsePartitions(out string) ([]slurm.Partition, error) {
 		}
 		p.AllowAccounts, p.DenyAccounts = named(v["AllowAccounts"]), named(v["DenyAccounts"])
 		p.AllowQOS, p.DenyQOS = named(v["AllowQos"]), named(v["DenyQos"])
+		p.AllowGroups = named(v["AllowGroups"])
 		list = append(list, p)
 		return err
 	})
