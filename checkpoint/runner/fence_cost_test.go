@@ -105,13 +105,13 @@ func TestFenceCost(t *testing.T) {
 	})
 	t.Run("loop", func(t *testing.T) {
 		p := newPairs(t, "exec /usr/bin/python3 steps.py loop 100\n")
-		in, out, ratio := p.measured(10, p.step)
-		fmt.Printf("confined-steps-loop: pairs=10 inside_ms=%.3f outside_ms=%.3f ratio=%.3f\n", 1e3*in, 1e3*out, ratio) // a line of its own, for the reliability report
+		in, out, ratio := p.measured(5, p.step)
+		fmt.Printf("confined-steps-loop: pairs=5 inside_ms=%.3f outside_ms=%.3f ratio=%.3f\n", 1e3*in, 1e3*out, ratio) // a line of its own, for the reliability report
 	})
 	t.Run("torch", func(t *testing.T) {
 		python := pythontest.Frameworks(t)
-		p := newPairs(t, "export OMP_NUM_THREADS=1\nexec "+python+" steps.py torch 300\n", filepath.Dir(filepath.Dir(python)))
-		in, out, ratio := p.measured(10, p.step)
-		fmt.Printf("confined-steps-torch: pairs=10 inside_ms=%.3f outside_ms=%.3f ratio=%.3f\n", 1e3*in, 1e3*out, ratio) // a line of its own, for the reliability report
+		p := newPairs(t, "export OMP_NUM_THREADS=1\nexec "+python+" steps.py torch 200\n", filepath.Dir(filepath.Dir(python)))
+		in, out, ratio := p.measured(5, p.step)
+		fmt.Printf("confined-steps-torch: pairs=5 inside_ms=%.3f outside_ms=%.3f ratio=%.3f\n", 1e3*in, 1e3*out, ratio) // a line of its own, for the reliability report
 	})
 }

@@ -45,7 +45,8 @@ while time.time() - begun < float(os.environ.get("HOSTILE_SECONDS", "600")) and 
     time.sleep(0.2)
     epoch += 1
     with open(os.path.join(job, "progress.jsonl"), "a") as f:
-        for line in ({"time": number, "restarts": number, "event": "progress", "done": 0.1, "epoch": 0.1, "step": number, "metric": {word: 1.0, "loss": number / 1e8}},
+        for line in ({"time": time.time(), "restarts": int(os.environ["SLUICE_RESTARTS"]), "event": "progress", "done": 0.1, "epoch": 0.1, "step": number, "metric": {word: 1.0, "loss": number / 1e8}},
+                     {"time": number, "restarts": number, "event": "progress", "done": 0.1, "step": number, "metric": {"loss": number / 1e8}},
                      {"time": number, "event": word, "done": number}):
             f.write(json.dumps(line) + "\n")
     if sluice.should_checkpoint():
