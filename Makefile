@@ -4,7 +4,7 @@ GO      ?= go
 VERSION := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 LDFLAGS := -X main.version=$(VERSION)
 
-.PHONY: guides all build packages demo test test-end-to-end test-waiting test-packages test-elsewhere lint bench bench-job bench-live bench-policy bench-systems bench-shares conform damage deb dist gpu exact liars planted mutants properties seeds crashes soak fuzz hostile failover reclaims shared sweeps gone nfs reliability-report clean bench-sweeps
+.PHONY: guides all build packages demo test test-end-to-end test-waiting test-packages test-elsewhere lint bench bench-job bench-live bench-policy bench-systems bench-shares conform damage deb dist gpu exact liars planted mutants properties seeds crashes soak fuzz hostile confined failover reclaims shared sweeps gone nfs reliability-report clean bench-sweeps
 
 all: build
 
@@ -186,6 +186,14 @@ hostile: packages
 	@SLUICE_HOSTILE_FOR=$(FOR) etc/campaign hostile $(GO) test -count=1 -v -timeout 0 -run 'TestHostileUsers|TestHostileRemote' ./cmd/sluiced
 	@SLUICE_STRINGS=34000000 etc/campaign strings $(GO) test -count=1 -v -timeout 0 -run TestHostileStrings ./slurm/command
 	@SLUICE_NAMES=100000000 SLUICE_NAMES_OPENED=1000000 etc/campaign names $(GO) test -count=1 -v -timeout 0 -run 'TestNamesThatCount|TestHostileNames' ./checkpoint
+
+# A confined job's program, its user and another account of the node against its fence, its budget and, on a real
+# Slurm, all that can be read of it: each way out with its outcome, and how many are open. Then what a fence costs:
+# start-up and steps beside the same job without one. Some ten minutes; where no fence can be built this is said.
+confined: packages
+	@etc/install-frameworks; case $$? in 0|69|75) ;; *) exit 1 ;; esac # said what cannot be had
+	@SLUICE_MEASURE_FENCE=1 etc/campaign confined $(GO) test -count=1 -v -p 1 -timeout 0 -run 'TestHostile(Program|FilesInAFence|ProgramAndUser)$$|TestSecondAccount$$|TestGateInAFence$$|TestBudgetRaced$$|TestKilledAtEveryEntry$$|TestConfinedHostile$$|TestFenceCost$$|TestRefused$$|TestNeverMoreThanAllowed$$' \
+	  ./checkpoint/runner ./checkpoint/gate ./elastic/vault/bundle ./cmd/sluice-vaultd ./cmd/sluiced
 
 # The primary slurmctld killed in the middle of moves, FAILOVERS times, while a backup takes
 # over; munged away for a minute, slurmdbd for as long as 20 jobs take.

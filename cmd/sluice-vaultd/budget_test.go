@@ -335,3 +335,21 @@ func TestLogWithoutText(t *testing.T) {
 		t.Errorf("%q", text)
 	}
 }
+
+// With less budget left than the largest character needs, a log that grows is not told from one that does not.
+func TestLogOfALastByte(t *testing.T) {
+	l := newLab(t)
+	l.s.site.Data.Numbers = 0
+	l.add("mammo", "100B/job,1KB/week")
+	id := l.submit(ada)
+	l.put(id, logName, strings.Repeat("a", 82))
+	before, _ := l.get(ada, wire.Request{Do: wire.Logs, Job: id})
+	q := wire.Request{Do: wire.Logs, Job: id, From: before.Next}
+	l.s.logged.Delete(id)
+	before, _ = l.get(ada, q)
+	l.put(id, logName, strings.Repeat("a", 82)+"\U0001F600")
+	l.s.logged.Delete(id)
+	if after, text := l.get(ada, q); fmt.Sprintf("%+v", after) != fmt.Sprintf("%+v", before) || text != "" {
+		t.Errorf("it tells that the log has grown: %+v, then %+v", before, after)
+	}
+}

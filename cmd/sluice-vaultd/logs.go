@@ -97,14 +97,13 @@ func (s *service) release(a *answer, who caller, q wire.Request, j *vault.Job) (
 	if err != nil {
 		return false, err
 	}
-	a.Over = room <= 0
+	a.Over = room < utf8.UTFMax // whatever is in the log: when it grows would tell something that nothing counts
 	if a.Over || len(raw) == 0 {
 		a.Ended = ended && whole
 		return false, nil
 	}
 	text, used := vault.Printable(raw, int(min(room, mostPart)), ended && whole)
 	if used == 0 {
-		a.Over = room < utf8.UTFMax // the next character does not fit
 		return false, nil
 	}
 	if err := s.keepLog(j.ID, at, text); err != nil {

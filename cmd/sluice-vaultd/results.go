@@ -63,7 +63,18 @@ func (s *service) results(ctx context.Context, who caller, q wire.Request) (answ
 			a.More = true
 		}
 	}
+	if q.File != "" && len(a.Files) == 0 {
+		a.More = a.More || !s.tells(j, q.File)
+	}
 	return s.pack(a, j.ID)
+}
+
+// tells reports whether the budget holds the name of a file, so that it would be told of if it were there. Without room the
+// answer MUST be the same for a file that is not: else each name that is guessed would tell something that nothing counts.
+func (s *service) tells(j *vault.Job, name string) bool {
+	s.vault.mu.Lock()
+	defer s.vault.mu.Unlock()
+	return s.vault.state.Fits(j, vault.NameCost(name), s.vault.now())
 }
 
 // outputs lists the files below $SLUICE_OUTPUT. What is neither a file nor a folder is listed too: opening it is

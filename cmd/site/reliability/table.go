@@ -81,6 +81,13 @@ var figures = []figure{
 	{"job folders on NFS: words from one machine to another, each seen at once", "nfs-exchanges", count},
 	{"job folders on NFS: kills of program, run and sluiced in the middle of saves and moves", "nfs-kills", count},
 	{"job folders on NFS: kills of the server in the middle of saves and moves", "nfs-server-kills", count},
+	{"confined jobs: ways out that were tried", "confined-ways", total},
+	{"confined jobs: of these open, each named in SECURITY.md", "confined-open", total},
+	{"confined jobs: start-up beside the same job without a fence", "confined-startup", func(f []fact) string {
+		return fmt.Sprintf("%s ms, %s ms (middle of %s pairs)", last(f).values["inside_ms"], last(f).values["outside_ms"], last(f).values["pairs"])
+	}},
+	{"confined jobs: CPU time of a step beside that without a fence, a loop in Python", "confined-steps-loop", ratio},
+	{"confined jobs: the same, PyTorch on a CPU", "confined-steps-torch", ratio},
 	{"soak: hours; jobs, resizes, kills; violations", "soak", func(f []fact) string {
 		return fmt.Sprintf("%.2f h; %s, %s, %s; %s", sum(f, "hours"), whole(sum(f, "submits")), whole(sum(f, "resizes")),
 			whole(sum(f, "kills")), whole(sum(f, "promises_broken")))
@@ -167,6 +174,14 @@ func sources(facts []fact) string {
 func last(facts []fact) fact { return facts[len(facts)-1] }
 
 func count(facts []fact) string { return whole(last(facts).number("count")) }
+
+// total adds up what the parts of the newest campaign counted.
+func total(facts []fact) string {
+	newest := last(facts).record
+	return whole(sum(slices.DeleteFunc(slices.Clone(facts), func(f fact) bool { return f.record != newest }), "count"))
+}
+
+func ratio(facts []fact) string { return last(facts).values["ratio"] }
 
 func sum(facts []fact, key string) float64 {
 	all := 0.
