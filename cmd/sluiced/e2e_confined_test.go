@@ -21,7 +21,7 @@ import (
 )
 
 // The accounts of TestConfined: the service account, the data's owner, a reader, and one who may not read.
-var vaulters = []string{"sluice-test-v", "sluice-test-o", "sluice-test-r", "sluice-test-n"}
+var vaulters = []string{"sluice-test-v1", "sluice-test-o1", "sluice-test-r1", "sluice-test-n1"}
 
 // confinedSite is TestConfined's site: the service account's folders, and its sluice-vaultd.
 type confinedSite struct {
@@ -197,7 +197,7 @@ func (s *confinedSite) script(name string) string {
 	s.must(err)
 	s.must(site.Put(filepath.Join(folder, "train.py"), program, 0o644))
 	script := filepath.Join(folder, "train.sh")
-	s.must(site.Put(script, fmt.Appendf(nil, "#!/bin/bash\n#SLUICE --data=mammo --epochs=40 --max-gpus=4\nexport OMP_NUM_THREADS=1\nsrun \"$SLUICE\" ranks -- %s train.py\n", s.python), 0o755))
+	s.must(site.Put(script, fmt.Appendf(nil, "#!/bin/bash\n#SLUICE --data=mammo --epochs=25 --max-gpus=4\nexport OMP_NUM_THREADS=1\nsrun \"$SLUICE\" ranks -- %s train.py\n", s.python), 0o755))
 	return script
 }
 

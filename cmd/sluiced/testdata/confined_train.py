@@ -9,7 +9,7 @@ import sluice
 import torch
 import torch.distributed as dist
 
-EPOCHS, SECONDS = int(os.environ.get("EPOCHS", "40")), float(os.environ.get("EPOCH_SECONDS", "1"))
+EPOCHS, SECONDS = int(os.environ.get("EPOCHS", "25")), float(os.environ.get("EPOCH_SECONDS", "1"))
 
 torch.set_num_threads(1)
 dist.init_process_group("gloo")
