@@ -23,6 +23,7 @@ const (
 	Cleaned   Kind = "cleaned"   // the last node of an ended run was cleaned up
 	Booted    Kind = "booted"    // a slurmctld read the saved state: it started, or took over
 	Recovered Kind = "recovered" // a job as slurmctld found it in its saved state
+	Misplaced Kind = "misplaced" // a node has a run that slurmctld forgot: the job's run is an earlier one
 )
 
 // Record is one event in slurmctld's log.
@@ -33,7 +34,7 @@ type Record struct {
 	UID    int64   // account that asked for it; -1 = not logged
 	Change Change  // of Changed
 	Signal int     // of Signalled: the signal's number
-	Shares []Share // of Allocated: by node; of Recovered: in the order of its nodes, without names
+	Shares []Share // of Allocated: by node; of Recovered: in the order of its nodes, without names; of Misplaced: the node
 	Runs   bool    // of Recovered: a step of it was running
 	Again  bool    // of Freed: the job was requeued
 }
@@ -82,7 +83,10 @@ var (
 	submitForm    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^_slurm_rpc_submit_batch_job: JobId=(\d+) `) })
 	foundForm     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^Recovered JobId=(\d+) StepId=`) })
 	recoveredForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^Recovered JobId=(\d+) Assoc=`) })
-	tagForm       = sync.OnceValue(func() *regexp.Regexp {
+	misplacedForm = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^Registered JobId=(\d+) StepId=\S+ on wrong node (\S+)$`)
+	})
+	tagForm = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^ to sluice/1 id=([0-9a-f]{32}) inc=(\d{1,9})(?: |$)`)
 	})
 )
@@ -285,6 +289,10 @@ func (p *controller) happened(l Line, text string) bool {
 	if m := recoveredForm().FindStringSubmatch(text); m != nil {
 		id := job(m[1])
 		p.add(Record{Line: l, Kind: Recovered, Job: id, UID: -1, Shares: p.gres[id], Runs: p.steps[id]})
+		return true
+	}
+	if m := misplacedForm().FindStringSubmatch(text); m != nil {
+		p.add(Record{Line: l, Kind: Misplaced, Job: job(m[1]), UID: -1, Shares: []Share{{Node: m[2]}}})
 		return true
 	}
 	return false
