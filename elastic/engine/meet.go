@@ -29,7 +29,7 @@ func (e *Engine) Meet(ctx context.Context, id elastic.JobID, now time.Time) bool
 			return false // the next cycle says so
 		}
 		e.AskOwners([]slurm.Job{detail.Job}, now)
-		e.Take(detail.Job, tag, e.Observer.Owners(e.Claims([]slurm.Job{detail.Job})), now)
+		e.Take(detail.Job, tag, e.Observer.CheckFolders(e.Claims([]slurm.Job{detail.Job})), now)
 	}
 	js := e.ByID[id]
 	if js == nil || !js.Shown.Seen || js.Shown.Disown || !js.Rec.Ended.IsZero() {

@@ -41,12 +41,12 @@ type Fields struct {
 	Problem string `json:"problem,omitempty"`
 }
 
-// AdoptFields are the fields of events that say which job it is, and whose.
+// AdoptFields identify a job and its users, or the service account.
 type AdoptFields struct {
 	Token    string `json:"token,omitempty"`
 	Owner    string `json:"owner,omitempty"`     // of a confined job: the user that it counts for
 	Account  string `json:"account,omitempty"`   // the service account
-	SlurmUID uint32 `json:"slurm_uid,omitempty"` // of a confined job in Slurm, or of the service account
+	SlurmUID uint32 `json:"slurm_uid,omitempty"` // uid of a confined job in Slurm, or of the service account
 }
 
 // RunFields are the fields of events about a run.
@@ -93,7 +93,7 @@ const (
 	ProblemShares     = "shares"     // the tree of shares cannot be read; the last one stands
 	ProblemUnreadable = "unreadable" // of a job that is not managed: its comment cannot be parsed
 	ProblemFolder     = "folder"     // of a job that is not managed: the folder of its token cannot be read, or is another user's
-	ProblemOwner      = "owner"      // of a confined job that is not managed: it is not known yet whose it is
+	ProblemOwner      = "owner"      // of a confined job that is not managed: its owner is not known yet; without a job: the service account is not known
 	ProblemFor        = "for"        // a job names an owner, and is not the service account's: ignored
 )
 
@@ -117,7 +117,7 @@ var Kinds = []Kind{
 	{"run", "`run`, `incarnation`, `began`, `checkpoint`, `passed`", "a run has begun: Slurm's count of restarts, the time on its node, the checkpoint it resumed from, those it skipped as invalid"},
 	{"ended", "`state`", "the job has ended, with this Slurm state"},
 	{"stranded", "`run`", "a node lost the run and Slurm has not noticed: the job is requeued next"},
-	{"problem", "`problem`", "an error or a warning; `untagged`: the job's comment was removed; `unreadable`: the comment of a job that is not managed cannot be parsed; `folder`: the folder of its token cannot be read, or belongs to another user; `owner`: it is not known yet which user a confined job belongs to; `for`: a job that is not of the service account names an owner, which is ignored"},
+	{"problem", "`problem`", "an error or a warning; `untagged`: the job's comment was removed; `unreadable`: the comment of a job that is not managed cannot be parsed; `folder`: the folder of its token cannot be read, or belongs to another user; `owner`: it is not known yet which user a confined job belongs to, or, without a job, there is no service account of that name; `for`: a job that is not of the service account names an owner, which is ignored"},
 	{"confined", "`account`, `slurm_uid`", "jobs of this service account, which has this uid, belong to the users that they name"},
 	{"blind", "", "Slurm does not answer, or not plausibly; nothing is changed meanwhile"},
 	{"sighted", "", "Slurm answers again"},

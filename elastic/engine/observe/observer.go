@@ -74,9 +74,9 @@ type Box struct {
 	SlurmUID uint32
 }
 
-// Owners checks who owns these folders by reading their runners' status. The error of each is kept:
+// CheckFolders checks who owns these folders by reading their runners' status. The error of each is kept:
 // checkpoint.ErrOwner if another user owns it, *Unanswered if it hangs.
-func (o *Observer) Owners(boxes []Box) map[Box]error {
+func (o *Observer) CheckFolders(boxes []Box) map[Box]error {
 	out := make(map[Box]error, len(boxes))
 	for _, b := range boxes {
 		_, _, out[b] = o.Mail.Runner(b.Token, b.SlurmUID)

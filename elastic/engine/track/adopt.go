@@ -55,7 +55,7 @@ func (ro *Roster) tagOf(sj slurm.Job) (elastic.Tag, error) {
 //	the rest                 the comment's    its user may change the job with scontrol
 //
 // If the comment has to be written, PendingTag is set and Chores returns the action.
-func (st *State) Take(sj slurm.Job, tag elastic.Tag, owners map[observe.Box]error, now time.Time) {
+func (st *State) Take(sj slurm.Job, tag elastic.Tag, folders map[observe.Box]error, now time.Time) {
 	if known := st.ByID[elastic.JobID(sj.ID)]; known != nil && known.is(sj) && known.Rec.Token != tag.Spec.Token {
 		st.rewritten(known, sj, now)
 		return
@@ -65,7 +65,7 @@ func (st *State) Take(sj slurm.Job, tag elastic.Tag, owners map[observe.Box]erro
 		if sj.State.Ended() {
 			return // over before sluice ever saw it
 		}
-		if why := ownerConflict(owners[observe.Box{Token: tag.Spec.Token, SlurmUID: sj.UID}]); why != "" {
+		if why := folderConflict(folders[observe.Box{Token: tag.Spec.Token, SlurmUID: sj.UID}]); why != "" {
 			st.leave(sj, now, why, event.Fields{Problem: event.ProblemFolder})
 			return
 		}

@@ -32,11 +32,11 @@ func (st *State) leave(sj slurm.Job, now time.Time, why string, fields ...event.
 	st.unmanaged.now[sj.ID] = why
 }
 
-// ownerConflict returns why the job is not adopted: the folder of its token belongs to another user,
+// folderConflict returns why the job is not adopted: the folder of its token belongs to another user,
 // or does not show whose it is yet; "" = it may be adopted. err is the result of reading that folder.
 // Without this check any user who sees the name of a new folder could submit a job with that
 // token first, and the owner's job would never be managed.
-func ownerConflict(err error) string {
+func folderConflict(err error) string {
 	var late *observe.Unanswered
 	switch {
 	case errors.Is(err, checkpoint.ErrOwner):

@@ -13,7 +13,9 @@
 //	SawJobs                        all jobs; reports whether the last cycle's nodes can be reused
 //	SawNodes, EndOutage, Lost.Note the nodes, if not reused; nodes that are down
 //	Doubts -> SettleDoubts         whether a known number has another job: the runners' status in two folders
-//	Claims -> Match                owners of unknown jobs' folders; then match jobs to records
+//	SawAccount                     the uid of the service account
+//	OwnersWanted -> SawOwners      the uids of the users that its unknown jobs name
+//	Claims -> Match                who owns the folders of unknown jobs; then match jobs to records
 //	LimitsOld -> TookLimits        the site's limits, if too old
 //	Missing -> ShownLate, Ended    live jobs that the answer lacks are queried by number
 //	ForgottenDue -> Ended          accounting: how jobs ended that Slurm has purged

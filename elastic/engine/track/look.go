@@ -37,7 +37,7 @@ func alike(a, b slurm.Job) bool {
 		a.Constraint == b.Constraint && slices.Equal(a.ExcNodes, b.ExcNodes)
 }
 
-// Claims returns the folders of jobs that are not known yet. Their owners MUST be read BEFORE Match.
+// Claims returns the folders of jobs that are not known yet. Who owns them MUST be read BEFORE Match.
 func (st *State) Claims(jobs []slurm.Job) (out []observe.Box) {
 	for _, sj := range jobs {
 		if !st.Mine(sj) || sj.Array || sj.Het || !elastic.Tagged(sj.Comment) || sj.State.Ended() {
@@ -56,7 +56,7 @@ func (st *State) Claims(jobs []slurm.Job) (out []observe.Box) {
 // answer, with all jobs: a known job that is not in it counts as missing (Missing). Tasks of Slurm's
 // own arrays are not managed, since none can be resized by itself (decision 38), nor are
 // heterogeneous jobs.
-func (st *State) Match(jobs []slurm.Job, owners map[observe.Box]error, now time.Time) {
+func (st *State) Match(jobs []slurm.Job, folders map[observe.Box]error, now time.Time) {
 	for _, js := range st.Jobs {
 		js.Shown.Seen = false
 	}
@@ -74,6 +74,6 @@ func (st *State) Match(jobs []slurm.Job, owners map[observe.Box]error, now time.
 			st.unreadable(sj, err, now)
 			continue
 		}
-		st.Take(sj, tag, owners, now)
+		st.Take(sj, tag, folders, now)
 	}
 }

@@ -41,8 +41,8 @@ func (c *confined) ownerOf(sj slurm.Job, named string) (owner elastic.Owner, why
 }
 
 // ownerKept returns the tag with the owner on record: it is decided when the job is adopted, and what
-// is written into the comment later changes nothing. A job of another user than the service account
-// never has one.
+// is written into the comment later changes nothing. The tag on record names an owner only if the job is
+// one of the service account.
 func ownerKept(log *event.Log, js *Job, tag elastic.Tag, now time.Time) elastic.Tag {
 	if tag.For == js.Rec.Tag.For {
 		js.Shown.ignored.owner = false
@@ -65,7 +65,7 @@ func SawAccount(st *State, name string, known observe.Account, now time.Time) {
 	switch {
 	case !changed || name == "":
 	case !known.OK:
-		st.Tell(now, 0, "problem", fmt.Sprintf("the service account %s is not known; its new jobs are left alone until it is", name), event.Fields{Problem: event.ProblemOwner})
+		st.Tell(now, 0, "problem", fmt.Sprintf("the service account %s is not known; its new jobs that name a user are left alone until 'getent passwd %s' finds it: see [data] account in sluice.toml", name, name), event.Fields{Problem: event.ProblemOwner})
 	default:
 		st.Tell(now, 0, "confined", fmt.Sprintf("jobs of %s (uid %d) belong to the users that they name", name, known.UID),
 			event.Fields{AdoptFields: event.AdoptFields{Account: name, SlurmUID: known.UID}})
@@ -75,11 +75,12 @@ func SawAccount(st *State, name string, known observe.Account, now time.Time) {
 // OwnersWanted returns the users whose uids have to be read BEFORE Match: those that unknown jobs of
 // the service account name. Another user cannot make sluiced look up a name.
 func OwnersWanted(st *State, jobs []slurm.Job) (names []string) {
-	if c := &st.confined; !c.known.OK {
+	account := st.confined.known
+	if !account.OK {
 		return nil
 	}
 	for _, sj := range jobs {
-		if sj.UID != st.confined.known.UID || !elastic.Tagged(sj.Comment) {
+		if sj.UID != account.UID || !elastic.Tagged(sj.Comment) {
 			continue
 		}
 		if tag, err := st.tagOf(sj); err == nil && tag.For != "" && st.Jobs[tag.Spec.Token] == nil {

@@ -29,10 +29,10 @@ func tagged(id slurm.JobID, inc, min string) slurm.Job {
 func TestTakeUp(t *testing.T) {
 	own := observe.Box{Token: ownToken, SlurmUID: 5}
 	for _, c := range []struct {
-		name   string
-		sj     slurm.Job
-		owners map[observe.Box]error
-		taken  bool
+		name    string
+		sj      slurm.Job
+		folders map[observe.Box]error
+		taken   bool
 	}{
 		{"its own", tagged(7, "0", "1"), nil, true},
 		{"its folder is another user's", tagged(7, "0", "1"), map[observe.Box]error{own: checkpoint.ErrOwner}, false},
@@ -46,7 +46,7 @@ func TestTakeUp(t *testing.T) {
 		{"without a tag", slurm.Job{ID: 7, UID: 5, State: slurm.Pending, Comment: "mine"}, nil, false},
 	} {
 		st := New(Rules{}, nil, func(event.Event) {})
-		st.Match([]slurm.Job{c.sj}, c.owners, noon)
+		st.Match([]slurm.Job{c.sj}, c.folders, noon)
 		js := st.ByID[7]
 		if taken := js != nil; taken != c.taken || taken && (js.Rec.Token != ownToken || js.Rec.Owner.User != "ann" || !js.Rec.Submitted.Equal(noon) || js.Rec.Restarts != -1 || !js.Dirty) {
 			t.Errorf("%s: taken up: %v", c.name, taken)

@@ -44,7 +44,7 @@ func (w *Watch) Observe(ctx context.Context, now time.Time) (seen observe.Look, 
 	doubts := track.Doubts(w.State, seen.Jobs)
 	track.SettleDoubts(doubts, w.Observer.Words(track.BoxesOfDoubts(doubts)), now)
 	w.AskOwners(seen.Jobs, now)
-	w.Match(seen.Jobs, w.Observer.Owners(w.Claims(seen.Jobs)), now)
+	w.Match(seen.Jobs, w.Observer.CheckFolders(w.Claims(seen.Jobs)), now)
 	w.AskLimits(ctx, w.LimitsOld(seen.Jobs), now)
 	w.askShares(ctx, now)
 	if err := w.lookForMissing(ctx, now); err != nil {
@@ -60,14 +60,14 @@ func (w *Watch) Observe(ctx context.Context, now time.Time) (seen observe.Look, 
 	return seen, nil
 }
 
-// AskOwners reads the uids that tell whose the confined jobs are. See track.OwnersWanted.
+// AskOwners reads the uids by which the owners of confined jobs are known. See track.OwnersWanted.
 func (w *Watch) AskOwners(jobs []slurm.Job, now time.Time) {
+	var account observe.Account
 	name := w.Rules.Confined
-	if name == "" {
-		track.SawAccount(w.State, "", observe.Account{}, now)
-		return
+	if name != "" {
+		account = w.Observer.Named(name)[name]
 	}
-	track.SawAccount(w.State, name, w.Observer.Named(name)[name], now)
+	track.SawAccount(w.State, name, account, now)
 	track.SawOwners(w.State, w.Observer.Named(track.OwnersWanted(w.State, jobs)...))
 }
 
