@@ -22,7 +22,7 @@ type Sweep struct {
 // SweepKey names a sweep. A token alone does not: any user's job may have it.
 type SweepKey struct {
 	Token string
-	UID   uint32
+	UID   uint32 // of its owner
 }
 
 // SweepKey names the sweep of which the job is a lane; an empty token = none.

@@ -100,11 +100,8 @@ func newServer(service Service) *Server {
 	return s
 }
 
-// ErrInUse: another daemon answers on the socket.
-var ErrInUse = local.ErrInUse
-
 // Listen makes the socket and returns a server, which answers once Serve is called. It fails
-// with ErrInUse if a live daemon answers on the path.
+// with local.ErrInUse if a live daemon answers on the path.
 func Listen(ctx context.Context, path string, o Options, service Service) (*Server, error) {
 	s := newServer(service)
 	s.names.account = o.Account

@@ -17,6 +17,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/control"
 	"github.com/sluice-hpc/sluice/elastic/control/client"
 	"github.com/sluice-hpc/sluice/elastic/control/controltest"
+	"github.com/sluice-hpc/sluice/elastic/control/local"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
@@ -43,7 +44,7 @@ func TestLiveSocketIsRefused(t *testing.T) {
 	refuse := func(words string) {
 		t.Helper()
 		_, err := control.Listen(t.Context(), path, options(), controltest.New())
-		if !errors.Is(err, control.ErrInUse) || !strings.Contains(err.Error(), words) || !strings.Contains(err.Error(), path) {
+		if !errors.Is(err, local.ErrInUse) || !strings.Contains(err.Error(), words) || !strings.Contains(err.Error(), path) {
 			t.Errorf("got %v", err)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/elastic/engine/publish"
 )
@@ -50,11 +51,7 @@ func hideProblems(all []wire.Sweep, caller uint32) {
 // viewSweeps puts the sweeps and the report of their lanes together, by number. A sweep of which only
 // lanes are known is listed too: its files were not read yet.
 func viewSweeps(r *publish.Report, known map[string]SweepReport, sees func(uid uint32) bool) []wire.Sweep {
-	type key struct { // a token that another user's job gives itself makes it no lane of that sweep
-		token string
-		uid   uint32
-	}
-	out, at := []wire.Sweep{}, map[key]int{}
+	out, at := []wire.Sweep{}, map[elastic.SweepKey]int{}
 	for i := range r.Jobs {
 		jr := &r.Jobs[i]
 		rec := &jr.Record
@@ -66,10 +63,11 @@ func viewSweeps(r *publish.Report, known map[string]SweepReport, sees func(uid u
 		if of.UID != rec.Owner.UID {
 			of = SweepReport{}
 		}
-		n, met := at[key{token, rec.Owner.UID}]
+		key := elastic.SweepKey{Token: token, UID: rec.Owner.UID}
+		n, met := at[key]
 		if !met {
 			n = len(out)
-			at[key{token, rec.Owner.UID}] = n
+			at[key] = n
 			out = append(out, newSweep(token, of.Sweep, jr))
 		}
 		v := &out[n]

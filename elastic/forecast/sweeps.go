@@ -25,8 +25,9 @@ type fleet struct {
 	after []int   // its running lanes, by their place in Jobs, the last to leave first
 }
 
-// sweepsOf finds the sweeps of which the length of a trial is known. The user of a sweep is that of the
-// lane with the lowest number: lanes are submitted with their sweep, before any job can name its token.
+// sweepsOf finds the sweeps of which the length of a trial is known. A snapshot has no user of a sweep: it is
+// taken to be that of the lane with the lowest number, since lanes are submitted with their sweep. A job of
+// another user from before that, with a comment that was changed since, makes the forecast of this sweep wrong.
 // The snapshot's own map is cloned, since a projection changes it.
 func (p *projector) sweepsOf() {
 	p.snap.Sweeps = maps.Clone(p.snap.Sweeps)
