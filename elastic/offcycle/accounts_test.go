@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os/user"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic/engine/observe"
@@ -13,6 +14,10 @@ import (
 // TestAccounts: a uid is looked up again after a minute; a directory that fails changes nothing for an
 // hour; a user that is gone, or has another uid, is so at the next lookup.
 func TestAccounts(t *testing.T) {
+	synctest.Test(t, testAccounts) // no lookup is late, however busy the machine is
+}
+
+func testAccounts(t *testing.T) {
 	now, found, fails, asked := time.Unix(1000, 0), observe.Account{UID: 7, OK: true}, error(nil), 0
 	a := offcycle.NewAccounts(func(string) (observe.Account, error) {
 		asked++
