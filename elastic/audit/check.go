@@ -25,8 +25,8 @@ type Options struct {
 	Confined int64
 }
 
-// Check derives the invariants I1 to I5, and I8 as far as it is about owners, from the evidence alone. It is pure: the same evidence
-// gives the same report.
+// Check derives the invariants I1 to I5, and of I8 the part about owners, from the evidence alone. It is
+// pure: the same evidence gives the same report.
 func Check(e Evidence, o Options) Report {
 	o.Patience = cmp.Or(o.Patience, time.Minute)
 	o.Open = cmp.Or(o.Open, 30*time.Minute)

@@ -3,9 +3,9 @@ package audit
 import "fmt"
 
 // ownersOfService: I8. sluiced counts a job for another user than Slurm's only if Slurm ran it as the
-// service account: that account alone is trusted to say whose its jobs are. The account's uid is that
-// of the options, else the last one that sluiced logged. A job without a record of an end is judged by
-// the uid that sluiced logged.
+// service account: that account alone is trusted to name the owners of its jobs. The account's uid is
+// that of the options, else the last one that sluiced logged before. A job without a record of an end is
+// judged by the uid that sluiced logged for it.
 func (c *check) ownersOfService() {
 	account, line := c.o.Confined, Line{}
 	for _, e := range c.Events {
