@@ -146,7 +146,7 @@ func (p *Pages) withTrials(v *visit, view sweepView) (sweepView, error) {
 	case view.Published != nil && view.Published.Open:
 		got, err := v.daemon.Sweep(v.Context(), view.Number, query)
 		if err != nil || got.Token != view.Published.Token {
-			view.Unread = "they cannot be had now"
+			view.Unread = "sluiced has another sweep of this number by now; load the page again"
 			if err != nil {
 				view.Unread = err.Error()
 			}
