@@ -67,8 +67,9 @@ func (t *trial) ends() error {
 const launching = 2 * time.Second
 
 // restOfSteps kills what steps of Slurm left running of this start of the trial: they are no descendants, and would
-// train on as long as the job goes on. On the job's other nodes they are not found. They may still be being started
-// only if the trial was ended before its program said anything.
+// train on as long as the job goes on. A job that the trial submitted has its variables too, but a SLURM_JOB_ID of its
+// own. On the job's other nodes steps are not found. They may still be being started only if the trial was ended before
+// its program said anything.
 func (t *trial) restOfSteps() {
 	if t.child == nil {
 		return
@@ -77,7 +78,7 @@ func (t *trial) restOfSteps() {
 	if t.ending && !t.ended && !t.curve.hello && !t.curve.any {
 		watch = launching
 	}
-	of := []string{"SLUICE_RUNNER=" + strconv.Itoa(t.child.PID), "SLUICE_JOB_DIR=" + t.folder}
+	of := []string{"SLUICE_RUNNER=" + strconv.Itoa(t.child.PID), "SLUICE_JOB_DIR=" + t.folder, "SLURM_JOB_ID=" + t.vars["SLURM_JOB_ID"]}
 	for _, p := range process.KillStarted(of, watch, t.End) {
 		fmt.Fprintf(t.Stderr, "sluice: trial %d: process %s cannot be ended\n", t.tell.Trial, p)
 	}
