@@ -59,7 +59,7 @@ func (t *trial) locked() *os.File {
 // with the trial. Where files cannot be locked nothing is removed.
 func (l *lane) drop(ask sweep.Ask, trials []int) {
 	for _, n := range trials {
-		folder := filepath.Join(l.Sweep, sweep.Trials, sweep.TrialToken(l.sweep.Token, n))
+		folder := l.trialFolder(n)
 		base := filepath.Join(folder, checkpoint.Checkpoints)
 		if entries, err := os.ReadDir(base); err != nil || len(entries) == 0 {
 			continue

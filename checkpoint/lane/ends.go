@@ -66,9 +66,8 @@ func (t *trial) ends() error {
 // launching is how long Slurm may take to start the processes of a step whose srun was killed.
 const launching = 2 * time.Second
 
-// restOfSteps kills what steps of Slurm left running of this start of the trial: they are no descendants, and would
-// train on as long as the job goes on. On the job's other nodes they are not found. They may still be being started
-// only if the trial was ended before its program said anything.
+// restOfSteps ends the steps of this start of the trial. They may still be being started only if the trial was ended
+// before its program said anything.
 func (t *trial) restOfSteps() {
 	if t.child == nil {
 		return
@@ -77,9 +76,16 @@ func (t *trial) restOfSteps() {
 	if t.ending && !t.ended && !t.curve.hello && !t.curve.any {
 		watch = launching
 	}
-	of := []string{"SLUICE_RUNNER=" + strconv.Itoa(t.child.PID), "SLUICE_JOB_DIR=" + t.folder}
-	for _, p := range process.KillStarted(of, watch, t.End) {
-		fmt.Fprintf(t.Stderr, "sluice: trial %d: process %s cannot be ended\n", t.tell.Trial, p)
+	t.endSteps(t.tell.Trial, watch, "SLUICE_RUNNER="+strconv.Itoa(t.child.PID))
+}
+
+// endSteps kills what steps of Slurm left running of a trial, of those that have the variable, for watch at least:
+// they are no descendants, and would train on as long as the job goes on. A job that the trial submitted has its
+// variables too, but a SLURM_JOB_ID of its own. On the job's other nodes steps are not found.
+func (l *lane) endSteps(trial int, watch time.Duration, variable ...string) {
+	of := append(variable, "SLUICE_JOB_DIR="+l.trialFolder(trial), "SLURM_JOB_ID="+l.vars["SLURM_JOB_ID"])
+	for _, p := range process.KillStarted(of, watch, l.End) {
+		fmt.Fprintf(l.Stderr, "sluice: trial %d: process %s cannot be ended\n", trial, p)
 	}
 }
 

@@ -1,6 +1,7 @@
 package lane
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -28,7 +29,7 @@ type hub struct {
 	looked  time.Time           // when the answer of other lanes was last looked for
 	wrote   int                 // trials of the answer that it wrote or follows; 0 = none
 	crashes int                 // of slots
-	epochs  map[int]float64     // of the trials that run, by slot, for the lane's work
+	epochs  map[int]float64     // the last ones of the trials, by slot, for the lane's work; -1 = not known yet
 }
 
 // slot is one slot as its lane sees it.
@@ -36,6 +37,7 @@ type slot struct {
 	number int
 	child  *process.Child // nil = it does not run
 	offset int64          // in its lines
+	trial  int            // that it runs; 0 = none
 	gone   bool           // it left by itself: no trial is left for it
 	asked  string         // the request to save because there are to be fewer; "" = none
 	since  time.Time      // when
@@ -46,7 +48,7 @@ type slot struct {
 const (
 	shareEvery = 2 * time.Second // the answer of other lanes is looked for so often
 	retireFor  = time.Minute     // beyond the grace period: then a slot that does not answer is ended
-	mostCrash  = 3
+	mostCrash  = 3               // slots that are started again in a run of the lane
 )
 
 func newHub(l *lane) *hub {
@@ -159,6 +161,7 @@ func (h *hub) take(s *slot, e sweep.Event) {
 	h.decider.Take(s.number, e)
 	switch e.Kind {
 	case sweep.Began:
+		s.trial = e.Trial
 		h.epochs[s.number] = -1
 		if e.Start == 1 {
 			h.epochs[s.number] = 0
@@ -169,9 +172,10 @@ func (h *hub) take(s *slot, e sweep.Event) {
 		}
 		h.epochs[s.number] = e.Epoch
 	case sweep.EndedAs:
+		s.trial = 0
 		if e.How == sweep.Done || e.How == sweep.Failed {
 			if h.done++; !h.Elastic {
-				h.work = float64(h.lane.done)
+				h.work = float64(h.done)
 			}
 		}
 		if e.Memory {
@@ -199,8 +203,12 @@ func (h *hub) reap(s *slot) error {
 		return nil
 	}
 	h.family.KillBut(h.others, h.End) // what its trial left running
+	if s.trial != 0 {
+		h.endSteps(s.trial, launching)
+		s.trial = 0
+	}
 	if h.crashes++; h.crashes > mostCrash {
-		return fmt.Errorf("slot %d ended with exit code %d, and others before", s.number, exit.Code)
+		return fmt.Errorf("slot %d ended with exit code %d, and %d ended so before it in this run: see what they printed above", s.number, exit.Code, mostCrash)
 	}
 	return leaveSlot(h.lane, s.number)
 }
@@ -258,21 +266,11 @@ func (h *hub) fit() error {
 	return nil
 }
 
-// last chooses the slot that is to end: without a trial if there is one, else the first of the list.
+// last chooses the slot that is to end: one without a trial if there is one, else the first of the list.
 func last(run []*slot, first []int) *slot {
-	for _, s := range slices.Backward(run) {
-		if !slices.Contains(first, s.number) {
-			return s
-		}
-	}
-	for _, n := range first {
-		for _, s := range run {
-			if s.number == n {
-				return s
-			}
-		}
-	}
-	return run[len(run)-1]
+	return slices.MinFunc(run, func(a, b *slot) int {
+		return cmp.Or(slices.Index(first, a.number)-slices.Index(first, b.number), b.number-a.number)
+	})
 }
 
 // start starts a slot.

@@ -9,9 +9,9 @@ import (
 )
 
 // A slot is one of the trials that a lane runs at once (sweep.PerGPU): a process of its own, `sluice lane
-// --slot=N`, with the asks, the lines and the trial of a lane, started by the lane (hub). Requests to save it
-// gets from the lane, by a file, and it answers by another one. So what ends one trial, and what it leaves
-// running, has nothing to do with the others.
+// --slot=N`, with the asks, the lines and the trial of a lane, started by the lane (hub). The lane passes requests
+// to save on to it in a file, and it answers in another one. So what ends one trial, and what that trial leaves
+// running, does not affect the others.
 
 // Files between a lane and its slots. The first two are in the slot's folder.
 const (
@@ -37,9 +37,9 @@ func slotFolder(inner string, slot int) string {
 	return filepath.Join(inner, fmt.Sprintf("slot-%d", slot))
 }
 
-// besides is what differs in the environment of a trial that shares its GPUs. Device files are held by
-// other trials too: nobody waits for them to be free. A step of Slurm would else wait for the steps of the other
-// trials to end.
+// besides is what differs in the environment of a trial that shares its GPUs. It does not wait until the device
+// files of its GPUs are free, since other trials hold them. Its steps of Slurm overlap those of the other trials: else
+// they would wait for them to end.
 var besides = []string{"SLUICE_GPU_FILES=none", "SLURM_OVERLAP=1"}
 
 // hears reports whether the lane says so to its slots now.

@@ -45,10 +45,15 @@ func (l *lane) bounded(d time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.Background(), d)
 }
 
+// trialFolder is the folder of a trial.
+func (l *lane) trialFolder(n int) string {
+	return filepath.Join(l.Sweep, sweep.Trials, sweep.TrialToken(l.sweep.Token, n))
+}
+
 // trial runs a trial to its end, or until it is to end.
 func (l *lane) trial(ask sweep.Ask, tell sweep.Tell) error {
 	t := &trial{lane: l, tell: tell, token: sweep.TrialToken(l.sweep.Token, tell.Trial)}
-	t.folder = filepath.Join(l.Sweep, sweep.Trials, t.token)
+	t.folder = l.trialFolder(tell.Trial)
 	l.say("trial %d of sweep %d begins: %s", tell.Trial, l.number, tell.Point)
 	err := os.MkdirAll(t.folder, 0o700)
 	if err == nil {

@@ -183,6 +183,12 @@ func TestParseStat(t *testing.T) {
 			t.Errorf("%q: %q, want %q", stat, got, want)
 		}
 	}
+	for flags, want := range map[string]bool{"2129984": true, "4194560": false} { // of kthreadd; of a shell
+		e, ok := parseStat([]byte("2 (a) S 0 0" + strings.Replace(rest, " 6 ", " "+flags+" ", 1) + "30"))
+		if !ok || e.kernel != want {
+			t.Errorf("flags %s: %+v, %v", flags, e, ok)
+		}
+	}
 }
 
 func FuzzParseStat(f *testing.F) {

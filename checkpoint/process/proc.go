@@ -18,6 +18,7 @@ type entry struct {
 	threads       int    // threads of it that have not ended
 	start         uint64 // clock ticks since boot; with the PID it identifies a process
 	name          string // name of its program, at most 15 bytes
+	kernel        bool   // a thread of the kernel, which has no program
 }
 
 // dead reports whether no thread of a process runs any more. A process whose first thread
@@ -147,9 +148,13 @@ const (
 	statState = iota
 	statParent
 	statGroup
+	statFlags   = 6
 	statThreads = 17
 	statStart   = 19
 )
+
+// kernelThread is PF_KTHREAD, a flag of Linux's include/linux/sched.h.
+const kernelThread = 0x200000
 
 // parseStat reads a line such as "7 (a) b) S 1 ...": the name in parentheses may contain
 // anything.
@@ -172,6 +177,8 @@ func parseStat(stat []byte) (entry, bool) {
 	e.parent, e.group, e.threads = number(statParent), number(statGroup), number(statThreads)
 	start, err := strconv.ParseUint(fields[statStart], 10, 64)
 	e.start = start
+	flags, _ := strconv.ParseUint(fields[statFlags], 10, 64)
+	e.kernel = flags&kernelThread != 0
 	return e, ok && err == nil
 }
 

@@ -9,9 +9,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// kthreadd is the process below which the kernel's threads are.
-const kthreadd = 2
-
 // KillStarted kills every process of this user on this node that was started with all of the variables, such as
 // "SLUICE_JOB_DIR=/home/ada/x", in its environment, whether or not it is a descendant, and returns those that are
 // left after patience. It goes on for watch at least: a step of Slurm whose srun was killed while it was launched
@@ -23,7 +20,7 @@ func KillStarted(variables []string, watch, patience time.Duration) []Process {
 		c := look()
 		var left []int
 		for pid, e := range c {
-			if pid == os.Getpid() || e.dead() || pid == kthreadd || e.parent == kthreadd || !mine(pid) || !startedWithAll(pid, variables) {
+			if pid == os.Getpid() || e.dead() || e.kernel || !mine(pid) || !startedWithAll(pid, variables) {
 				continue
 			}
 			killStarted(pid, variables)

@@ -26,9 +26,9 @@ type toldOf struct {
 	state string
 }
 
-// read reads the lanes' new lines. What it returns is in the order of trials, of each its reports and
-// then its state; the caller records it in this order.
-func (n *news) read(jobs, folder string, script *transcript) (out []sweep.Spoken, err error) {
+// read reads the new lines of the lanes, each with so many slots. What it returns is in the order of trials, of
+// each its reports and then its state; the caller records it in this order.
+func (n *news) read(jobs, folder string, slots int, script *transcript) (out []sweep.Spoken, err error) {
 	if n.book == nil {
 		n.book, n.offsets, n.told = book.New(), map[string]int64{}, map[int]*toldOf{}
 		for _, l := range script.lines {
@@ -45,7 +45,7 @@ func (n *news) read(jobs, folder string, script *transcript) (out []sweep.Spoken
 		if !checkpoint.ValidToken(lane.Name()) {
 			continue
 		}
-		for slot := 1; slot <= sweep.MaxPerGPU; slot++ {
+		for slot := 1; slot <= slots; slot++ {
 			more, failed := n.lines(filepath.Join(jobs, lane.Name()), lane.Name(), slot)
 			n.owes = n.owes || more
 			if failed != nil {

@@ -224,7 +224,7 @@ func (s *Searcher) begin() {
 
 // tell records and tells what is new of the trials.
 func (s *Searcher) tell() error {
-	list, err := s.news.read(s.Jobs, s.Sweep, s.script)
+	list, err := s.news.read(s.Jobs, s.Sweep, s.sweep.Slots(), s.script)
 	for _, l := range list {
 		if err := s.script.add(l); err != nil {
 			s.quit() // it is read anew, without a line that was written in part

@@ -142,16 +142,16 @@ func TestNewsAfterAnError(t *testing.T) {
 		t.Fatal(err)
 	}
 	n, script := news{}, &transcript{points: map[int]bool{}}
-	if told, err := n.read(jobs, folder, script); err == nil || len(told) > 0 {
+	if told, err := n.read(jobs, folder, 1, script); err == nil || len(told) > 0 {
 		t.Fatalf("%+v, %v", told, err)
 	}
 	if err := os.Remove(broken); err != nil {
 		t.Fatal(err)
 	}
-	if told, err := n.read(jobs, folder, script); err != nil || len(told) == 0 {
+	if told, err := n.read(jobs, folder, 1, script); err != nil || len(told) == 0 {
 		t.Errorf("%+v, %v", told, err)
 	}
-	if told, err := n.read(jobs, folder, script); err != nil || len(told) > 0 {
+	if told, err := n.read(jobs, folder, 1, script); err != nil || len(told) > 0 {
 		t.Errorf("told again: %+v, %v", told, err)
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/sluice-hpc/sluice/elastic/sweep"
 	"github.com/sluice-hpc/sluice/elastic/sweep/book"
@@ -242,6 +241,26 @@ func slotProcess(cmd *exec.Cmd, slot int) int {
 	return 0
 }
 
+// TestStepsOfAKilledSlotEnd: the lane ends what steps of Slurm left running of a slot's trial if the slot was killed,
+// before the trial is told to a slot again.
+func TestStepsOfAKilledSlotEnd(t *testing.T) {
+	b := newSweepBench(t, func(s *sweep.Sweep) { s.Params, s.Trials, s.PerGPU = []string{"x=fixed:0.5"}, 1, 2 })
+	lane, starts := b.sleeper()
+	step := starts()
+	pid := slotProcess(lane, 1)
+	if pid == 0 {
+		t.Fatal("no slot runs")
+	}
+	b.must(syscall.Kill(pid, syscall.SIGKILL))
+	b.until("the next start", func(v *sweepView) bool { return v.Book.Trials[0].Start == 2 })
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", step.Process.Pid))
+	if err == nil && !strings.Contains(string(stat), ") Z ") {
+		t.Errorf("the step runs on: %s", stat)
+	}
+	step.Process.Kill()
+	step.Wait()
+}
+
 // TestSlotsKilledAnywhere: lanes, slots and sluiced are killed at drawn moments, while trials are measured and
 // after. No trial is lost, none runs twice at once, and none fails.
 func TestSlotsKilledAnywhere(t *testing.T) {
@@ -250,43 +269,11 @@ func TestSlotsKilledAnywhere(t *testing.T) {
 	})
 	b.measure = "300ms"
 	random := rand.New(rand.NewPCG(20261128, 2))
-	restarts, lanes, waits := map[int]int{101: 0, 102: 0}, map[int]*exec.Cmd{}, map[int]int{}
-	up := func() (all []int) {
-		for job := range restarts {
-			if _, waiting := waits[job]; !waiting {
-				all = append(all, job)
-			}
+	b.killsAnywhere(random, 10, 900, 2, func(lane *exec.Cmd) { // a slot
+		if pid := slotProcess(lane, 1+random.IntN(2)); pid > 0 {
+			syscall.Kill(pid, syscall.SIGKILL) // it may have ended
 		}
-		return all
-	}
-	b.slurm(up(), waits)
-	b.starts()
-	for job := range restarts {
-		lanes[job] = b.lane(job, 0, "EPOCHS=20")
-	}
-	for range 10 {
-		time.Sleep(time.Duration(300+random.IntN(900)) * time.Millisecond)
-		job := 101 + random.IntN(2)
-		switch random.IntN(4) {
-		case 0: // sluiced
-			b.stop()
-			b.starts()
-		case 1, 2: // a slot
-			if pid := slotProcess(lanes[job], 1+random.IntN(2)); pid > 0 {
-				syscall.Kill(pid, syscall.SIGKILL) // it may have ended
-			}
-		default: // a lane, which Slurm requeues
-			b.must(lanes[job].Process.Kill())
-			lanes[job].Wait()
-			restarts[job]++
-			waits[job] = restarts[job]
-			b.slurm(up(), waits)
-			time.Sleep(50 * time.Millisecond)
-			delete(waits, job)
-			b.slurm(up(), waits)
-			lanes[job] = b.lane(job, restarts[job], "EPOCHS=20")
-		}
-	}
+	}, "EPOCHS=20")
 	v := b.until("the sweep to end", func(v *sweepView) bool { return v.Book.Over == book.AllTried })
 	points := map[string]bool{}
 	for _, trial := range v.Book.Trials {

@@ -303,32 +303,44 @@ func TestLaneStopped(t *testing.T) {
 	b.eachOnce(1, 20)
 }
 
+// sleeper runs a lane with a trial that does nothing, and returns what starts processes with the trial's environment.
+func (b *sweepBench) sleeper() (lane *exec.Cmd, starts func(more ...string) *exec.Cmd) {
+	b.t.Helper()
+	environ := filepath.Join(b.dir, "environ")
+	script := "#!/bin/sh\ntr '\\0' '\\n' </proc/$$/environ >" + environ + ".new; mv " + environ + ".new " + environ + "\nexec sleep 100\n"
+	b.must(os.WriteFile(filepath.Join(b.folder(), checkpoint.Script), []byte(script), 0o700))
+	b.slurm([]int{101}, nil)
+	b.starts()
+	lane = b.lane(101, 0)
+	var text []byte
+	for end := time.Now().Add(time.Minute); len(text) == 0 && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		text, _ = os.ReadFile(environ)
+	}
+	return lane, func(more ...string) *exec.Cmd {
+		cmd := exec.Command("sleep", "100")
+		cmd.Env = append(strings.Split(strings.TrimSpace(string(text)), "\n"), more...)
+		b.must(cmd.Start())
+		return cmd
+	}
+}
+
 // TestStepsEnd: what a step of Slurm left running of a trial that was stopped is ended with it, although it is no
-// descendant of its lane; here a process that was started with the trial's environment.
+// descendant of its lane; here a process that was started with the trial's environment. Another job that the trial
+// submitted, which has the trial's variables and its own SLURM_JOB_ID, runs on.
 func TestStepsEnd(t *testing.T) {
 	for _, perGPU := range []int{1, 2} {
 		b := newSweepBench(t, func(s *sweep.Sweep) { s.Params, s.Trials, s.PerGPU = []string{"x=fixed:0.5"}, 1, perGPU })
-		environ := filepath.Join(b.dir, "environ")
-		script := "#!/bin/sh\ntr '\\0' '\\n' </proc/$$/environ >" + environ + ".new; mv " + environ + ".new " + environ + "\nexec sleep 100\n"
-		b.must(os.WriteFile(filepath.Join(b.folder(), checkpoint.Script), []byte(script), 0o700))
-		b.slurm([]int{101}, nil)
-		b.starts()
-		b.lane(101, 0)
-		var text []byte
-		for end := time.Now().Add(time.Minute); len(text) == 0 && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-			text, _ = os.ReadFile(environ)
-		}
-		step := exec.Command("sleep", "100")
-		step.Env = strings.Split(strings.TrimSpace(string(text)), "\n")
-		b.must(step.Start())
+		_, starts := b.sleeper()
+		step, other := starts(), starts("SLURM_JOB_ID=900")
 		b.asksToSave(101)
-		if err := syscall.Kill(step.Process.Pid, 0); err == nil {
-			if stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", step.Process.Pid)); !bytes.Contains(stat, []byte(") Z ")) {
-				t.Errorf("%d trials at once: the step runs on: %s", perGPU, stat)
+		for cmd, runs := range map[*exec.Cmd]bool{step: false, other: true} {
+			stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", cmd.Process.Pid))
+			if (err == nil && !bytes.Contains(stat, []byte(") Z "))) != runs {
+				t.Errorf("%d trials at once: runs on: %v, want %v: %s", perGPU, !runs, runs, stat)
 			}
+			cmd.Process.Kill()
+			cmd.Wait()
 		}
-		step.Process.Kill()
-		step.Wait()
 	}
 }
 

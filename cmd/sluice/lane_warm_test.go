@@ -294,13 +294,9 @@ func TestWarmRanks(t *testing.T) {
 	}
 }
 
-// TestWarmKilledAnywhere: lanes, programs and sluiced are killed at drawn moments. No two processes train a
-// trial at the same time, no trial is lost, and the sweep comes to its end.
-func TestWarmKilledAnywhere(t *testing.T) {
-	b := newWarmBench(t, true, func(s *sweep.Sweep) {
-		s.Params, s.Trials, s.Epochs, s.MaxFailures = []string{"x=choice:1,2,3,4,5,6,7,8"}, 8, 6, 100
-	})
-	random := rand.New(rand.NewPCG(20261128, 1))
+// killsAnywhere runs two lanes and kills so many times, 300 ms to 300 ms + pause apart (pause in ms): in one case of 4
+// sluiced, in often cases what kill kills of a drawn lane, else that lane.
+func (b *sweepBench) killsAnywhere(random *rand.Rand, times, pause, often int, kill func(lane *exec.Cmd), environ ...string) {
 	restarts, lanes, waits := map[int]int{101: 0, 102: 0}, map[int]*exec.Cmd{}, map[int]int{}
 	up := func() (all []int) {
 		for job := range restarts {
@@ -313,21 +309,17 @@ func TestWarmKilledAnywhere(t *testing.T) {
 	b.slurm(up(), waits)
 	b.starts()
 	for job := range restarts {
-		lanes[job] = b.lane(job, 0, "PAUSE=0.1", "EPOCHS=6")
+		lanes[job] = b.lane(job, 0, environ...)
 	}
-	for range 7 {
-		time.Sleep(time.Duration(300+random.IntN(700)) * time.Millisecond)
+	for range times {
+		time.Sleep(time.Duration(300+random.IntN(pause)) * time.Millisecond)
 		job := 101 + random.IntN(2)
-		switch random.IntN(4) {
-		case 0: // sluiced
+		switch drawn := random.IntN(4); {
+		case drawn == 0: // sluiced
 			b.stop()
 			b.starts()
-		case 1: // a program
-			if steps := b.steps(); len(steps) > 0 {
-				pid, err := strconv.Atoi(steps[len(steps)-1].process)
-				b.must(err)
-				syscall.Kill(pid, syscall.SIGKILL) // it may have ended
-			}
+		case drawn <= often:
+			kill(lanes[job])
 		default: // a lane, which Slurm requeues
 			b.must(lanes[job].Process.Kill())
 			lanes[job].Wait()
@@ -337,9 +329,25 @@ func TestWarmKilledAnywhere(t *testing.T) {
 			time.Sleep(50 * time.Millisecond)
 			delete(waits, job)
 			b.slurm(up(), waits)
-			lanes[job] = b.lane(job, restarts[job], "PAUSE=0.1", "EPOCHS=6")
+			lanes[job] = b.lane(job, restarts[job], environ...)
 		}
 	}
+}
+
+// TestWarmKilledAnywhere: lanes, programs and sluiced are killed at drawn moments. No two processes train a
+// trial at the same time, no trial is lost, and the sweep comes to its end.
+func TestWarmKilledAnywhere(t *testing.T) {
+	b := newWarmBench(t, true, func(s *sweep.Sweep) {
+		s.Params, s.Trials, s.Epochs, s.MaxFailures = []string{"x=choice:1,2,3,4,5,6,7,8"}, 8, 6, 100
+	})
+	random := rand.New(rand.NewPCG(20261128, 1))
+	b.killsAnywhere(random, 7, 700, 1, func(*exec.Cmd) { // a program
+		if steps := b.steps(); len(steps) > 0 {
+			pid, err := strconv.Atoi(steps[len(steps)-1].process)
+			b.must(err)
+			syscall.Kill(pid, syscall.SIGKILL) // it may have ended
+		}
+	}, "PAUSE=0.1", "EPOCHS=6")
 	v := b.until("the sweep to end", func(v *sweepView) bool { return v.Book.Over == book.AllTried })
 	if len(v.Book.Trials) != 8 {
 		t.Errorf("%+v", v.row())

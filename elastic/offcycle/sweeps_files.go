@@ -197,7 +197,10 @@ func (f *files) read(base *checkpoint.Dir) (lanes []string, err error) {
 		}
 		f.text, f.plan = text, plan
 	}
-	f.atOnce = f.sharing(dir)
+	f.atOnce = 1
+	if f.plan.Sweep.Slots() > 1 {
+		f.atOnce = f.plan.Sweep.AtOnce(sweep.Sharings(dir))
+	}
 	sub, err := dir.Sub(sweep.LaneFolder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil // no lane has started yet
@@ -207,29 +210,6 @@ func (f *files) read(base *checkpoint.Dir) (lanes []string, err error) {
 	}
 	defer sub.Close()
 	return sub.Names(mostLanes)
-}
-
-// sharing is how many trials the lanes run at once: the least of what those with different numbers of GPUs
-// measured, or 1.
-func (f *files) sharing(dir *checkpoint.Dir) int {
-	if f.plan.Sweep.Slots() == 1 {
-		return 1
-	}
-	least := 0
-	names, _ := dir.Names(mostLanes) // without it, what it is for is one
-	for _, name := range names {
-		if is, _ := filepath.Match(sweep.SharingFiles, name); !is {
-			continue
-		}
-		data, err := dir.Read(name, sweep.MaxSmall)
-		if err != nil {
-			continue
-		}
-		if s, err := sweep.ParseSharing(data); err == nil && (least == 0 || s.Trials < least) {
-			least = s.Trials
-		}
-	}
-	return min(max(1, least), f.plan.Sweep.Slots())
 }
 
 // lanes reads the lanes. complete is false if a line of one was not read: then nothing may be
@@ -268,9 +248,9 @@ func (f *files) lanes(base *checkpoint.Dir, names []string, live []LaneJob) (see
 			if errors.As(err, new(tooMuch)) {
 				f.problem = cmp.Or(f.problem, err)
 			}
-			told := f.toldBefore(name, slot)
-			found = found || f.offsets[l.Token] > 0 || told
-			if slot == 1 || l.Asks || f.offsets[l.Token] > 0 || told {
+			known := f.offsets[l.Token] > 0 || f.toldBefore(name, slot)
+			found = found || known
+			if slot == 1 || l.Asks || known {
 				seen.Lanes = append(seen.Lanes, l)
 			}
 		}

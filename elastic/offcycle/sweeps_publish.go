@@ -15,7 +15,7 @@ import (
 func (f *files) standing() Standing {
 	s := f.plan.Sweep
 	progress := level.Progress{Trials: f.book.Count(book.Done) + f.book.Count(book.Paused), Seconds: f.book.Seconds(), Assumed: 1}
-	// Trials that share a lane's GPUs take that part of the lane's time.
+	// A trial that shares a lane's GPUs takes only its share of the lane's time.
 	progress.Seconds /= float64(max(1, f.atOnce))
 	each := 0.0
 	if progress.Trials > 0 && !s.OwnJobs {

@@ -1,8 +1,10 @@
 package sweep
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -76,8 +78,44 @@ type Tried struct {
 // SharingFile is the name of the answer for lanes of so many GPUs per job.
 func SharingFile(gpus int) string { return fmt.Sprintf("sharing.%d.json", gpus) }
 
-// SharingFiles is a pattern of filepath.Match for all of them.
-const SharingFiles = "sharing.*.json"
+// mostNames bounds how many names of a sweep's folder are read.
+const mostNames = 4096
+
+// Sharings reads all answers in a sweep's folder, a checkpoint.Dir; the order is that of GPUs. What cannot be read is
+// left out.
+func Sharings(folder interface {
+	Names(most int) ([]string, error)
+	Read(name string, most int64) ([]byte, error)
+}) (all []Sharing) {
+	names, _ := folder.Names(mostNames)
+	for _, name := range names {
+		if is, _ := filepath.Match("sharing.*.json", name); !is {
+			continue
+		}
+		data, err := folder.Read(name, MaxSmall)
+		if err != nil {
+			continue
+		}
+		if s, err := ParseSharing(data); err == nil {
+			all = append(all, s)
+		}
+	}
+	slices.SortFunc(all, func(a, b Sharing) int { return cmp.Compare(a.GPUs, b.GPUs) })
+	return all
+}
+
+// AtOnce is how many trials each lane runs at once, as far as lanes measured it: the least of the answers, since lanes
+// of a sweep may differ in their GPUs; 1 if there is none.
+func (s Sweep) AtOnce(answers []Sharing) int {
+	if len(answers) == 0 {
+		return 1
+	}
+	least := s.Slots()
+	for _, a := range answers {
+		least = min(least, a.Trials)
+	}
+	return least
+}
 
 // ParseSharing reads an answer. Users can write anything there.
 func ParseSharing(data []byte) (Sharing, error) {

@@ -83,9 +83,9 @@ func (b *Book) drop(s sweep.Sweep) (out []int) {
 }
 
 // Wants returns how many lanes the sweep can use now. 0 to s.Parallel: one for each trial that
-// runs, waits or has not been asked for; of lanes that run atOnce trials at once as many fewer, and no
-// fewer than there are with a trial. A sweep that its user paused wants none. A paused trial is not
-// counted; an extra one that runs is.
+// runs, waits or has not been asked for, or one for atOnce of them if lanes run so many at once; but no
+// fewer than run trials now. A sweep that its user paused wants none. A paused trial is not counted; an
+// extra one that runs is.
 func (b *Book) Wants(s sweep.Sweep, atOnce int) int {
 	if s.State != sweep.Active {
 		return 0

@@ -12,10 +12,11 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/sweep/search"
 )
 
-// Lane is a lane of the sweep as it was read, or one of its slots (sweep.SlotName). Its ask MUST be read BEFORE its lines: a lane asks
-// once it has written how its last trial ended. Token names the lane's folder, Job is its job id in
-// Slurm. Of lanes that are not among those passed, nothing is concluded: their trials stay running.
-// A caller that knows a lane's job to have ended MUST therefore still pass it, as Gone.
+// Lane is a lane of the sweep as it was read, or a slot of one. Its ask MUST be read BEFORE its lines: a
+// lane asks once it has written how its last trial ended. Token is the lane's, or the slot's name
+// (sweep.SlotName); Job is the lane's job id in Slurm. Of lanes that are not among those passed, nothing is
+// concluded: their trials stay running. A caller that knows a lane's job to have ended MUST therefore still
+// pass it, as Gone.
 type Lane struct {
 	Token string
 	Job   int64

@@ -109,32 +109,12 @@ func (v *View) Read(jobs, outbox string, now time.Time) error {
 		}
 	}
 	v.Standing = standing(outbox, v.Token)
-	v.Sharing = sharing(v.Folder)
+	v.Sharing = nil
+	if dir, err := checkpoint.OpenDir(v.Folder); err == nil { // else none is known, as where no lane has measured
+		v.Sharing = sweep.Sharings(dir)
+		dir.Close()
+	}
 	return nil
-}
-
-// sharing is what lanes measured; what cannot be read is left out.
-func sharing(folder string) (all []sweep.Sharing) {
-	dir, err := checkpoint.OpenDir(folder)
-	if err != nil {
-		return nil
-	}
-	defer dir.Close()
-	names, _ := dir.Names(mostLanes)
-	for _, name := range names {
-		if is, _ := filepath.Match(sweep.SharingFiles, name); !is {
-			continue
-		}
-		data, err := dir.Read(name, sweep.MaxSmall)
-		if err != nil {
-			continue
-		}
-		if s, err := sweep.ParseSharing(data); err == nil {
-			all = append(all, s)
-		}
-	}
-	slices.SortFunc(all, func(a, b sweep.Sharing) int { return cmp.Compare(a.GPUs, b.GPUs) })
-	return all
 }
 
 // lane reads one lane: of its lines those that were added. Of a sweep with more than mostText of lines

@@ -45,16 +45,8 @@ func (v *View) Lane(token string) (Lane, bool) {
 	return Lane{}, false
 }
 
-// AtOnce is how many trials its lanes run at once: the least of what was measured, or 1.
-func (v *View) AtOnce() int {
-	least := 0
-	for _, s := range v.Sharing {
-		if least == 0 || s.Trials < least {
-			least = s.Trials
-		}
-	}
-	return min(max(1, least), v.Slots())
-}
+// AtOnce is how many trials its lanes run at once: see sweep.Sweep.AtOnce.
+func (v *View) AtOnce() int { return v.Sweep.AtOnce(v.Sharing) }
 
 // LanesRun counts the lanes that run.
 func (v *View) LanesRun() (n int) {

@@ -1,6 +1,7 @@
 package sharing
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -109,9 +110,7 @@ func (d *Decider) Target() (n int, first []int) {
 		n = d.next
 	}
 	at := d.at()
-	for slot := range at {
-		first = append(first, slot)
-	}
+	first = slices.Collect(maps.Keys(at))
 	measured := func(slot int) bool { _, known := d.Meter.speed(at[slot], d.kept, d.least); return known }
 	slices.SortFunc(first, func(a, b int) int {
 		if x, y := measured(a), measured(b); d.phase == back && x != y {
@@ -183,7 +182,7 @@ func (d *Decider) tooShort() {
 
 // measuredBack decides once each trial of the pair was measured at both numbers, or has ended.
 func (d *Decider) measuredBack() {
-	at := d.at()
+	at := slices.Collect(maps.Values(d.at()))
 	sum, known := 0.0, 0
 	for _, trial := range d.pair {
 		base, has := d.Meter.speed(trial, d.kept, d.least)
@@ -192,7 +191,7 @@ func (d *Decider) measuredBack() {
 		case has:
 			sum += fast / base
 			known++
-		case runs(at, trial):
+		case slices.Contains(at, trial):
 			return // it is being measured, or others are being saved first
 		}
 	}
@@ -209,15 +208,6 @@ func (d *Decider) measuredBack() {
 	}
 	d.kept, d.speed = d.next, speed
 	d.raise()
-}
-
-func runs(at map[int]int, trial int) bool {
-	for _, t := range at {
-		if t == trial {
-			return true
-		}
-	}
-	return false
 }
 
 // Trying is the number of trials at once that is being measured; 0 = the number is known.

@@ -1,6 +1,7 @@
 package sharing
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"testing"
@@ -253,11 +254,7 @@ func TestMeterWaits(t *testing.T) {
 	if got := m.speeds[2][2]; got == nil || got.seconds != 10 || m.speeds[2][1] != nil {
 		t.Errorf("trial 2: %+v", m.speeds[2])
 	}
-	if got := slices.Collect(func(yield func(int) bool) {
-		for slot := range m.at() {
-			yield(slot)
-		}
-	}); !slices.Equal(got, []int{1}) {
+	if got := slices.Collect(maps.Keys(m.at())); !slices.Equal(got, []int{1}) {
 		t.Errorf("runs in %v", got)
 	}
 }
