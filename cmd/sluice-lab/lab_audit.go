@@ -45,7 +45,7 @@ lines of both sides; the exit code is 0 only if there is none.`,
 	}
 	f := c.Flags()
 	f.StringVar(&events, "events", "", "sluiced's log (default: DIR/sluiced.log)")
-	f.Int64Var(&o.Confined, "service-uid", 0, "uid of the service account, whose jobs are confined (default: as sluiced's log says)")
+	f.Int64Var(&o.Confined, "service-uid", 0, "uid of the service account, which runs confined jobs (default: read from sluiced's log)")
 	f.DurationVar(&o.Patience, "patience", 15*time.Second, "how long sluiced may take to notice something")
 	return c
 }

@@ -23,31 +23,37 @@ import (
 // The accounts of TestConfined: the service account, the data's owner, a reader, and one who may not read.
 var vaulters = []string{"sluice-test-v1", "sluice-test-o1", "sluice-test-r1", "sluice-test-n1"}
 
-// confinedSite is TestConfined's site: the service account's folders, and its sluice-vaultd.
+// confinedSite is a site with data sets: the service account's folders, and its sluice-vaultd.
 type confinedSite struct {
 	*scene
-	service, owner, reader, other string
+	service, owner, reader, other string // accounts
 	vault, data                   string
 	python                        string
 }
 
-// withVault makes the first of the accounts the service account of a site, and the second the owner of data.
-func withVault(accounts []string, software string) setting {
-	return func(c *site.Config) {
+// playConfined starts a site with data sets, without its sluice-vaultd yet (furnish). accounts are the service
+// account, the data's owner, a reader, and one who may not read; python is the interpreter of their jobs, software
+// the folder that these can read beside the system.
+func playConfined(t *testing.T, accounts []string, python, software string, settings ...setting) *confinedSite {
+	t.Helper()
+	withVault := func(c *site.Config) {
 		c.Accounts = accounts
 		c.Config = quick + fmt.Sprintf("[data]\naccount = %q\nroot = %q\nsocket = %q\nowners = [%q]\nsoftware = [%q, %q]\n", accounts[0],
 			c.Lab.Dir+"/vault/sluice", c.Lab.Dir+"/vault/run/sock", accounts[1]+"="+c.Lab.Dir+"/vault", software, c.Lab.Dir+"/python")
 	}
+	s := play(t, append([]setting{withNodes(1, 4), withVault}, settings...)...)
+	return &confinedSite{scene: s, service: accounts[0], owner: accounts[1], reader: accounts[2], other: accounts[3],
+		vault: s.Path("vault", "sluice"), data: s.Path("vault", "mammo"), python: python}
 }
 
 // TestConfined: a user trains a PyTorch program on a data set that the user cannot read, on 1 to 4 GPUs and
-// back, and gets the model, which is that of a run without confinement; not a picture of the data; nobody
+// back. The user gets the model, which is that of a run without confinement, and no picture of the data; nobody
 // else gets anything. The GPUs are emulated.
 func TestConfined(t *testing.T) {
 	t.Parallel()
 	python := frameworks(t, "torch")
 	needsFence(t)
-	s := &confinedSite{scene: play(t, withNodes(1, 4), withVault(vaulters, filepath.Dir(filepath.Dir(python)))), service: vaulters[0], owner: vaulters[1], reader: vaulters[2], other: vaulters[3], python: python}
+	s := playConfined(t, vaulters, python, filepath.Dir(filepath.Dir(python)))
 	s.furnish()
 	plain := s.plainly()
 	s.as(s.owner, "sluice", "data", "add", "mammo", "--path", s.data, "--readers", s.reader, "--release", "20MB/job,30MB/week")
@@ -87,10 +93,9 @@ func TestConfined(t *testing.T) {
 	audit := s.as(s.owner, "sluice", "data", "audit", "mammo")
 	t.Logf("audit:\n%s", audit)
 	t.Logf("shown:\n%s", s.as(s.owner, "sluice", "data", "show", "mammo"))
-	// Later runs of the same job, a revoked grant.
 	s.as(s.owner, "sluice", "data", "revoke", "mammo", s.reader)
 	if _, err := s.Submit(s.ctx, s.reader, s.script(s.reader)); err == nil {
-		t.Error("a user submitted whose grant was revoked")
+		t.Error("a user submitted after the grant was revoked")
 	}
 }
 
@@ -111,20 +116,13 @@ func needsFence(t *testing.T) {
 // furnish makes the data, and starts sluice-vaultd.
 func (s *confinedSite) furnish() {
 	s.t.Helper()
-	s.vault, s.data = s.Path("vault", "sluice"), s.Path("vault", "mammo")
 	s.must(os.MkdirAll(s.Path("vault", "run"), 0o755))
 	s.must(os.Chmod(s.Path("vault"), 0o755))
 	for _, dir := range []string{s.vault, s.data} {
 		s.must(os.Mkdir(dir, 0o700))
 	}
-	s.must(os.WriteFile(filepath.Join(s.data, "pictures.json"), pictures(200, 64), 0o600))
-	u, err := user.Lookup(s.service)
-	s.must(err)
-	uid, _ := strconv.Atoi(u.Uid)
-	gid, _ := strconv.Atoi(u.Gid)
-	for _, name := range []string{s.vault, s.data, filepath.Join(s.data, "pictures.json"), s.Path("vault", "run")} {
-		s.must(os.Chown(name, uid, gid))
-	}
+	s.give(s.vault, s.data, s.Path("vault", "run"))
+	s.addData("pictures.json", pictures(200, 64))
 	vaultd, err := s.Command(s.ctx, s.service, "sluice-vaultd", "--config", s.Conf)
 	s.must(err)
 	var log bytes.Buffer
@@ -141,6 +139,26 @@ func (s *confinedSite) furnish() {
 		_, err := s.Run(s.ctx, s.owner, "sluice", "data", "list")
 		return err == nil, nil
 	}))
+}
+
+// give makes the service account the owner of files and folders.
+func (s *confinedSite) give(names ...string) {
+	s.t.Helper()
+	u, err := user.Lookup(s.service)
+	s.must(err)
+	uid, _ := strconv.Atoi(u.Uid)
+	gid, _ := strconv.Atoi(u.Gid)
+	for _, name := range names {
+		s.must(os.Chown(name, uid, gid))
+	}
+}
+
+// addData writes a file of the data set, which the service account alone can read.
+func (s *confinedSite) addData(name string, content []byte) {
+	s.t.Helper()
+	name = filepath.Join(s.data, name)
+	s.must(os.WriteFile(name, content, 0o600))
+	s.give(name)
 }
 
 // pictures are so many pictures of so many pixels each, and which of two kinds each is.
@@ -188,16 +206,23 @@ func (s *confinedSite) plainly() []byte {
 	return model
 }
 
-// script writes a user's script and program, and returns the script's path.
+// script writes TestConfined's script and program for a user, and returns the script's path.
 func (s *confinedSite) script(name string) string {
+	s.t.Helper()
+	return s.study(name, "confined_train.py", "#SLUICE --data=mammo --epochs=25 --max-gpus=4\nexport OMP_NUM_THREADS=1\nsrun \"$SLUICE\" ranks -- "+s.python+" train.py")
+}
+
+// study makes a folder of a user's with a program of testdata, as train.py, and a script of these lines. It returns
+// the script's path.
+func (s *confinedSite) study(name, program, lines string) string {
 	s.t.Helper()
 	folder := filepath.Join(s.Home(name), "study")
 	s.must(os.MkdirAll(folder, 0o755))
-	program, err := os.ReadFile("testdata/confined_train.py")
+	text, err := os.ReadFile(filepath.Join("testdata", program))
 	s.must(err)
-	s.must(site.Put(filepath.Join(folder, "train.py"), program, 0o644))
+	s.must(site.Put(filepath.Join(folder, "train.py"), text, 0o644))
 	script := filepath.Join(folder, "train.sh")
-	s.must(site.Put(script, fmt.Appendf(nil, "#!/bin/bash\n#SLUICE --data=mammo --epochs=25 --max-gpus=4\nexport OMP_NUM_THREADS=1\nsrun \"$SLUICE\" ranks -- %s train.py\n", s.python), 0o755))
+	s.must(site.Put(script, []byte("#!/bin/bash\n"+lines+"\n"), 0o755))
 	return script
 }
 

@@ -16,8 +16,7 @@ func TestConfinedAccount(t *testing.T) {
 	needsAccounting(t, "accounts of confined jobs were")
 	t.Parallel()
 	accounts := []string{"sluice-test-bank", "sluice-test-ros", "sluice-test-pat", "sluice-test-sam"}
-	s := &confinedSite{scene: play(t, withNodes(1, 4), withVault(accounts, "/usr"), func(c *site.Config) { c.Lab.Accounting = true }),
-		service: accounts[0], owner: accounts[1], reader: accounts[2], other: accounts[3]}
+	s := playConfined(t, accounts, "", "/usr", func(c *site.Config) { c.Lab.Accounting = true })
 	s.must(s.Lab.Enroll(s.ctx, "phys", s.service, s.other))
 	s.must(s.Lab.Enroll(s.ctx, "bio", s.service, s.reader))
 	s.as("", "sacctmgr", "-i", "add", "qos", "high,low")

@@ -6,9 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/user"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -20,24 +18,20 @@ import (
 // stolen is a word of the data. Nothing that anybody reads may have it.
 const stolen = "ZQ7XWORDX7QZ"
 
-// besieged are the accounts of TestConfinedHostile, as vaulters.
+// besieged are the accounts of TestConfinedHostile, in the order of vaulters.
 var besieged = []string{"sluice-test-va", "sluice-test-oa", "sluice-test-ra", "sluice-test-na"}
 
-// TestConfinedHostile: the program of a confined job writes a word of the data into all that it can write, on a real Slurm and in two
-// sizes, and then what its user, and another account of the same and of other nodes, can read is searched for it: every
-// verb, Slurm's own tools, every file. Then a second job is revoked in mid-run.
+// TestConfinedHostile: the program of a confined job writes a word of the data into all that it can write, on a real Slurm and
+// in two sizes. Then the test searches for that word in what three accounts can read, the job's user, the data's owner and
+// another one: every verb, Slurm's own tools, every file. Then a grant is revoked while a second job runs.
 func TestConfinedHostile(t *testing.T) {
 	t.Parallel()
 	needsFence(t)
-	s := &confinedSite{scene: play(t, withNodes(1, 4), withVault(besieged, "/usr/share")), service: besieged[0], owner: besieged[1], reader: besieged[2], other: besieged[3], python: "/usr/bin/python3"}
+	s := playConfined(t, besieged, "/usr/bin/python3", "/usr/share")
 	s.furnish()
-	s.must(site.Put(filepath.Join(s.data, "secret.txt"), []byte(stolen+"\n"), 0o600))
-	u, err := user.Lookup(s.service)
-	s.must(err)
-	uid, _ := strconv.Atoi(u.Uid)
-	s.must(os.Chown(filepath.Join(s.data, "secret.txt"), uid, -1))
+	s.addData("secret.txt", []byte(stolen+"\n"))
 	s.as(s.owner, "sluice", "data", "add", "mammo", "--path", s.data, "--readers", s.reader, "--release", "300KB/job,600KB/week")
-	script := s.hostile()
+	script := s.study(s.reader, "confined_hostile.py", "#SLUICE --data=mammo --epochs=100 --max-gpus=4 --retries=0\nexec "+s.python+" train.py")
 	id, err := s.Submit(s.ctx, s.reader, script)
 	s.must(err)
 	j := &job{s: s.scene, id: id, user: s.reader}
@@ -70,19 +64,6 @@ func TestConfinedHostile(t *testing.T) {
 	t.Logf("%d reads by 3 accounts, %d of them had nothing to show, %d bytes; in %d the word", h.reads, h.refused, h.bytes, h.found)
 	t.Logf("reliability: confined-ways %d", len(h.ways))
 	t.Logf("reliability: confined-open %d", h.found)
-}
-
-// hostile writes the user's script and program.
-func (s *confinedSite) hostile() string {
-	s.t.Helper()
-	folder := filepath.Join(s.Home(s.reader), "study")
-	s.must(os.MkdirAll(folder, 0o755))
-	program, err := os.ReadFile("testdata/confined_hostile.py")
-	s.must(err)
-	s.must(site.Put(filepath.Join(folder, "train.py"), program, 0o644))
-	script := filepath.Join(folder, "train.sh")
-	s.must(site.Put(script, fmt.Appendf(nil, "#!/bin/bash\n#SLUICE --data=mammo --epochs=100 --max-gpus=4 --retries=0\nexec %s train.py\n", s.python), 0o755))
-	return script
 }
 
 // slurms returns fields of what Slurm shows of a job.

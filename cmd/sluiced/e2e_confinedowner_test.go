@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -35,13 +34,7 @@ users = ["`+bob+`", "`+service+`"]
 	conf := s.naming(ada)
 	submit := func(name, as string) *job {
 		t.Helper()
-		j, args := s.loop(name, as, 4000, []string{"--config=" + conf, "--max-gpus=8"}, "--seconds", "0.4")
-		out, err := s.Run(s.ctx, as, "sluice", append([]string{"submit"}, args...)...)
-		s.must(err)
-		words := strings.Fields(out)
-		j.id, err = strconv.ParseInt(words[len(words)-1], 10, 64)
-		s.must(err)
-		return j
+		return s.submit(name, as, 4000, []string{"--config=" + conf, "--max-gpus=8"}, "--seconds", "0.4")
 	}
 	account, err := user.Lookup(service)
 	s.must(err)
@@ -91,7 +84,6 @@ users = ["`+bob+`", "`+service+`"]
 func (s *scene) naming(owner string) (conf string) {
 	s.t.Helper()
 	dir := s.Path("naming")
-	real := s.Lab.Bin("sbatch")
 	s.must(errors.Join(os.Mkdir(dir, 0o755), os.Chmod(dir, 0o755)))
 	for _, name := range []string{"sinfo", "squeue", "scontrol", "scancel", "sacct", "sacctmgr", "sshare", "sprio"} {
 		s.must(site.Put(filepath.Join(dir, name), fmt.Appendf(nil, "#!/bin/sh\nexec %s \"$@\"\n", s.Lab.Bin(name)), 0o755))
@@ -103,7 +95,7 @@ for a in "$@"; do
 	args+=("$a")
 done
 exec %s "${args[@]}"
-`, owner, real), 0o755))
+`, owner, s.Lab.Bin("sbatch")), 0o755))
 	conf = s.Path("naming.toml")
 	text := fmt.Sprintf("[paths]\nstate = %q\njobs = %q\noutbox = %q\nsocket = %q\n\n[slurm]\nconf = %q\nbin = %q\n", s.State, s.Jobs, s.Outbox, s.Socket, s.Lab.Conf(), dir)
 	s.must(site.Put(conf, []byte(text), 0o644))

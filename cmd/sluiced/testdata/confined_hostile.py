@@ -1,4 +1,5 @@
-"""A hostile training for the test of confined jobs: whatever it can write, it writes a word of the data into, and a number made of it.
+"""A hostile training for the test of confined jobs. It writes a word of the data, and a number made of the word, into all that
+it can write.
 
 What it may send (log, numbers of progress, files in $SLUICE_OUTPUT) is counted, so the word is in none of these in a form that would leave."""
 import base64
