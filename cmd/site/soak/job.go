@@ -2,13 +2,16 @@ package soak
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/sluice-hpc/sluice/cmd/site"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 // job is one emulated training.
@@ -172,7 +175,45 @@ func (s *soak) look(ctx context.Context) error {
 		}
 		s.plead(ctx, j)
 	}
+	s.heed(ctx, time.Now())
 	return nil
+}
+
+// heed does what `sluice explain` tells the user of a job that Slurm calls running although nothing of it is heard any
+// more: it requeues the job. Slurm has been seen not to notice that a node which crashed no longer runs it.
+func (s *soak) heed(ctx context.Context, now time.Time) {
+	if s.down.daemon || now.Sub(s.heeded) < heedEvery {
+		return
+	}
+	s.heeded = now
+	out, err := s.Run(ctx, "", "sluice", "queue", "--json")
+	if err != nil {
+		return // sluiced may be starting
+	}
+	for _, id := range parseQuiet(out) {
+		if !slices.ContainsFunc(s.jobs, func(j *job) bool { return j.id == id && j.state == "RUNNING" && !j.over }) {
+			continue
+		}
+		s.tell("job %d has reported nothing for minutes: its user requeues it, as sluice explain says", id)
+		s.count.requeued++
+		if _, err := s.Run(ctx, "", "scontrol", "requeue", fmt.Sprint(id)); err != nil {
+			s.tell("%v", err)
+		}
+	}
+}
+
+// parseQuiet reads which jobs have reported nothing for long.
+func parseQuiet(out string) (list []int64) {
+	var report wire.Report
+	if json.Unmarshal([]byte(out), &report) != nil {
+		return nil
+	}
+	for _, j := range report.Jobs {
+		if !j.Quiet.IsZero() {
+			list = append(list, j.JobID)
+		}
+	}
+	return list
 }
 
 // parseStates reads lines "JOB STATE"; other lines are skipped.

@@ -34,6 +34,7 @@ const (
 	most      = 8                // jobs at a time
 	meanGap   = 4 * time.Second  // between two faults
 	lookEvery = 2 * time.Second  // at Slurm's queue
+	heedEvery = time.Minute      // at sluice's
 	restFor   = 12 * time.Minute // time for the last jobs to end, after the faults
 )
 
@@ -74,6 +75,7 @@ type soak struct {
 	calm   bool      // no more faults
 	calmer bool      // sluiced is no longer killed
 	asked  time.Time // when a job was last submitted
+	heeded time.Time // when the jobs' users last looked for jobs that are gone
 }
 
 // counts are the actions, and their results.

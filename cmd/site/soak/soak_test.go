@@ -82,6 +82,10 @@ func TestReadings(t *testing.T) {
 	if len(states) != 2 || states[7] != "RUNNING" || states[8] != "COMPLETED" {
 		t.Errorf("states: %v", states)
 	}
+	quiet := parseQuiet(`{"version": 1, "jobs": [{"job_id": 7}, {"job_id": 8, "quiet_since": "2026-11-28T14:51:25Z"}]}`)
+	if len(quiet) != 1 || quiet[0] != 8 || parseQuiet("sluice: error: no answer") != nil {
+		t.Errorf("quiet: %v", quiet)
+	}
 }
 
 // TestDraw: one seed gives one sequence, and every fault occurs in it.
