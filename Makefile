@@ -192,8 +192,8 @@ hostile: packages
 # start-up and steps beside the same job without one. Some ten minutes; where no fence can be built this is said.
 confined: packages
 	@etc/install-frameworks; case $$? in 0|69|75) ;; *) exit 1 ;; esac # said what cannot be had
-	@SLUICE_MEASURE_FENCE=1 etc/campaign confined $(GO) test -count=1 -v -p 1 -timeout 0 -run 'TestHostile(Program|FilesInAFence|ProgramAndUser)$$|TestSecondAccount$$|TestGateInAFence$$|TestBudgetRaced$$|TestKilledAtEveryEntry$$|TestConfinedHostile$$|TestFenceCost$$|TestRefused$$|TestNeverMoreThanAllowed$$' \
-	  ./checkpoint/runner ./checkpoint/gate ./elastic/vault/bundle ./cmd/sluice-vaultd ./cmd/sluiced
+	@SLUICE_MEASURE_FENCE=1 etc/campaign confined $(GO) test -count=1 -v -p 1 -timeout 0 -run 'TestHostile(Program|FilesInAFence|ProgramAndUser)$$|TestSecondAccount$$|TestGateInAFence$$|TestBudgetRaced$$|TestKilledAtEveryEntry$$|TestConfinedHostile$$|TestFenceCost$$|TestFenceOnTwoNodes$$|TestStrangers$$|TestHostileNode$$|TestRelayCost$$|TestRefused$$|TestNeverMoreThanAllowed$$' \
+	  ./checkpoint/runner ./checkpoint/tunnel ./checkpoint/gate ./elastic/vault/bundle ./cmd/sluice-vaultd ./cmd/sluiced
 
 # The primary slurmctld killed in the middle of moves, FAILOVERS times, while a backup takes
 # over; munged away for a minute, slurmdbd for as long as 20 jobs take.

@@ -32,7 +32,7 @@ func TestWithheld(t *testing.T) {
 func TestOutwardSaysNothingOfTheProgram(t *testing.T) {
 	vault := t.TempDir()
 	fenced := confine.Fence{Inner: filepath.Join(vault, "inner")}
-	r := &run{Config: Config{Fence: &fenced, Stderr: os.Stderr}, fence: &fence{Fence: fenced, ledger: gate.New()}, complaints: map[string]string{}}
+	r := &run{Config: Config{Fence: &fenced, Stderr: os.Stderr}, fence: &fence{builder: builder{Fence: fenced}, ledger: gate.New()}, complaints: map[string]string{}}
 	at := time.Unix(1_800_000_000, 0)
 	w := checkpoint.Runner{
 		Version: 1, Job: 7, State: checkpoint.Waiting, Resumed: "31415926", Skipped: []string{"secret"}, Note: "secret", Rhythm: 3.14, Every: 3.14, Cost: 3.14,

@@ -5,12 +5,13 @@ package main
 import (
 	"io"
 	"os"
-	"path/filepath"
 	"runtime/debug"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluice-hpc/sluice/checkpoint/runner"
 	"github.com/sluice-hpc/sluice/cmd/terminal"
 )
 
@@ -18,8 +19,8 @@ import (
 var version = "unknown"
 
 func main() {
-	if filepath.Base(os.Args[0]) == "srun" { // inside of the fence of a confined job
-		os.Exit(srunInside(os.Args[1:], os.Stderr))
+	if code, is := runner.Part(os.Args, time.Now); is { // of a confined job
+		os.Exit(code)
 	}
 	if len(os.Args) > 1 && !slices.Contains(lasting, os.Args[1]) {
 		collectLate()
