@@ -58,3 +58,16 @@ func TestOutwardSaysNothingOfTheProgram(t *testing.T) {
 		t.Errorf("the same checkpoint has another name: %+v", again.Answer)
 	}
 }
+
+// TestHowManyNodes: a job has one node unless the site lets relays carry its packets, and never more than there are addresses.
+func TestHowManyNodes(t *testing.T) {
+	for _, c := range []struct {
+		network string
+		nodes   int
+	}{{"", 2}, {"", confine.MaxNodes}, {confine.Relayed, confine.MaxNodes + 1}} {
+		b := &builder{Fence: confine.Fence{Network: c.network}}
+		if err := b.mayHave(c.nodes); !errors.Is(err, errConfined) {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}

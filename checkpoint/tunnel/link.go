@@ -19,8 +19,12 @@ import (
 const (
 	headSize = 4
 	maxNote  = 64 << 10 // of a note between relays
-	buffered = 256 << 10
+	// Each link has three buffers. They are smaller where there are many nodes: all together have allBuffers.
+	mostBuffered, leastBuffered, allBuffers = 256 << 10, 16 << 10, 96 << 20
 )
+
+// room is the size of a buffer of a link in a run with so many nodes, in bytes.
+func room(nodes int) int { return max(leastBuffered, min(mostBuffered, allBuffers/3/nodes)) }
 
 // How soon the loss of a node is noticed that closes no connection.
 const (
@@ -59,7 +63,7 @@ func (p *pipe) Write(b []byte) (int, error) {
 }
 
 // secure proves the key on a new connection and asks for the same. ctx bounds it; a connection that fails is closed.
-func secure(ctx context.Context, conn net.Conn, key Key, client bool) (*link, error) {
+func secure(ctx context.Context, conn net.Conn, key Key, client bool, buffered int) (*link, error) {
 	config, err := key.config()
 	if err != nil {
 		conn.Close()

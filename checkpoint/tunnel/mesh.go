@@ -134,7 +134,7 @@ func (m *Mesh) tryConnect(ctx context.Context, address string, key Key, node, po
 	if err != nil {
 		return err
 	}
-	l, err := secure(ctx, conn, key, true)
+	l, err := secure(ctx, conn, key, true, room(len(m.links)))
 	if err != nil {
 		return err
 	}
@@ -158,7 +158,7 @@ func (m *Mesh) letIn(ctx context.Context, l net.Listener, key Key, from int, gre
 	defer stop()
 	defer l.Close()
 	guests := make(chan guest)
-	go reception(ctx, l, key, guests) // ends with the listener
+	go reception(ctx, l, key, room(len(m.links)), guests) // ends with the listener
 	for missing > 0 {
 		select {
 		case g := <-guests:
@@ -181,7 +181,7 @@ func (m *Mesh) letIn(ctx context.Context, l net.Listener, key Key, from int, gre
 }
 
 // reception takes connections, at most maxStrangers at a time whose other side has not shown that it has the key.
-func reception(ctx context.Context, l net.Listener, key Key, guests chan<- guest) {
+func reception(ctx context.Context, l net.Listener, key Key, buffered int, guests chan<- guest) {
 	seats := make(chan struct{}, maxStrangers)
 	for {
 		conn, err := l.Accept()
@@ -201,7 +201,7 @@ func reception(ctx context.Context, l net.Listener, key Key, guests chan<- guest
 			stop := context.AfterFunc(short, func() { conn.Close() })
 			g := guest{}
 			var err error
-			if g.link, err = secure(short, conn, key, false); err == nil {
+			if g.link, err = secure(short, conn, key, false, buffered); err == nil {
 				g.note, err = g.hear()
 			}
 			if !stop() || err != nil {

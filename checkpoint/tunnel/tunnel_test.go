@@ -206,6 +206,15 @@ func TestHostileNode(t *testing.T) {
 	}
 }
 
+// TestRoom: what the links of a node hold is bounded.
+func TestRoom(t *testing.T) {
+	for _, nodes := range []int{2, 100, 128, 129, 1000, confine.MaxNodes} {
+		if all := 3 * nodes * room(nodes); all > allBuffers || room(nodes) < leastBuffered || room(nodes) > mostBuffered {
+			t.Errorf("%d nodes: %d bytes each, %d bytes", nodes, room(nodes), all)
+		}
+	}
+}
+
 // TestUnready: node 0 learns why a node cannot take part.
 func TestUnready(t *testing.T) {
 	all := run(t, NewKey(), 2)
@@ -283,7 +292,7 @@ func record(t *testing.T, ctx context.Context, address string, key Key) (sent []
 		t.Fatal(err)
 	}
 	tape := &taped{Conn: conn}
-	if _, err := secure(ctx, tape, key, true); err != nil {
+	if _, err := secure(ctx, tape, key, true, room(2)); err != nil {
 		t.Fatal(err)
 	}
 	conn.Close()
@@ -315,7 +324,7 @@ func TestOtherSideHasTheKey(t *testing.T) {
 		if err != nil {
 			return
 		}
-		_, _ = secure(t.Context(), conn, NewKey(), false)
+		_, _ = secure(t.Context(), conn, NewKey(), false, room(2))
 	}()
 	if _, err := Join(t.Context(), l.Addr().String(), NewKey(), 1, 2); !errors.Is(err, errStranger) {
 		t.Errorf("%v", err)
