@@ -42,7 +42,7 @@ type network struct {
 	srun   *process.Child
 	family *process.Family
 	cancel context.CancelFunc
-	done   chan struct{} // closed when nothing of it is used any more
+	served chan struct{} // closed when no packet is carried any more
 
 	mu   sync.Mutex
 	mesh *tunnel.Mesh
@@ -55,7 +55,7 @@ type network struct {
 // network, or it ends, the program is killed.
 func (r *run) connect(e *enclosure, script string) *network {
 	ctx, cancel := context.WithCancel(context.Background())
-	n := &network{nodes: r.where.hosts, run: e, family: r.family, cancel: cancel, done: make(chan struct{})}
+	n := &network{nodes: r.where.hosts, run: e, family: r.family, cancel: cancel, served: make(chan struct{})}
 	listener, err := net.Listen("tcp", ":0")
 	key := tunnel.NewKey()
 	var said *lines
@@ -66,7 +66,6 @@ func (r *run) connect(e *enclosure, script string) *network {
 		listener.Close()
 	}
 	go func() { // ends with the program
-		defer close(n.done)
 		defer e.release.Close() // AFTER the fence has ended: it would start the program
 		if err == nil {
 			err = n.serve(ctx, listener, key, said)
@@ -75,13 +74,19 @@ func (r *run) connect(e *enclosure, script string) *network {
 		if n.over {
 			err = nil
 		}
-		up := n.up
+		up, mesh := n.up, n.mesh
 		n.why = err
 		n.mu.Unlock()
-		if err != nil {
-			if up {
-				r.say("%v: the program is ended on all nodes", own(n.name(err)))
+		if mesh != nil {
+			if out, in := mesh.Dropped(); out+in > 0 { // how many is the program's choice, and not said
+				r.say("packets that were not from one of the job's nodes to another one were dropped")
 			}
+		}
+		if err != nil && up {
+			r.say("%v: the program is ended on all nodes", own(n.name(err)))
+		}
+		close(n.served)
+		if err != nil {
 			_ = e.child.Signal(syscall.SIGKILL) // it may have ended
 		}
 		<-e.child.Done()
@@ -174,10 +179,17 @@ func (n *network) end(patience time.Duration) {
 		n.mesh.Close()
 	}
 	n.mu.Unlock()
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	select {
+	case <-n.served:
+	case <-late.C:
+		return
+	}
 	if n.srun != nil {
 		select {
 		case <-n.srun.Done():
-		case <-time.After(patience):
+		case <-late.C:
 		}
 	}
 }

@@ -150,6 +150,7 @@ exit 77
 	j.save()
 	must(t, j.client.Cancel(t.Context(), j.id))
 	j.ended(slurm.Cancelled)
+	j.until("the log says that packets were dropped", func() bool { return strings.Contains(slurp(c.out), "were dropped") })
 }
 
 // pinged: the two ranks found each other at their virtual addresses; what that costs is printed.
