@@ -64,10 +64,11 @@ type State struct {
 	Users
 	Cluster
 	Moments
-	accounts  accounts
-	confined  confined
-	Last      elastic.Snapshot // the snapshot of the last decision
-	unmanaged unmanaged
+	accounts   accounts
+	confined   confined
+	Last       elastic.Snapshot // the snapshot of the last decision
+	unmanaged  unmanaged
+	unrecorded unrecorded
 	event.Log
 }
 
