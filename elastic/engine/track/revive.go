@@ -26,7 +26,7 @@ func (cl *Cluster) mayRequeue(js *Job, now time.Time) bool {
 	if js.Shown.Slurm.State != slurm.Failed || js.Shown.Slurm.Completing || js.Shown.Disown || js.rescue.revived > js.Shown.Slurm.Restarts {
 		return false
 	}
-	if js.rescue.stranded.stopped(js.Mail.runner, js.Shown.Slurm) || js.stopUnrecorded() {
+	if js.rescue.stranded.stopped(js.Mail.runner, js.Shown.Slurm) || js.rescue.stopUnrecorded(js.Mail.runner, js.Shown.Slurm) {
 		return true
 	}
 	if !js.Mail.killed() {
@@ -93,7 +93,7 @@ func (st *State) revivals(now time.Time) []elastic.Intent {
 			why = reason.StopForgotten
 		case js.killedRunner():
 			why = reason.RunnerKilled{Signal: js.Shown.Slurm.ExitSignal}
-		case js.stopUnrecorded():
+		case js.rescue.stopUnrecorded(js.Mail.runner, js.Shown.Slurm):
 			why = reason.StopForgotten
 		}
 		out = append(out, st.Rules.bringBack(js, elastic.Revival, why, now))
@@ -162,7 +162,7 @@ func (cl *Cluster) Opened(js *Job, kind elastic.Kind, now time.Time) {
 	switch kind {
 	case elastic.Revival:
 		js.rescue.revived = js.Shown.Slurm.Restarts + 1
-		js.rescue.believed = js.rescue.believed || js.stopUnrecorded()
+		js.rescue.believed = js.rescue.believed || js.rescue.stopUnrecorded(js.Mail.runner, js.Shown.Slurm)
 		if js.killedRunner() {
 			if from := js.Mail.runner.word.Resumed; from != js.rescue.struck.from {
 				js.rescue.struck = struck{from: from}

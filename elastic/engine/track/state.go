@@ -64,11 +64,10 @@ type State struct {
 	Users
 	Cluster
 	Moments
-	accounts   accounts
-	confined   confined
-	Last       elastic.Snapshot // the snapshot of the last decision
-	unmanaged  unmanaged
-	unrecorded unrecorded
+	accounts  accounts
+	confined  confined
+	Last      elastic.Snapshot // the snapshot of the last decision
+	unmanaged unmanaged
 	event.Log
 }
 
@@ -125,6 +124,7 @@ type Moments struct {
 // unmanaged has the reasons why tagged jobs are not managed, in the last cycle and in this one.
 type unmanaged struct {
 	before, now map[slurm.JobID]string
+	failed      unrecorded // failed jobs without a record
 }
 
 // New returns an empty state. events MUST NOT be nil and MUST NOT block. The caller sets HasLimiter,

@@ -31,13 +31,13 @@ func Unrecorded(st *State, jobs []slurm.Job, now time.Time) (out []slurm.Job) {
 		if known := st.ByID[elastic.JobID(sj.ID)]; err != nil || tag.Incarnation == 0 || st.Jobs[tag.Spec.Token] != nil || known != nil && known.is(sj) {
 			continue
 		}
-		if takenUp, ok := st.unrecorded[sj.ID]; ok {
+		if takenUp, ok := st.unmanaged.failed[sj.ID]; ok {
 			settled[sj.ID] = takenUp
 			continue
 		}
 		out = append(out, sj)
 	}
-	st.unrecorded = settled
+	st.unmanaged.failed = settled
 	return out
 }
 
@@ -57,7 +57,7 @@ func BoxesOfUnrecorded(st *State, jobs []slurm.Job) []observe.Box {
 func SettleUnrecorded(st *State, jobs []slurm.Job, words []observe.Word) {
 	for i, sj := range jobs {
 		if w := words[i]; !unanswered(w.Err) {
-			st.unrecorded[sj.ID] = w.Err == nil && w.OK && w.Runner.Job == int64(sj.ID) && stoppedSaved(w.Runner, sj)
+			st.unmanaged.failed[sj.ID] = w.Err == nil && w.OK && w.Runner.Job == int64(sj.ID) && stoppedSaved(w.Runner, sj)
 		}
 	}
 }
@@ -74,6 +74,6 @@ func stoppedSaved(word checkpoint.Runner, sj slurm.Job) bool {
 
 // stopUnrecorded reports whether the failed run was stopped by sluice and no open move says so, since an older copy
 // of the store was put back. The answer is the job's own word, so that a daemon believes it once of a job.
-func (js *Job) stopUnrecorded() bool {
-	return !js.rescue.believed && js.Mail.runner.ok && stoppedSaved(js.Mail.runner.word, js.Shown.Slurm)
+func (r *rescue) stopUnrecorded(by runnerWord, sj slurm.Job) bool {
+	return !r.believed && by.ok && stoppedSaved(by.word, sj)
 }

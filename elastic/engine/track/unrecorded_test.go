@@ -85,8 +85,8 @@ func TestUnrecorded(t *testing.T) {
 				t.Errorf("%s: %+v", c.name, of)
 			}
 		}
-		if Unrecorded(st, nil, noon); len(st.unrecorded) > 0 {
-			t.Errorf("%s: %v is left of a job that Slurm no longer shows", c.name, st.unrecorded)
+		if Unrecorded(st, nil, noon); len(st.unmanaged.failed) > 0 {
+			t.Errorf("%s: %v is left of a job that Slurm no longer shows", c.name, st.unmanaged.failed)
 		}
 	}
 }
