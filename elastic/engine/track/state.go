@@ -124,6 +124,7 @@ type Moments struct {
 // unmanaged has the reasons why tagged jobs are not managed, in the last cycle and in this one.
 type unmanaged struct {
 	before, now map[slurm.JobID]string
+	failed      unrecorded // failed jobs without a record
 }
 
 // New returns an empty state. events MUST NOT be nil and MUST NOT block. The caller sets HasLimiter,
