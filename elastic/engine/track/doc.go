@@ -52,6 +52,6 @@
 // (nodes and the site's limits) and Moments (times). So does a Job (job.go): what Slurm showed,
 // what its runner reported, the results of placing it, its runs. Files are named after what they
 // update: claim.go matches Slurm's jobs to records, missing.go handles jobs that an answer lacks,
-// lost.go nodes that went down, unrecorded.go failed jobs that the store lost, revive.go and stranded.go runs that are requeued, snapshot.go
-// builds the input of a decision.
+// lost.go nodes that went down, unrecorded.go failed jobs that the store lost, revive.go and
+// stranded.go runs that are requeued, snapshot.go builds the input of a decision.
 package track

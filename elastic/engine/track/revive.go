@@ -12,9 +12,9 @@ import (
 )
 
 // mayRequeue reports whether a failed run is requeued because the job is most likely not to blame:
-// sluice stopped it because it was stranded, or for a move of which the store knows nothing, slurmctld forgot a requeue, the kill request for an earlier run reached it (see
-// owed), as it was killed soon after the job or its node was lost, or its runner was killed. Each run
-// is requeued at most once.
+// sluice stopped it because it was stranded, or for a move of which the store knows nothing, slurmctld
+// forgot a requeue, the kill request for an earlier run reached it (see owed), as it was killed soon
+// after the job or its node was lost, or its runner was killed. Each run is requeued at most once.
 //
 //	sluice stopped it because it was stranded            requeued
 //	it waited, saved, for a stop (stopUnrecorded)         requeued, once by each daemon

@@ -27,7 +27,8 @@ type Watch struct {
 // Why the parts come in this order:
 //
 //   - the end of an outage is noted BEFORE Lost.Note, which forgets nodes by the time that has passed;
-//   - which job has a number, and which failed job the store lost, is settled BEFORE jobs are matched, and folders of unknown ones are asked for;
+//   - which job has a number, and which failed job the store lost, is settled BEFORE jobs are matched, and
+//     folders of unknown ones are asked for;
 //   - jobs are matched BEFORE limits are read, since a job that waits for a limit makes them due;
 //   - the uid of the service account is known BEFORE those of the users that its jobs name, and both
 //     BEFORE jobs are matched, which decides whose they are;
