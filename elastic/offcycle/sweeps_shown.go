@@ -67,7 +67,7 @@ func (f *files) show(standing Standing, now time.Time) Shown {
 	f.viewOf, f.viewAt = of, now
 	v := Shown{
 		Standing: standing, Name: s.Name, Algorithm: s.Algorithm, Max: s.Metric.Max, Goal: s.Goal, End: f.book.Over, Asked: s.Trials, Parallel: s.Parallel,
-		Begun: len(f.book.Trials), Counts: map[book.State]int{}, Bests: f.book.Bests(s.Metric, mostBests), Created: s.Created, Began: f.book.Began, Running: map[string]int{},
+		Begun: len(f.book.Trials), Counts: map[book.State]int{}, Bests: f.book.Bests(s, mostBests), Created: s.Created, Began: f.book.Began, Running: map[string]int{},
 	}
 	for _, t := range f.book.Trials {
 		v.Counts[t.State]++
