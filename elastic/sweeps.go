@@ -53,4 +53,6 @@ type Trial struct {
 	Epoch  float64 // of its last report
 	Value  float64 // of the metric then, finite
 	Known  bool    // it has reported
+	// Beside are the others that the lane runs at once, ascending, without trials beside themselves.
+	Beside []Trial
 }

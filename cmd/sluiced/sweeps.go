@@ -131,10 +131,18 @@ func (d *daemon) trials() map[string]elastic.Trial {
 	out := map[string]elastic.Trial{}
 	for _, s := range d.sweeps.Standings() {
 		for lane, t := range s.Lanes {
-			out[lane] = elastic.Trial{Sweep: elastic.JobID(s.Number), Number: t.Trial, Metric: s.Metric, Epoch: t.Epoch, Value: t.Value, Known: t.Known}
+			trial := trialOf(s, t)
+			for _, other := range t.Beside {
+				trial.Beside = append(trial.Beside, trialOf(s, other))
+			}
+			out[lane] = trial
 		}
 	}
 	return out
+}
+
+func trialOf(s offcycle.Standing, t offcycle.LaneTrial) elastic.Trial {
+	return elastic.Trial{Sweep: elastic.JobID(s.Number), Number: t.Trial, Metric: s.Metric, Epoch: t.Epoch, Value: t.Value, Known: t.Known}
 }
 
 // tellSweep logs what is wrong with a sweep, and that it works again.

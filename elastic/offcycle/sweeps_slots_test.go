@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -78,10 +80,10 @@ func TestSweepsSlots(t *testing.T) {
 		t.Errorf("%+v, %v", again, ok)
 	}
 	standing := x.s.Standings()[x.sweep.Token]
-	if standing.Wants != 2 || len(standing.Lanes) != 1 || standing.Lanes[laneOfSweep] != (offcycle.LaneTrial{Trial: 1}) {
+	if standing.Wants != 2 || len(standing.Lanes) != 1 || !reflect.DeepEqual(standing.Lanes[laneOfSweep], offcycle.LaneTrial{Trial: 1, Beside: []offcycle.LaneTrial{{Trial: 2, Epoch: 3, Value: .5, Known: true}}}) {
 		t.Errorf("%+v", standing)
 	}
-	if shown := x.s.Shown()[x.sweep.Token]; len(shown.Running) != 1 || shown.Running[laneOfSweep] != 1 {
+	if shown := x.s.Shown()[x.sweep.Token]; len(shown.Running) != 1 || !slices.Equal(shown.Running[laneOfSweep], []int{1, 2}) {
 		t.Errorf("%+v", shown.Running)
 	}
 	second.asks(true) // killed without a word
