@@ -73,7 +73,7 @@ func TestSweepsSlots(t *testing.T) {
 	first.writes(sweep.Event{Kind: sweep.Began, Trial: 1, Start: 1, Ask: first.ask.ID, Point: one.Point})
 	second.writes(sweep.Event{Kind: sweep.Began, Trial: 2, Start: 1, Ask: second.ask.ID, Point: two.Point})
 	second.writes(sweep.Event{Kind: sweep.Reported, Trial: 2, Start: 1, Epoch: 3, Value: .5})
-	x.put(filepath.Join(x.folder(), sweep.SharingFile(1)), sweep.Sharing{Version: 1, GPUs: 1, Trials: 2})
+	x.put(filepath.Join(x.folder(), sweep.SharingFile(1, "")), sweep.Sharing{Version: 1, GPUs: 1, Trials: 2})
 	x.restart()
 	x.look()
 	if again, ok := second.told(); !ok || again.Trial != 2 || again.Start != 1 || again.Stop {

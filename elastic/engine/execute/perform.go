@@ -187,6 +187,7 @@ func (x *Executor) write(ctx context.Context, a elastic.Write, job elastic.Job) 
 	if !a.AnyNodes {
 		target.Split = a.Target
 	}
+	target.Type = x.KindAt(&job.Spec, target.Split)
 	if err := x.Mail.Aim(js.Rec.Token, target); err != nil {
 		return err
 	}
