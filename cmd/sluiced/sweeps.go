@@ -141,6 +141,20 @@ func (d *daemon) trials() map[string]elastic.Trial {
 	return out
 }
 
+// needless are the lanes that wait although their sweep is over, by token, each with the number of its sweep.
+func (d *daemon) needless() map[string]elastic.JobID {
+	if d.sweeps == nil {
+		return nil
+	}
+	out := map[string]elastic.JobID{}
+	for _, s := range d.sweeps.Standings() {
+		for _, lane := range s.Needless {
+			out[lane] = elastic.JobID(s.Number)
+		}
+	}
+	return out
+}
+
 func trialOf(s offcycle.Standing, t offcycle.LaneTrial) elastic.Trial {
 	return elastic.Trial{Sweep: elastic.JobID(s.Number), Number: t.Trial, Metric: s.Metric, Epoch: t.Epoch, Value: t.Value, Known: t.Known}
 }

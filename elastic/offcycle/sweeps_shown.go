@@ -59,7 +59,7 @@ func (s *Sweeps) Shown() map[string]Shown {
 func (f *files) show(standing Standing, now time.Time) Shown {
 	s := f.plan.Sweep
 	counts := standing
-	counts.Lanes = nil // of what was read, as acted is
+	counts.Lanes, counts.Needless = nil, nil // of what was read, as acted is
 	of := fmt.Sprint(f.acted, len(f.book.Ratings), counts)
 	if of == f.viewOf || !f.viewAt.IsZero() && now.Sub(f.viewAt) < showsWithin && now.After(f.viewAt) {
 		return f.view

@@ -49,3 +49,14 @@ func laneTrial(t *book.Trial) LaneTrial {
 	last, known := t.Last()
 	return LaneTrial{Trial: t.Number, Epoch: last.Epoch, Value: last.Value, Known: known}
 }
+
+// needless are the lanes that wait, of a sweep that is over. live was seen BEFORE the user's file was read: a lane that was
+// submitted for an extension is not in it, or the sweep is not over any more.
+func needless(live []LaneJob) (out []string) {
+	for _, l := range live {
+		if l.Waits && !l.Ended {
+			out = append(out, l.Lane)
+		}
+	}
+	return out
+}

@@ -61,6 +61,8 @@ func (x *Executor) carryOut(ctx context.Context, a elastic.Action, job elastic.J
 		return x.Slurm.RequeueFailed(ctx, id)
 	case elastic.RequeueLingering:
 		return x.Slurm.RequeueLingering(ctx, id)
+	case elastic.CancelLane:
+		return x.Slurm.Cancel(ctx, id)
 	case elastic.Defer:
 		return x.Slurm.Defer(ctx, id, a.Until)
 	case elastic.Write:
