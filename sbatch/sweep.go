@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strconv"
 	"strings"
@@ -135,8 +136,9 @@ func checkMetricRegex(v string) error {
 	s := sweep.Sweep{Version: sweep.Version, Token: strings.Repeat("0", 32), Metric: sweep.Metric{Name: "m"}, Trials: 1, Parallel: 1, MaxFailures: 1, Regex: v}
 	if err := s.Validate(); err != nil {
 		why := "longer than 1000 bytes"
-		if _, err := regexp.Compile(v); err != nil && len(v) <= 1000 {
-			why = strings.TrimPrefix(err.Error(), "error parsing regexp: ")
+		var bad *syntax.Error
+		if _, err := regexp.Compile(v); errors.As(err, &bad) && len(v) <= 1000 {
+			why = fmt.Sprintf("%s: `%s`", bad.Code, bad.Expr)
 		}
 		return fmt.Errorf("not a regular expression: %s; want one such as 'acc=(?P<metric>[0-9.]+)'", why)
 	}
