@@ -27,6 +27,8 @@ type Job struct {
 	Learnt     learnt
 	Tells      tells
 	Over       over
+	// Kept: Slurm refused to cancel it as a needless lane. It starts, and ends by itself.
+	Kept bool
 }
 
 // shown is what Slurm shows of a job.
