@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/checkpoint/attempts"
 	"github.com/sluice-hpc/sluice/checkpoint/confine"
 	"github.com/sluice-hpc/sluice/checkpoint/gate"
 	"github.com/sluice-hpc/sluice/checkpoint/ranks"
@@ -39,6 +40,10 @@ func tryFence() int {
 
 // runInside is what this program does inside of a fence, as sluice or as srun.
 func runInside(name string, args []string) int {
+	if len(args) > 0 && args[0] == confine.GuardVerb {
+		fmt.Fprintln(os.Stderr, attempts.Guard(args[1:], os.Environ()))
+		return 127
+	}
 	if name == "srun" {
 		argv, err := confine.Step(args)
 		if err == nil {
