@@ -46,7 +46,7 @@ type Why string
 const (
 	OldKernel Why = "the kernel does not tell of denied calls" // since Linux 5.0 it does
 	Refused   Why = "the kernel refused a listener"
-	Lost      Why = "the count of an earlier run cannot be read"
+	Lost      Why = "a count cannot be read"
 )
 
 // Counts are the denied calls of a job on one node. It is a value; the zero Counts has none.

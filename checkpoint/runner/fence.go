@@ -70,7 +70,7 @@ func (r *run) confine() error {
 	if f.bwrap, err = confine.Program(); err != nil {
 		return err
 	}
-	if f.tally, err = newTally(f.vault(), r.Host); err != nil {
+	if f.tally, err = newTally(f.vault(), r.Host, r.Now); err != nil {
 		return err
 	}
 	if data, err := checkpoint.ReadIn(f.vault(), gate.LedgerFile, smallFile); err == nil {

@@ -16,6 +16,7 @@ import (
 // tally counts the denied calls of a confined job on this node, in a file of the job's folder in the vault.
 type tally struct {
 	folder, file string
+	now          func() time.Time
 	filter       []byte          // what bubblewrap installs
 	plain        bool            // the kernel tells of nothing
 	watch        *attempts.Watch // of the present start; nil = it has ended, or plain
@@ -31,8 +32,8 @@ type tally struct {
 const writeEvery = time.Second
 
 // newTally reads what earlier runs counted on the node.
-func newTally(folder, node string) (*tally, error) {
-	t := &tally{folder: folder, file: attempts.Prefix + strings.ReplaceAll(node, "/", "_") + attempts.Suffix, changed: true}
+func newTally(folder, node string, now func() time.Time) (*tally, error) {
+	t := &tally{folder: folder, now: now, file: attempts.Prefix + strings.ReplaceAll(node, "/", "_") + attempts.Suffix, changed: true}
 	layer := confine.Under
 	data, err := checkpoint.ReadIn(folder, t.file, attempts.MaxFile)
 	if err == nil {
@@ -89,7 +90,7 @@ func (t *tally) keepUntil(over <-chan struct{}) {
 
 // add counts a call. The process that made it waits.
 func (t *tally) add(call, process string) {
-	now := time.Now()
+	now := t.now()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.counts.Add(call, process, 1, now, now)

@@ -310,6 +310,8 @@ var waysOut = []way{
 	{"kill_outside", "signals to a process outside"},
 	{"ptrace", "ptrace"},
 	{"process_memory", "process_vm_readv, process_vm_writev, pidfd_getfd"},
+	{"first_process", "memory and files of bubblewrap's process inside"},
+	{"listeners", "filters of its own that take the notices of denied calls"},
 	{"keyrings", "keyrings"},
 	{"bpf", "bpf"},
 	{"userfaultfd", "userfaultfd"},
@@ -339,9 +341,9 @@ var waysOut = []way{
 
 // openWays are those that a fence cannot close, and what a site does about it.
 var openWays = map[string]string{
-	"command_line": "give confined jobs nodes of their own (sbatch --exclusive=user), or mount /proc with hidepid=2",
-	"file_lock":    "give confined jobs nodes of their own, and mount network file systems with local locks",
-	"file_events":  "give confined jobs nodes of their own",
+	"command_line": "give confined jobs nodes of their own (sluice data add --nodes FEATURE), or mount /proc with hidepid=2",
+	"file_lock":    "give confined jobs nodes of their own (sluice data add --nodes FEATURE), and mount network file systems with local locks",
+	"file_events":  "give confined jobs nodes of their own (sluice data add --nodes FEATURE)",
 }
 
 func TestHostileProgram(t *testing.T) {
@@ -386,6 +388,7 @@ func TestHostileProgram(t *testing.T) {
 		}
 	}
 	report(t, waysOut, openWays, outcomes)
+	c.told(toldOfHostile)
 	close(o.got)
 	for what := range o.got {
 		t.Errorf("something came out by %s", what)
