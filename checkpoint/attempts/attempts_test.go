@@ -82,14 +82,15 @@ func program() {
 
 // start starts the guard with a command, and returns what it says, its input, and the calls that are seen.
 type start struct {
-	t     *testing.T
-	watch *attempts.Watch
-	cmd   *exec.Cmd
-	in    *os.File
-	said  *strings.Builder
-	mu    sync.Mutex
-	seen  map[string]int
-	over  chan struct{}
+	t        *testing.T
+	watch    *attempts.Watch
+	cmd      *exec.Cmd
+	in       *os.File
+	said     *strings.Builder
+	mu       sync.Mutex
+	seen     map[string]int
+	counting sync.Mutex
+	over     chan struct{}
 }
 
 func guarded(t *testing.T, variable string, command ...string) *start {
@@ -118,8 +119,8 @@ func guarded(t *testing.T, variable string, command ...string) *start {
 	go func() { // ends with the program
 		defer close(s.over)
 		w.Serve(func(call, process string) {
-			s.mu.Lock()
-			defer s.mu.Unlock()
+			s.counting.Lock()
+			defer s.counting.Unlock()
 			s.seen[call+" by "+process]++
 		})
 	}()
@@ -171,6 +172,25 @@ func TestGuard(t *testing.T) {
 	calls := map[string]int{"ptrace by " + name: 11, "socket(AF_VSOCK) by " + name: 1, "unshare by " + name: 1, "seccomp(listener) by " + name: 1}
 	if fmt.Sprint(s.seen) != fmt.Sprint(calls) {
 		t.Errorf("seen %v, want %v", s.seen, calls)
+	}
+}
+
+// TestCountedFirst: a call is counted before it is answered, so a program that ends at once is in the counts.
+func TestCountedFirst(t *testing.T) {
+	s := guarded(t, asGuard, os.Args[0])
+	s.until("done")
+	s.counting.Lock() // nothing can be counted
+	s.in.Close()
+	time.Sleep(200 * time.Millisecond)
+	s.mu.Lock()
+	if strings.Contains(s.said.String(), "later") {
+		t.Error("the call was answered before it was counted")
+	}
+	s.mu.Unlock()
+	s.counting.Unlock()
+	s.end()
+	if !strings.Contains(s.said.String(), "later EPERM") {
+		t.Errorf("it says %s", s.said.String())
 	}
 }
 

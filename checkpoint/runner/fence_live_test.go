@@ -387,7 +387,7 @@ func TestHostileProgram(t *testing.T) {
 			outcomes[name] = [2]string{"open", "seen from outside"}
 		}
 	}
-	report(t, waysOut, openWays, outcomes)
+	report(t, "program", waysOut, openWays, outcomes)
 	c.told(toldOfHostile)
 	close(o.got)
 	for what := range o.got {
@@ -472,6 +472,8 @@ done >>"$SLUICE_JOB_DIR/progress.jsonl"
 	if len(text) == 0 || len(text) > 500 {
 		t.Errorf("%d bytes came out, 1 to 500 may", len(text))
 	}
+	t.Logf("reliability: confined-left %d", len(text))
+	t.Logf("reliability: confined-budget 500")
 	var ledger gate.Ledger
 	must(t, json.Unmarshal([]byte(slurp(filepath.Join(filepath.Dir(c.inner), gate.LedgerFile))), &ledger))
 	if ledger.Bytes < int64(len(text)) {

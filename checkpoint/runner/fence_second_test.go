@@ -112,7 +112,7 @@ func TestSecondAccount(t *testing.T) {
 	})
 	c.exits(1)
 	c.after(outcomes, secret, number, !read.Equal(before), warm)
-	report(t, waysOfASecond, openToASecond, outcomes)
+	report(t, "account", waysOfASecond, openToASecond, outcomes)
 }
 
 // niceness is the priority of this process, from -20 to 19. Programs can make theirs a larger number only.
@@ -174,18 +174,25 @@ func carries(text, secret string, number int64) bool {
 }
 
 // report logs the outcome of every way with their count, and fails for each that is open and not known to be.
-func report(t *testing.T, ways []way, known map[string]string, outcomes map[string][2]string) {
+func report(t *testing.T, who string, ways []way, known map[string]string, outcomes map[string][2]string) {
 	t.Helper()
 	open := 0
 	for _, w := range ways {
 		got := outcomes[w.name]
-		t.Logf("%-20s %-70s %-8s %s; %s", w.name, w.what, got[0], got[1], known[w.name])
+		outcome := "closed"
 		if got[0] != "blocked" {
 			open++
+			outcome = "known"
 			if _, is := known[w.name]; !is || got[0] != "open" {
 				t.Errorf("%s: %q: %s", w.name, got[0], got[1])
+				outcome = "open"
 			}
 		}
+		remark := got[1]
+		if outcome == "known" {
+			remark = known[w.name]
+		}
+		t.Logf("way: %s %s: %-20s %s; %s", who, outcome, w.name, w.what, remark) // etc/confined reads it
 		delete(outcomes, w.name)
 	}
 	for name := range outcomes {

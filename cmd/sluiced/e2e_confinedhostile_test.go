@@ -133,6 +133,8 @@ func (s *confinedSite) spent() {
 		}
 	}
 	s.t.Logf("%d bytes are counted", cost)
+	s.t.Logf("reliability: confined-left %d", cost)
+	s.t.Logf("reliability: confined-budget 600000")
 	if cost == 0 || cost > 600_000 {
 		s.t.Errorf("%d bytes are counted, 1 to 600000 may be\n%s", cost, record)
 	}
