@@ -16,6 +16,7 @@ import (
 func (r *run) clear() {
 	r.remains(r.family.KillAll(r.Grace))
 	r.settleOutput()
+	r.settleTally()
 	held := process.Released(ranks.GPUFiles(r.vars), r.Grace, r.ours)
 	if len(held) == 0 {
 		r.held = ""

@@ -10,7 +10,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"syscall"
@@ -31,7 +30,7 @@ import (
 type fence struct {
 	confine.Fence
 	bwrap  string
-	filter []byte
+	tally  *tally
 	status *os.File      // bwrap's, of the present start
 	output chan struct{} // closed when the output of the present start is in the log
 
@@ -71,11 +70,9 @@ func (r *run) confine() error {
 	if f.bwrap, err = confine.Program(); err != nil {
 		return err
 	}
-	filter, err := confine.Filter(runtime.GOARCH)
-	if err != nil {
+	if f.tally, err = newTally(f.vault(), r.Host, r.Now); err != nil {
 		return err
 	}
-	f.filter = confine.Bytes(filter)
 	if data, err := checkpoint.ReadIn(f.vault(), gate.LedgerFile, smallFile); err == nil {
 		if f.ledger, err = gate.Parse(data); err != nil {
 			r.say("%v: no more progress is passed on", own(gate.ErrLedger.Error()))
@@ -180,7 +177,7 @@ func (r *run) launchInside(argv []string) (*process.Child, error) {
 		}
 	}
 	memory("options", plan.Data())
-	memory("filter", f.filter)
+	memory("filter", f.tally.filter)
 	if err != nil {
 		return nil, err
 	}
@@ -196,6 +193,9 @@ func (r *run) launchInside(argv []string) (*process.Child, error) {
 	out, in, failed := os.Pipe()
 	if err = errors.Join(err, failed); err != nil {
 		return nil, err
+	}
+	if argv, files, err = f.tally.guard(argv, files); err != nil {
+		return nil, errors.Join(err, out.Close(), in.Close())
 	}
 	command := process.Command{Argv: confine.Argv(f.bwrap, argv), Env: []string{"PATH=/usr/bin:/bin"}, Stdout: in, Stderr: in, More: files}
 	files = append(slices.Clone(files), in)
@@ -224,7 +224,7 @@ func (f *fence) built(late time.Time) bool {
 			Exit *int `json:"exit-code"`
 		}
 		if json.Unmarshal(line, &status) == nil && status.Exit != nil {
-			return true
+			return f.tally.started
 		}
 	}
 	return err != nil

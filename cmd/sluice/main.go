@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluice-hpc/sluice/checkpoint/attempts"
+	"github.com/sluice-hpc/sluice/checkpoint/confine"
 	"github.com/sluice-hpc/sluice/cmd/terminal"
 )
 
@@ -20,6 +22,10 @@ var version = "unknown"
 func main() {
 	if filepath.Base(os.Args[0]) == "srun" { // inside of the fence of a confined job
 		os.Exit(srunInside(os.Args[1:], os.Stderr))
+	}
+	if len(os.Args) > 1 && os.Args[1] == confine.GuardVerb && os.Getenv(confine.Marker) != "" { // likewise, before the script
+		terminal.Complain(os.Stderr, attempts.Guard(os.Args[2:], os.Environ()))
+		os.Exit(127)
 	}
 	if len(os.Args) > 1 && !slices.Contains(lasting, os.Args[1]) {
 		collectLate()
