@@ -57,6 +57,8 @@ var may = map[string][]string{
 	"checkpoint/pythontest":       {},
 	"checkpoint/disktest":         {},
 	"checkpoint/confine":          {},
+	"checkpoint/tunnel":           {"checkpoint/confine"},
+	"checkpoint/tunneltest":       {"checkpoint/confine"},
 	"checkpoint/gate":             {"checkpoint"},
 	"checkpoint/attempts":         {"checkpoint/confine"},
 	"checkpoint/process":          {},
@@ -75,9 +77,10 @@ var may = map[string][]string{
 	"checkpoint":                  {"nodes"},
 	"checkpoint/supervise":        {"checkpoint/process"},
 	"checkpoint/ranks":            {"checkpoint", "checkpoint/process", "checkpoint/supervise", "nodes", "slurm"},
+	"checkpoint/step":             {"checkpoint/confine", "checkpoint/process", "checkpoint/supervise"},
 	"checkpoint/searcher":         {"checkpoint", "checkpoint/process", "checkpoint/supervise", "elastic/sweep", "elastic/sweep/book", "elastic/sweep/space"},
 	"checkpoint/lane":             {"checkpoint", "checkpoint/process", "checkpoint/searcher", "checkpoint/supervise", "elastic/sweep", "elastic/sweep/sharing"},
-	"checkpoint/runner":           {"checkpoint", "checkpoint/attempts", "checkpoint/confine", "checkpoint/gate", "checkpoint/process", "checkpoint/python", "checkpoint/ranks", "checkpoint/supervise", "nodes", "slurm"},
+	"checkpoint/runner":           {"checkpoint", "checkpoint/attempts", "checkpoint/confine", "checkpoint/gate", "checkpoint/process", "checkpoint/python", "checkpoint/ranks", "checkpoint/step", "checkpoint/supervise", "checkpoint/tunnel", "nodes", "slurm"},
 	"slurm/command":               {"slurm"},
 	"slurm/fake":                  {"slurm"},
 	"slurm/lab":                   {"slurm"},
@@ -270,7 +273,7 @@ func TestClientIsThin(t *testing.T) {
 
 // apparatus is what only tests and the lab need. Of elastic/world this is what lies below it.
 var apparatus = []string{module + "elastic/world/", module + "elastic/audit", module + "elastic/planted", module + "slurm/conform", module + "slurm/lab",
-	module + "checkpoint/disktest", module + "checkpoint/pythontest"}
+	module + "checkpoint/disktest", module + "checkpoint/pythontest", module + "checkpoint/tunneltest"}
 
 // TestUsersProgramsHoldNoTests: programs for users link no apparatus of tests; of them only
 // the simulator links the world, for simulate --engine.

@@ -11,9 +11,17 @@ type Data struct {
 	Root, Socket     string
 	Owners           []DataOwner // who may add data sets
 	System, Software []string    // folders and files that confined jobs can read
+	Network          string      // one of DataNetworks
 	Numbers          int         // bytes of relayed progress of one job
 	Bundle, Log      int         // bytes: of a job's code, of its released log
 }
+
+// DataNetworks are what the programs of a confined job reach: nothing, so that the job has one node; or the job's own
+// programs on its other nodes.
+var DataNetworks = []string{"none", "relay"}
+
+// Relayed reports whether confined jobs may have several nodes.
+func (d Data) Relayed() bool { return d.Network == "relay" }
 
 // DataOwner may add data sets whose folders are Folder or lie below it.
 type DataOwner struct{ User, Folder string }

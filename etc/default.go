@@ -28,7 +28,7 @@ func Default() Config {
 		Users:      Users{Operators: []string{}},
 		Data: Data{
 			Root: "/var/lib/sluice-data", Socket: "/run/sluice-data/vaultd.sock", Owners: []DataOwner{},
-			System: slices.Clone(usualSystem), Software: []string{}, Numbers: 64 << 10, Bundle: 64 << 20, Log: 10 << 20,
+			System: slices.Clone(usualSystem), Software: []string{}, Network: "none", Numbers: 64 << 10, Bundle: 64 << 20, Log: 10 << 20,
 		},
 		Health: Health{Exclude: time.Hour, PerUser: 1},
 		Notify: Notify{Exec: []string{}, Events: []string{"failure", "deadline", "unfit", "blind"}, Mail: true, Hosts: []string{}, Digest: time.Hour},

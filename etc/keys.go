@@ -88,6 +88,7 @@ var keys = []key{
 	dataOwners("data", "owners", func(c *Config) *[]DataOwner { return &c.Data.Owners }),
 	paths("data", "system", func(c *Config) *[]string { return &c.Data.System }),
 	paths("data", "software", func(c *Config) *[]string { return &c.Data.Software }),
+	choice("data", "network", DataNetworks, func(c *Config) *string { return &c.Data.Network }),
 	whole("data", "numbers", 0, 1<<30, func(c *Config) *int { return &c.Data.Numbers }),
 	whole("data", "bundle", 0, 1<<30, func(c *Config) *int { return &c.Data.Bundle }),
 	whole("data", "log", 0, 1<<30, func(c *Config) *int { return &c.Data.Log }),

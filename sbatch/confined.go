@@ -39,6 +39,13 @@ func (s Service) words() (words []string) {
 	return words
 }
 
+// Connected lets a confined job have several nodes, as at a site that carries packets between their fences.
+func (r *Request) Connected() {
+	if r.Confined() {
+		r.Spec.Nodes = r.typedNodes
+	}
+}
+
 // Confined reports whether the job's programs run inside of a fence.
 func (r Request) Confined() bool { return len(r.Data) > 0 || r.Service != nil }
 
@@ -128,7 +135,7 @@ func (m *merger) confined(env environment) {
 	if !r.Confined() {
 		return
 	}
-	r.Spec.Nodes = 1 // the network of a fence ends at its node
+	r.typedNodes, r.Spec.Nodes = r.Spec.Nodes, 1 // elsewhere the network of a fence ends at its node
 	for _, name := range []string{"account", "qos"} {
 		if s, is := m.chosen[name]; is && s.value == "" {
 			m.fail(s.fail("it names none", "leave it out, or name one")) // Slurm may take that of the service account

@@ -41,6 +41,14 @@ func TestForwarded(t *testing.T) {
 	if !slices.Equal(r.Data, []string{"mammo"}) || !slices.Equal(r.Code, []string{"src"}) || !r.Wait || !r.Quiet || !r.Parsable || r.Spec.Nodes != 1 {
 		t.Errorf("%+v", r)
 	}
+	if r.Connected(); r.Spec.Nodes != 0 {
+		t.Errorf("%d nodes where there may be several", r.Spec.Nodes)
+	}
+	if one := merged(t, "--data=mammo --gpus-per-node=2 --nodes=1 train.py", nil, "#!/bin/sh\ntrue\n"); one.Spec.Nodes != 1 {
+		t.Errorf("%+v", one.Spec)
+	} else if one.Connected(); one.Spec.Nodes != 1 {
+		t.Errorf("--nodes=1: %d nodes", one.Spec.Nodes)
+	}
 	back := merged(t, bySetup+" "+strings.Join(r.Forwarded(), " ")+" /v/j/script", nil, "#!/bin/sh\n#SLUICE --min-gpus=2\n#SBATCH -p cpu\ntrue\n")
 	if back.Spec.Min != 2 || back.Spec.Max != 8 || back.Spec.Total != 90 || !back.Hold || back.Wait || back.Quiet || !slices.Equal(back.Partitions, []string{"gpu"}) {
 		t.Errorf("%+v", back)

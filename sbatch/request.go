@@ -70,9 +70,10 @@ type Request struct {
 	sizeless bool
 	options  []string // options of the command line for sbatch, as typed
 	// forwarded: see Forwarded.
-	forwarded []string
-	files     []string // for an array: options that name files by %A and %a
-	depends   string   // replaces Dependency; "" = Dependency is unchanged
+	forwarded  []string
+	typedNodes int      // Spec.Nodes of a confined job as typed
+	files      []string // for an array: options that name files by %A and %a
+	depends    string   // replaces Dependency; "" = Dependency is unchanged
 }
 
 // Adopt is what the runner adopts of a program that is not changed for sluice.

@@ -43,7 +43,12 @@ type Fence struct {
 	Environment []string `json:"environment"`
 	// Log bounds the job's log, in bytes over the job's life.
 	Log int64 `json:"log"`
+	// Network is Relayed if the job may have several nodes; "" = one.
+	Network string `json:"network,omitempty"`
 }
+
+// Relayed: the fences of a job on several nodes have a network of their own, which sluice's relays carry.
+const Relayed = "relay"
 
 // Errors of reading a fence. Test with errors.Is.
 var (
@@ -171,6 +176,7 @@ func (f Fence) Valid() *FormatError {
 	}
 	c.that(f.Numbers >= 0 && f.Numbers <= maxBytes, ErrMalformed, "numbers: %d, want bytes from 0 to %d", f.Numbers, int64(maxBytes))
 	c.that(f.Log >= 0 && f.Log <= maxBytes, ErrMalformed, "log: %d, want bytes from 0 to %d", f.Log, int64(maxBytes))
+	c.that(f.Network == "" || f.Network == Relayed, ErrMalformed, "network: %q, want %q or nothing", f.Network, Relayed)
 	c.apart(f)
 	return c.err
 }

@@ -35,7 +35,14 @@ type Start struct {
 	Env      []string
 	GPUs     []string // device files of the job's GPUs
 	UID, GID int
+	// Nodes are the names of the job's nodes in Slurm's order, and Node is the number of this one. With two or
+	// more the fence waits for its network before it starts its command.
+	Nodes []string
+	Node  int
 }
+
+// several reports whether the job has several nodes.
+func (s Start) several() bool { return len(s.Nodes) > 1 }
 
 // File is a file whose content bwrap reads from a descriptor.
 type File struct {
@@ -44,10 +51,11 @@ type File struct {
 }
 
 // Plan is what bwrap is told. Its descriptors are, from First on: the options, the seccomp
-// program, the pipe for its status, and the content of each of Files.
+// program, the pipe for its status, the pipe that it waits for if Waits, and the content of each of Files.
 type Plan struct {
 	Options []string
 	Files   []File
+	Waits   bool // a byte in the pipe starts the command
 }
 
 // First is the number of the first descriptor after standard error.
@@ -77,11 +85,16 @@ var driver = []string{"/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tool
 // Build returns the fence of one start. The order of the options matters: a later mount
 // covers an earlier one.
 func Build(s Start, m Machine) Plan {
-	var p Plan
+	p := Plan{Waits: s.several()}
+	next := First + 3
 	add := func(options ...string) { p.Options = append(p.Options, options...) }
 	add("--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try",
 		"--cap-drop", "ALL", "--hostname", hostname, "--new-session", "--die-with-parent",
 		"--seccomp", strconv.Itoa(First+1), "--json-status-fd", strconv.Itoa(First+2))
+	if p.Waits {
+		add("--block-fd", strconv.Itoa(next))
+		next++
+	}
 	// The first process inside is bubblewrap's own. Its memory would be open to the program, which has the same user.
 	add("--proc", "/proc", "--tmpfs", "/proc/1", "--remount-ro", "/proc/1")
 	add("--dev", "/dev", "--tmpfs", "/dev/shm", "--tmpfs", "/tmp", "--tmpfs", "/var/tmp")
@@ -105,7 +118,7 @@ func Build(s Start, m Machine) Plan {
 		}
 	}
 	for _, f := range etc(s) {
-		add("--ro-bind-data", strconv.Itoa(First+3+len(p.Files)), f.Path)
+		add("--ro-bind-data", strconv.Itoa(next+len(p.Files)), f.Path)
 		p.Files = append(p.Files, f)
 	}
 	add("--ro-bind", s.Sluice, Sluice, "--symlink", "sluice", ownBin+"/srun", "--ro-bind", s.Script, Script)
@@ -122,6 +135,11 @@ func Build(s Start, m Machine) Plan {
 			add("--setenv", name, value)
 		}
 	}
+	if p.Waits {
+		for _, v := range toDevice {
+			add("--setenv", v[0], v[1])
+		}
+	}
 	return p
 }
 
@@ -133,7 +151,7 @@ func etc(s Start) []File {
 	return []File{
 		{"/etc/passwd", fmt.Sprintf("%s:x:%d:%d::/tmp:/bin/sh\n", user, s.UID, s.GID)},
 		{"/etc/group", fmt.Sprintf("%s:x:%d:\n", user, s.GID)},
-		{"/etc/hosts", "127.0.0.1 localhost " + hostname + "\n::1 localhost\n"},
+		{"/etc/hosts", hosts(s.Node, s.Nodes)},
 		{"/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n"},
 	}
 }

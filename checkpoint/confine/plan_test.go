@@ -3,6 +3,8 @@ package confine
 import (
 	"errors"
 	"flag"
+	"fmt"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,7 +22,13 @@ func TestPlan(t *testing.T) {
 	s := Start{Fence: f, Token: "0123456789abcdef0123456789abcdef", Script: "/jobs/t/script", Sluice: "/usr/bin/sluice", Python: "/jobs/t/python",
 		Env: Environment(f, given), GPUs: []string{"/dev/nvidia1"}, UID: 990, GID: 991}
 	m := Machine{Shown: []Entry{{Path: "/usr"}, {Path: "/lib", Link: "usr/lib"}, {Path: "/opt/conda"}}, Masked: []string{"/usr/bin/sbatch", "/usr/bin/srun"}}
-	plan := Build(s, m)
+	golden(t, "plan.golden", Build(s, m))
+	s.Nodes, s.Node = []string{"gpu1", "gpu7"}, 1
+	golden(t, "plan-nodes.golden", Build(s, m))
+}
+
+func golden(t *testing.T, name string, plan Plan) {
+	t.Helper()
 	var b strings.Builder
 	for _, o := range plan.Options {
 		if strings.HasPrefix(o, "--") && b.Len() > 0 {
@@ -32,7 +40,7 @@ func TestPlan(t *testing.T) {
 		b.WriteString("\n" + file.Path + ":\n" + file.Content)
 	}
 	b.WriteString(strings.Join(Argv("/usr/bin/bwrap", []string{"/bin/bash", Script, "arg"}), " ") + "\n")
-	golden := filepath.Join("testdata", "plan.golden")
+	golden := filepath.Join("testdata", name)
 	if *update {
 		if err := os.WriteFile(golden, []byte(b.String()), 0o644); err != nil {
 			t.Fatal(err)
@@ -108,7 +116,8 @@ func TestStep(t *testing.T) {
 		"-n 1 --":                       "needs a command",
 		"--ntasks-per-node=1 --exact x": "x",
 	} {
-		argv, err := Step(strings.Fields(args))
+		step, err := ParseStep(strings.Fields(args), 1)
+		argv := step.Argv
 		switch {
 		case err != nil && (!errors.Is(err, ErrStep) || !strings.Contains(err.Error(), want)):
 			t.Errorf("srun %s: %v; want %q", args, err, want)
@@ -119,6 +128,68 @@ func TestStep(t *testing.T) {
 	env := StepEnvironment([]string{"SLURM_PROCID=7", "A=1"})
 	if slices.Contains(env, "SLURM_PROCID=7") || !slices.Contains(env, "SLURM_PROCID=0") || !slices.Contains(env, "A=1") {
 		t.Errorf("%v", env)
+	}
+}
+
+// TestStepOnNodes: in a job on three nodes a step has one task on each of them, or one on the first.
+func TestStepOnNodes(t *testing.T) {
+	for args, want := range map[string]string{
+		"train":                                  "3 false",
+		"-N 3 -n 3 train":                        "3 false",
+		"--nodes=3-3 --ntasks-per-node=1 train":  "3 false",
+		"--ntasks=1 train":                       "1 false",
+		"-N1 -n1 train":                          "1 false",
+		"--kill-on-bad-exit train":               "3 true",
+		"-K1 -n 3 train":                         "3 true",
+		"--kill-on-bad-exit=0 train":             "3 false",
+		"-n 2 train":                             `"$SLUICE" ranks`,
+		"-n 6 train":                             `"$SLUICE" ranks`,
+		"-N 1-3 train":                           `"$SLUICE" ranks`,
+		"--ntasks-per-node=3 train":              `"$SLUICE" ranks`,
+		"-N 3 -n 1 train":                        "contradicts",
+		"-N x train":                             "not possible",
+		"-N":                                     "needs a number",
+		"--nodes=3 --ntasks-per-node=1 -n3 -- x": "3 false",
+	} {
+		s, err := ParseStep(strings.Fields(args), 3)
+		switch {
+		case err != nil && (!errors.Is(err, ErrStep) || !strings.Contains(err.Error(), want)):
+			t.Errorf("srun %s: %v; want %q", args, err, want)
+		case err == nil && fmt.Sprint(s.Nodes, s.Kill) != want:
+			t.Errorf("srun %s: %+v; want %q", args, s, want)
+		}
+	}
+}
+
+// TestAddresses: every node has an address of its own in the network, which ends neither in all zeros nor in all ones of it.
+func TestAddresses(t *testing.T) {
+	seen := map[netip.Addr]bool{}
+	for node := range MaxNodes {
+		a := Address(node)
+		if seen[a] || !Network.Contains(a) || a == Network.Addr() || a == netip.MustParseAddr("10.117.255.255") {
+			t.Errorf("node %d: %s", node, a)
+		}
+		seen[a] = true
+	}
+}
+
+// TestConnectable: what a network of several nodes lacks is a value, and says what to type.
+func TestConnectable(t *testing.T) {
+	device, programs := tunnels, enter
+	t.Cleanup(func() { tunnels, enter = device, programs })
+	there := filepath.Join(t.TempDir(), "there")
+	if err := os.WriteFile(there, nil, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		device, program string
+		want            Cause
+	}{{there, there, ""}, {there + "-not", there, NoTunnel}, {there, there + "-not", NoEnter}} {
+		tunnels, enter = c.device, []string{c.program}
+		var why *Impossible
+		if err := Connectable(); c.want == "" && err != nil || c.want != "" && (!errors.As(err, &why) || why.Why != c.want || why.Hint == "") {
+			t.Errorf("%+v: %v", c, err)
+		}
 	}
 }
 

@@ -33,6 +33,8 @@ const (
 	NoNamespaces Cause = "user namespaces are switched off for ordinary users"
 	Refused      Cause = "bubblewrap could not make the namespaces"
 	Privileged   Cause = "a confined job must not run as root"
+	NoTunnel     Cause = "a network of several nodes needs /dev/net/tun"
+	NoEnter      Cause = "a network of several nodes needs nsenter"
 )
 
 // Error returns the cause, what bwrap said, and what to type.

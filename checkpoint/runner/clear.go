@@ -14,9 +14,14 @@ import (
 // memory that the next job on the node needs. What cannot be ended is reported; each wait
 // is bounded by a grace period.
 func (r *run) clear() {
+	if r.fence != nil {
+		r.fence.net.end(r.Grace)
+	}
 	r.remains(r.family.KillAll(r.Grace))
 	r.settleOutput()
-	r.settleTally()
+	if r.fence != nil {
+		r.fence.tally.settle(r.Grace)
+	}
 	held := process.Released(ranks.GPUFiles(r.vars), r.Grace, r.ours)
 	if len(held) == 0 {
 		r.held = ""
@@ -66,6 +71,7 @@ func (r *run) abandoned() {
 	if r.child == nil {
 		return
 	}
+	r.endNetwork()
 	r.remains(r.family.Drain(farewell, r.Grace, "srun"))
 }
 

@@ -1,21 +1,14 @@
 package runner
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/checkpoint/confine"
@@ -28,11 +21,10 @@ import (
 // fence is what the runner of a confined job keeps. The program owns every file below
 // Inner and may write anything there at any time.
 type fence struct {
-	confine.Fence
-	bwrap  string
-	tally  *tally
-	status *os.File      // bwrap's, of the present start
+	builder
+	status *status       // bwrap's, of the present start
 	output chan struct{} // closed when the output of the present start is in the log
+	net    *network      // of the present start; nil = the job is on one node
 
 	ledger gate.Ledger
 	queue  gate.Queue
@@ -47,7 +39,7 @@ var errConfined = errors.New("not possible in a confined job")
 
 // confine prepares the fence of the run. The program is never started without it.
 func (r *run) confine() error {
-	f := &fence{Fence: *r.Config.Fence, ledger: gate.New()}
+	f := &fence{builder: builder{Fence: *r.Config.Fence}, ledger: gate.New()}
 	r.fence = f
 	r.job.inner = f.Inner
 	switch {
@@ -57,20 +49,12 @@ func (r *run) confine() error {
 		return fmt.Errorf("%w: --glob, --progress, --trial, --array and --profile; submit the job without them", errConfined)
 	}
 	if hosts, err := slurm.Expand(r.vars["SLURM_JOB_NODELIST"]); err == nil && len(hosts) > 1 {
-		return fmt.Errorf("%w: %d nodes; a confined job has one: submit it with --nodes=1", errConfined, len(hosts))
+		if err := f.mayHave(len(hosts)); err != nil {
+			return err
+		}
 	}
 	delete(r.vars, "SLUICE_GPU_FILES") // it would show any file of the service account inside
-	if err := f.Valid(); err != nil {
-		return err
-	}
-	if err := f.missing(); err != nil {
-		return err
-	}
-	var err error
-	if f.bwrap, err = confine.Program(); err != nil {
-		return err
-	}
-	if f.tally, err = newTally(f.vault(), r.Host, r.Now); err != nil {
+	if err := f.prepare(r.Host, r.Now); err != nil {
 		return err
 	}
 	if data, err := checkpoint.ReadIn(f.vault(), gate.LedgerFile, smallFile); err == nil {
@@ -82,51 +66,6 @@ func (r *run) confine() error {
 		return fmt.Errorf("%w: %w", gate.ErrLedger, err)
 	}
 	f.read = r.job.progressSize()
-	if err := noCores(); err != nil {
-		return fmt.Errorf("switching core dumps off: %w", err)
-	}
-	return closeOnExec()
-}
-
-// missing returns an error that names the first folder of the fence that does not exist.
-func (f *fence) missing() error {
-	folders := map[string]string{"the program's folder": f.Inner, "the job's code": f.Code, "the folder for its output": f.Output}
-	for name, set := range f.Data {
-		folders["the data set "+name] = set
-	}
-	for _, what := range slices.Sorted(maps.Keys(folders)) {
-		if info, err := os.Stat(folders[what]); err != nil || !info.IsDir() {
-			return fmt.Errorf("%s is not on this node, or no folder: %s; ask the owner of the data", what, folders[what])
-		}
-	}
-	return nil
-}
-
-// vault is the job's folder in the vault.
-func (f *fence) vault() string { return filepath.Dir(f.Inner) }
-
-// noCores prevents core dumps. The limit is 1 byte: with it the kernel neither writes a file
-// nor calls a handler, which it does with a limit of 0.
-func noCores() error {
-	err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{Cur: 1, Max: 1})
-	if errors.Is(err, unix.EPERM) { // the hard limit is 0
-		return nil
-	}
-	return err
-}
-
-// closeOnExec keeps what this process inherited open from the programs that it starts: bwrap
-// passes on every descriptor.
-func closeOnExec() error {
-	open, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		return err
-	}
-	for _, e := range open {
-		if fd, err := strconv.Atoi(e.Name()); err == nil && fd > 2 {
-			unix.CloseOnExec(fd)
-		}
-	}
 	return nil
 }
 
@@ -142,6 +81,9 @@ func (f *fence) paths(v facts, token string) facts {
 	v.sluice, v.runner = confine.Sluice, 0 // numbers of processes differ inside
 	if v.python != "" {
 		v.python = confine.PythonDir
+	}
+	if len(v.where.hosts) > 1 {
+		v.master = confine.Address(0).String()
 	}
 	return v
 }
@@ -160,48 +102,24 @@ func (r *run) launchInside(argv []string) (*process.Child, error) {
 	if err != nil {
 		return nil, err
 	}
-	plan := confine.Build(confine.Start{Fence: f.Fence, Token: r.job.id.Token, Script: script, Sluice: r.Sluice, Python: r.Python,
-		Env: r.environment(), GPUs: ranks.GPUFiles(r.vars), UID: os.Geteuid(), GID: os.Getegid()}, confine.Look(f.Fence))
-	var files []*os.File // the child's, closed here once it has them
-	defer func() {
-		for _, file := range files {
-			file.Close()
-		}
-	}()
-	memory := func(name string, content []byte) {
-		if err == nil {
-			var file *os.File
-			if file, err = confine.Memory(name, content); err == nil {
-				files = append(files, file)
-			}
-		}
-	}
-	memory("options", plan.Data())
-	memory("filter", f.tally.filter)
+	start := confine.Start{Fence: f.Fence, Token: r.job.id.Token, Script: script, Sluice: r.Sluice, Python: r.Python,
+		Env: r.environment(), GPUs: ranks.GPUFiles(r.vars), Nodes: r.where.hosts}
+	out, in, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
-	read, write, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
-	f.status = read
-	files = append(files, write)
-	for _, content := range plan.Files {
-		memory("file", []byte(content.Content))
-	}
-	out, in, failed := os.Pipe()
-	if err = errors.Join(err, failed); err != nil {
-		return nil, err
-	}
-	if argv, files, err = f.tally.guard(argv, files); err != nil {
-		return nil, errors.Join(err, out.Close(), in.Close())
-	}
-	command := process.Command{Argv: confine.Argv(f.bwrap, argv), Env: []string{"PATH=/usr/bin:/bin"}, Stdout: in, Stderr: in, More: files}
-	files = append(slices.Clone(files), in)
+	defer in.Close()
 	f.output = make(chan struct{})
 	go pump(out, r.Stdout, f.Log, f.output) // ends when nothing inside has the pipe open
-	return r.family.Start(command)
+	e, err := f.enclose(r.family, start, argv, in)
+	if err != nil {
+		return nil, err
+	}
+	f.status, f.net = e.status, nil
+	if e.release != nil {
+		f.net = r.connect(e, script)
+	}
+	return e.child, nil
 }
 
 // built reports whether the program was started inside of the fence, once bwrap has ended.
@@ -212,22 +130,11 @@ func (f *fence) built(late time.Time) bool {
 		return false
 	}
 	defer func() {
-		f.status.Close()
+		f.status.close()
 		f.status = nil
 	}()
-	if err := f.status.SetReadDeadline(late); err != nil {
-		return true
-	}
-	said, err := io.ReadAll(io.LimitReader(f.status, smallFile))
-	for line := range bytes.Lines(said) {
-		var status struct {
-			Exit *int `json:"exit-code"`
-		}
-		if json.Unmarshal(line, &status) == nil && status.Exit != nil {
-			return f.tally.started
-		}
-	}
-	return err != nil
+	ran, known := f.status.exited(late)
+	return !known || ran && f.tally.started
 }
 
 // unbuilt ends the job because the fence could not be built. What bwrap said is in the log.
@@ -237,6 +144,26 @@ func (r *run) unbuilt() {
 		err = fmt.Errorf("bubblewrap could not build it as fence.json says, or not start the script's interpreter; its message is in the job's log")
 	}
 	r.giveUp(fmt.Errorf("the fence of the job cannot be built, and its program was not started: %w", err))
+}
+
+// endNetwork says that the program is about to be ended on all nodes.
+func (r *run) endNetwork() {
+	if r.fence != nil {
+		r.fence.net.ends()
+	}
+}
+
+// unconnected ends the job if its nodes could not be connected, and reports whether it does.
+func (r *run) unconnected() bool {
+	if r.fence == nil || r.state.stopping {
+		return false
+	}
+	err := r.fence.net.failed()
+	if err != nil {
+		r.child = nil
+		r.giveUp(err)
+	}
+	return err != nil
 }
 
 // giveUp ends the job with an error of the runner's own.

@@ -112,15 +112,14 @@ func (t *tally) keep() {
 	}
 }
 
-// settleTally counts nothing more of a script that has ended, and writes the counts if the file system answers in
-// time.
-func (r *run) settleTally() {
-	if r.fence == nil || r.fence.tally == nil {
-		return
+// settle counts nothing more of a command that has ended, and writes the counts if the file system answers within
+// patience.
+func (t *tally) settle(patience time.Duration) {
+	if t == nil {
+		return // the fence could not even be prepared
 	}
-	t := r.fence.tally
 	if t.watch != nil {
-		b := t.watch.Ended(r.Grace)
+		b := t.watch.Ended(patience)
 		t.watch, t.started = nil, b.Started
 		if b.Started && !b.Counted {
 			t.mu.Lock()
@@ -135,6 +134,6 @@ func (r *run) settleTally() {
 	}()
 	select {
 	case <-done:
-	case <-time.After(r.Grace):
+	case <-time.After(patience):
 	}
 }

@@ -18,7 +18,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
-	"github.com/sluice-hpc/sluice/checkpoint/attempts"
 	"github.com/sluice-hpc/sluice/checkpoint/confine"
 	"github.com/sluice-hpc/sluice/checkpoint/gate"
 	"github.com/sluice-hpc/sluice/checkpoint/ranks"
@@ -38,23 +37,8 @@ func tryFence() int {
 	return 0
 }
 
-// runInside is what this program does inside of a fence, as sluice or as srun.
-func runInside(name string, args []string) int {
-	if len(args) > 0 && args[0] == confine.GuardVerb {
-		fmt.Fprintln(os.Stderr, attempts.Guard(args[1:], os.Environ()))
-		return 127
-	}
-	if name == "srun" {
-		argv, err := confine.Step(args)
-		if err == nil {
-			var program string
-			if program, err = exec.LookPath(argv[0]); err == nil {
-				err = syscall.Exec(program, argv, confine.StepEnvironment(os.Environ()))
-			}
-		}
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
+// runInside is what this program does inside of a fence, as sluice.
+func runInside(args []string) int {
 	c := ranks.Config{Env: os.Environ(), Host: "confined", Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
 	args = args[1:]
 	if args[0] == "--torchrun" {
@@ -519,9 +503,16 @@ exit 0
 func TestNoFenceNoProgram(t *testing.T) {
 	newCaged(t, "exit 0\n", nil) // skips all of it where no fence can be built
 	for what, spoil := range map[string]func(*caged){
-		"a data set is gone":    func(c *caged) { must(c, os.RemoveAll(c.fence.Data["mammo"])) },
-		"the code is gone":      func(c *caged) { must(c, os.RemoveAll(c.fence.Code)) },
-		"several nodes":         func(c *caged) { c.env = []string{"SLURM_JOB_NODELIST=gpu[1-2]"} },
+		"a data set is gone": func(c *caged) { must(c, os.RemoveAll(c.fence.Data["mammo"])) },
+		"the code is gone":   func(c *caged) { must(c, os.RemoveAll(c.fence.Code)) },
+		"several nodes":      func(c *caged) { c.env = []string{"SLURM_JOB_NODELIST=gpu[1-2]"} },
+		"the other nodes do not start": func(c *caged) {
+			c.fence.Network = confine.Relayed
+			fake := filepath.Join(c.base, "fake")
+			must(c, os.Mkdir(fake, 0o755))
+			writeProgram(c.T, filepath.Join(fake, "srun"), "#!/bin/sh\necho 'srun: error: no nodes' >&2; exit 1\n")
+			c.env = []string{"SLURM_JOB_NODELIST=gpu[1-2]", "PATH=" + fake + ":" + os.Getenv("PATH")}
+		},
 		"the system is gone":    func(c *caged) { c.fence.System = []string{"/nowhere"} },
 		"no interpreter inside": func(c *caged) { c.fence.System = []string{"/usr/share"} },
 		"the ledger is a folder": func(c *caged) {

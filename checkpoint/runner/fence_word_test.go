@@ -32,7 +32,7 @@ func TestWithheld(t *testing.T) {
 func TestOutwardSaysNothingOfTheProgram(t *testing.T) {
 	vault := t.TempDir()
 	fenced := confine.Fence{Inner: filepath.Join(vault, "inner")}
-	r := &run{Config: Config{Fence: &fenced, Stderr: os.Stderr}, fence: &fence{Fence: fenced, ledger: gate.New()}, complaints: map[string]string{}}
+	r := &run{Config: Config{Fence: &fenced, Stderr: os.Stderr}, fence: &fence{builder: builder{Fence: fenced}, ledger: gate.New()}, complaints: map[string]string{}}
 	at := time.Unix(1_800_000_000, 0)
 	w := checkpoint.Runner{
 		Version: 1, Job: 7, State: checkpoint.Waiting, Resumed: "31415926", Skipped: []string{"secret"}, Note: "secret", Rhythm: 3.14, Every: 3.14, Cost: 3.14,
@@ -56,5 +56,18 @@ func TestOutwardSaysNothingOfTheProgram(t *testing.T) {
 	}
 	if again, _ := r.outward(w); again.Answer.Checkpoint != "00000002" {
 		t.Errorf("the same checkpoint has another name: %+v", again.Answer)
+	}
+}
+
+// TestHowManyNodes: a job has one node unless the site lets relays carry its packets, and never more than there are addresses.
+func TestHowManyNodes(t *testing.T) {
+	for _, c := range []struct {
+		network string
+		nodes   int
+	}{{"", 2}, {"", confine.MaxNodes}, {confine.Relayed, confine.MaxNodes + 1}} {
+		b := &builder{Fence: confine.Fence{Network: c.network}}
+		if err := b.mayHave(c.nodes); !errors.Is(err, errConfined) {
+			t.Errorf("%+v: %v", c, err)
+		}
 	}
 }

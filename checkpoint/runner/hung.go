@@ -51,6 +51,7 @@ func (r *run) unhang() {
 	h.over, h.rest = true, rest
 	h.times++
 	r.say("%s: Slurm has not noticed, and srun would wait indefinitely. The script is ended so that sluiced requeues the job; if it does not, the script is started again here in %v", rest, r.Patience)
+	r.endNetwork()
 	r.remains(r.family.Drain(hungGrace, r.Grace, "srun"))
 }
 

@@ -40,8 +40,11 @@ func init() {
 }
 
 func TestMain(m *testing.M) {
+	if code, is := runner.Part(os.Args, time.Now); is {
+		os.Exit(code)
+	}
 	if os.Getenv(confine.Marker) != "" {
-		os.Exit(runInside(filepath.Base(os.Args[0]), os.Args[1:]))
+		os.Exit(runInside(os.Args[1:]))
 	}
 	if os.Getenv(asTrial) != "" {
 		os.Exit(tryFence())

@@ -208,6 +208,9 @@ func (r *run) over() {
 		r.unbuilt()
 		return
 	}
+	if r.unconnected() {
+		return
+	}
 	e := r.scriptEnded()
 	if r.settled {
 		e.exit, e.complete = process.Exit{}, false // it was ended after its work was saved
@@ -282,6 +285,7 @@ const politely = 100 * time.Millisecond
 // and the node is not free before that: srun is left running to receive it.
 func (r *run) drain() {
 	if r.child != nil {
+		r.endNetwork()
 		r.remains(r.family.Drain(politely, r.Grace, "srun"))
 	}
 }

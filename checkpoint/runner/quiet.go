@@ -18,7 +18,7 @@ const quietly = 5 * time.Second
 // settle ends the job's steps before Slurm does.
 func (r *run) settle() {
 	request := r.state.request
-	if request == nil || r.child == nil || r.adopted.habit != nil || len(r.family.Named("srun")) == 0 {
+	if request == nil || r.child == nil || r.fence != nil || r.adopted.habit != nil || len(r.family.Named("srun")) == 0 {
 		return
 	}
 	r.settled = true

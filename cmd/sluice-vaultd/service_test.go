@@ -189,7 +189,7 @@ func TestSubmit(t *testing.T) {
 		t.Errorf("arguments:\n%s\nwant:\n%s", raw, want)
 	}
 	fence, err := confine.Read(filepath.Join(dir, "fence.json"))
-	if err != nil || fence.Data["mammo"] != filepath.Join(l.dir, "sets/mammo") || fence.Numbers != 1000 || fence.Inner != dir+"/inner" {
+	if err != nil || fence.Data["mammo"] != filepath.Join(l.dir, "sets/mammo") || fence.Numbers != 1000 || fence.Inner != dir+"/inner" || fence.Network != "" {
 		t.Errorf("%+v, %v", fence, err)
 	}
 	if text, err := os.ReadFile(filepath.Join(dir, "script")); err != nil || string(text) != script {

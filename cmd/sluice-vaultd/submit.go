@@ -250,6 +250,9 @@ func (s *service) fence(sub *submission, dir string) ([]byte, error) {
 	d := s.site.Data
 	f := confine.Fence{Version: confine.Version, Inner: filepath.Join(dir, innerName), Code: filepath.Join(dir, codeName), Output: filepath.Join(dir, outName),
 		Data: map[string]string{}, System: d.System, Software: d.Software, Numbers: int64(d.Numbers), Environment: environment, Log: int64(d.Log)}
+	if d.Relayed() {
+		f.Network = confine.Relayed
+	}
 	s.vault.mu.Lock()
 	for _, name := range sub.q.Data {
 		if set := s.vault.state.Set(name); set != nil {

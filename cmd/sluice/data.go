@@ -27,7 +27,7 @@ budget of each job, and of each user in a time.
 
 At most the stated bytes leave, whatever the program does. A model of that size can
 contain data: choose the budget by what you could bear to lose. Such jobs run on one
-node so far.`,
+node, unless the site carries packets between the nodes of a job ([data] network).`,
 		Example: `  sluice data add mammo --path /vault/mammo --readers @radiology,ada \
       --release 200MB/job,1GB/week
   sluice data list

@@ -15,7 +15,23 @@ func examineFence(ctx context.Context, p patient) []finding {
 		return nil
 	}
 	mounts, _ := os.ReadFile("/proc/mounts") // unreadable: as if nothing were hidden
-	return aboutFence(confine.Possible(ctx), confine.Hides(string(mounts)))
+	all := aboutFence(confine.Possible(ctx), confine.Hides(string(mounts)))
+	if p.site.Data.Relayed() {
+		all = append(all, aboutTunnel(confine.Connectable()))
+	}
+	return all
+}
+
+// aboutTunnel says whether this node can take part in a confined job on several nodes.
+func aboutTunnel(err error) finding {
+	var impossible *confine.Impossible
+	switch {
+	case errors.As(err, &impossible):
+		return failed("fence", impossible.Hint, "jobs with --data on several nodes end on this node: %v", err)
+	case err != nil:
+		return failed("fence", "", "jobs with --data on several nodes end on this node: %v", err)
+	}
+	return passed("fence", "confined jobs on several nodes can run on this node")
 }
 
 // aboutFence says what a trial of a fence showed.

@@ -6,6 +6,17 @@ import (
 	"github.com/sluice-hpc/sluice/checkpoint/confine"
 )
 
+func TestDoctorAboutTunnels(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want verdict
+	}{{&confine.Impossible{Why: confine.NoTunnel, Hint: "chmod 0666 /dev/net/tun"}, failure}, {confine.ErrImpossible, failure}, {nil, fine}} {
+		if got := aboutTunnel(c.err); got.Verdict != c.want {
+			t.Errorf("%v: %+v", c.err, got)
+		}
+	}
+}
+
 func TestDoctorAboutFences(t *testing.T) {
 	for _, c := range []struct {
 		err   error

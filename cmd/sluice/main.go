@@ -5,14 +5,13 @@ package main
 import (
 	"io"
 	"os"
-	"path/filepath"
 	"runtime/debug"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/sluice-hpc/sluice/checkpoint/attempts"
-	"github.com/sluice-hpc/sluice/checkpoint/confine"
+	"github.com/sluice-hpc/sluice/checkpoint/runner"
 	"github.com/sluice-hpc/sluice/cmd/terminal"
 )
 
@@ -20,12 +19,8 @@ import (
 var version = "unknown"
 
 func main() {
-	if filepath.Base(os.Args[0]) == "srun" { // inside of the fence of a confined job
-		os.Exit(srunInside(os.Args[1:], os.Stderr))
-	}
-	if len(os.Args) > 1 && os.Args[1] == confine.GuardVerb && os.Getenv(confine.Marker) != "" { // likewise, before the script
-		terminal.Complain(os.Stderr, attempts.Guard(os.Args[2:], os.Environ()))
-		os.Exit(127)
+	if code, is := runner.Part(os.Args, time.Now); is { // of a confined job
+		os.Exit(code)
 	}
 	if len(os.Args) > 1 && !slices.Contains(lasting, os.Args[1]) {
 		collectLate()

@@ -68,7 +68,7 @@ environment. SLUICE_GPU_FILES names the GPUs' device files if they are not
 when no process of the job has one of them open.
 
 With --fence the script and all that it starts run in a fence of bubblewrap: without a
-network, with the data sets read-only in $SLUICE_DATA, and with files that are to leave
+network (on several nodes: with one of their own, which only they reach), with the data sets read-only in $SLUICE_DATA, and with files that are to leave
 in $SLUICE_OUTPUT. Such a job ends with exit code 0 or 1.
 
 Variables that sbatch stored for the job's first size (SLURM_NTASKS, SLURM_GPUS and

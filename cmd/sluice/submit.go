@@ -109,6 +109,9 @@ func (s *submission) submit(ctx context.Context, cmd *cobra.Command, args []stri
 		return err
 	}
 	s.request.Own = s.site.Own
+	if s.site.Data.Relayed() {
+		s.request.Connected()
+	}
 	if err := errors.Join(s.trusted(line), s.managed(), s.patient(), s.notified(), s.request.Sized()); err != nil {
 		return err
 	}

@@ -92,8 +92,9 @@ Sweeps ('sluice sweep' shows them; also sweep.toml, or a sweep.yaml of W&B)
   --seed=N              the same seed gives the same points (0)
 
 Data that stay where they are ('sluice data' lists them)
-  --data=NAME[,NAME]    train on these: read-only at $SLUICE_DATA/NAME, on one node and
-                        without a network; on #SLUICE lines or here. What is put into
+  --data=NAME[,NAME]    train on these: read-only at $SLUICE_DATA/NAME, without a
+                        network (and on one node, unless the site carries packets
+                        between the job's nodes); on #SLUICE lines or here. What is put into
                         $SLUICE_OUTPUT comes back by 'sluice results JOB'
   --code=PATH[,PATH]    what of the current folder goes along (the script's folder
                         without hidden files); 64 MiB, no links

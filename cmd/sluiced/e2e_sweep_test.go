@@ -91,7 +91,9 @@ func TestSweepEndsWithItsLanes(t *testing.T) {
 	s.must(s.Start(s.ctx))
 	for n := range int64(4) {
 		j := &job{s: s, id: lane + n}
-		j.until("to end", func(v wire.Job) bool { return v.State == "COMPLETED" && n == 0 || strings.HasPrefix(v.State, "CANCELLED") && n > 0 })
+		j.until("to end", func(v wire.Job) bool {
+			return v.State == "COMPLETED" && n == 0 || strings.HasPrefix(v.State, "CANCELLED") && n > 0
+		})
 	}
 	if text := s.as("", "sluice", "sweep", "show", sweep); !strings.Contains(text, "the sweep is over, lanes that wait are cancelled") {
 		t.Error(text)

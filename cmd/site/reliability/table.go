@@ -92,6 +92,13 @@ var figures = []figure{
 	}},
 	{"confined jobs: CPU time of a step beside that without a fence, a loop in Python", "confined-steps-loop", ratio},
 	{"confined jobs: the same, PyTorch on a CPU", "confined-steps-torch", ratio},
+	{"confined jobs on two nodes: MB/s and round trip through the relay, beside plain TCP on loopback", "confined-relay", func(f []fact) string {
+		v := last(f).values
+		return fmt.Sprintf("%s, %s us; %s, %s us (%s MB)", v["relayed_mb_s"], v["relayed_trip_us"], v["plain_mb_s"], v["plain_trip_us"], v["megabytes"])
+	}},
+	{"confined jobs on two nodes: an all-reduce of 25 MB through the relay, beside loopback (gloo)", "confined-reduce", func(f []fact) string {
+		return fmt.Sprintf("%s ms, %s ms", last(f).values["relayed_ms"], last(f).values["loopback_ms"])
+	}},
 	{"soak: hours; jobs, resizes, kills; violations", "soak", func(f []fact) string {
 		return fmt.Sprintf("%.2f h; %s, %s, %s; %s", sum(f, "hours"), whole(sum(f, "submits")), whole(sum(f, "resizes")),
 			whole(sum(f, "kills")), whole(sum(f, "promises_broken")))

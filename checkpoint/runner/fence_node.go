@@ -1,0 +1,175 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/sluice-hpc/sluice/checkpoint/attempts"
+	"github.com/sluice-hpc/sluice/checkpoint/confine"
+	"github.com/sluice-hpc/sluice/checkpoint/ranks"
+	"github.com/sluice-hpc/sluice/checkpoint/step"
+	"github.com/sluice-hpc/sluice/checkpoint/supervise"
+	"github.com/sluice-hpc/sluice/checkpoint/tunnel"
+)
+
+// The parts of a confined job on several nodes that sluice starts by itself: on another node, outside of its fence
+// and inside; and the process that makes a network device.
+const (
+	nodeVerb   = "fence-node"
+	deviceVerb = "fence-device"
+	serveVerb  = "fence-serve"
+	taskVerb   = "fence-task"
+)
+
+// Part runs such a part, or srun inside of a fence, and returns its exit code; is is false if the command line,
+// which begins with the program's name, is neither.
+func Part(argv []string, now func() time.Time) (code int, is bool) {
+	args := argv[1:]
+	var err error
+	switch {
+	case filepath.Base(argv[0]) == "srun":
+		return step.Inside(args, now), true
+	case len(args) > 0 && args[0] == confine.GuardVerb && os.Getenv(confine.Marker) != "": // before a fence's command
+		fmt.Fprintln(os.Stderr, "sluice: error:", attempts.Guard(args[1:], os.Environ()))
+		return 127, true
+	case len(args) == 1 && args[0] == nodeVerb:
+		err = onOtherNode(os.Stdin, now)
+	case len(args) == 2 && args[0] == deviceVerb:
+		var node int
+		if node, err = strconv.Atoi(args[1]); err == nil {
+			err = tunnel.MakeDevice(node, os.NewFile(5, "runner"))
+		}
+	case len(args) == 2 && args[0] == serveVerb:
+		var at netip.AddrPort
+		if at, err = netip.ParseAddrPort(args[1]); err == nil {
+			err = step.Serve(at, confine.Sluice, taskVerb)
+		}
+	case len(args) == 1 && args[0] == taskVerb:
+		return step.Task(os.NewFile(3, "step"), os.Environ()), true
+	default:
+		return 0, false
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "sluice: error:", err)
+		return 1, true
+	}
+	return 0, true
+}
+
+// part is what runs on another node than the first, outside of the fence there.
+type part struct {
+	orders
+	builder
+	*supervise.Session
+	self int
+	mesh *tunnel.Mesh
+}
+
+// onOtherNode joins the network, builds this node's fence, and serves both until the first node's runner ends them.
+func onOtherNode(from io.Reader, now func() time.Time) error {
+	s, err := supervise.Begin(os.Environ())
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	p := &part{Session: s}
+	data, err := io.ReadAll(io.LimitReader(from, 4*smallFile))
+	if err == nil {
+		err = json.Unmarshal(data, &p.orders)
+	}
+	if err != nil || len(p.Key) != len(tunnel.Key{}) {
+		return fmt.Errorf("no orders came from the first node: %w", errors.Join(errConfined, err))
+	}
+	if p.self = slices.Index(p.orders.Nodes, s.Vars["SLURMD_NODENAME"]); p.self < 1 {
+		return fmt.Errorf("%w: node %q is none of those that the first node names", errConfined, s.Vars["SLURMD_NODENAME"])
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), joinWithin)
+	defer cancel()
+	if p.mesh, err = tunnel.Join(ctx, p.First, tunnel.Key(p.Key), p.self, len(p.orders.Nodes)); err != nil {
+		return err
+	}
+	defer p.mesh.Close()
+	defer s.Family.KillAll(leave)
+	e, device, err := p.fence(now)
+	if err != nil {
+		return errors.Join(err, p.mesh.Ready(err.Error()))
+	}
+	defer p.tally.settle(leave) // AFTER all else: what ends until then is counted
+	defer e.release.Close()     // AFTER the fence has ended
+	defer s.Family.KillAll(leave)
+	defer device.Close()
+	if err := p.mesh.Ready(""); err != nil {
+		return err
+	}
+	if _, err := e.release.Write([]byte{1}); err != nil {
+		return err
+	}
+	return p.serve(e, device)
+}
+
+// leave is how long processes that were killed may take to end.
+const leave = 3 * time.Second
+
+// fence builds this node's fence, with the server of tasks as its command, which waits.
+func (p *part) fence(now func() time.Time) (*enclosure, *os.File, error) {
+	f, err := confine.Parse(confine.FenceFile, p.JSON)
+	if err != nil {
+		return nil, nil, err
+	}
+	p.Fence = f
+	if err := errors.Join(p.mayHave(len(p.orders.Nodes)), p.prepare(p.Vars["SLURMD_NODENAME"], now)); err != nil {
+		return nil, nil, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, nil, err
+	}
+	delete(p.Vars, "SLUICE_GPU_FILES")
+	start := confine.Start{Fence: f, Token: p.Token, Script: p.Script, Sluice: self, Python: p.Python, Env: confine.Environment(f, os.Environ()),
+		GPUs: ranks.GPUFiles(p.Vars), Nodes: p.orders.Nodes, Node: p.self}
+	at := netip.AddrPortFrom(confine.Address(p.self), confine.StepPort)
+	// Nothing that the program prints here is printed outside.
+	e, err := p.enclose(p.Family, start, []string{confine.Sluice, serveVerb, at.String()}, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	device, err := makeDevice(p.Family, e, p.self)
+	if err != nil {
+		if impossible := confine.Possible(context.Background()); impossible != nil {
+			err = impossible
+		}
+		return nil, nil, err
+	}
+	return e, device, nil
+}
+
+// serve carries packets until the network or the fence ends. Signals of Slurm's are for the first node to pass on.
+func (p *part) serve(e *enclosure, device *os.File) error {
+	ended := make(chan error, 1)
+	go func() { ended <- p.mesh.Carry(device) }() // ends with the mesh
+	lost := supervise.Abandoned(nil)
+	for {
+		select {
+		case err := <-ended:
+			var gone *tunnel.Lost
+			if errors.As(err, &gone) { // the first node's runner ended it, or knows
+				return nil
+			}
+			return err
+		case <-e.child.Done():
+			return fmt.Errorf("node %s: the fence has ended", p.orders.Nodes[p.self])
+		case <-lost:
+			return nil
+		case <-p.Signals:
+		}
+	}
+}

@@ -1,0 +1,206 @@
+package step
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"github.com/sluice-hpc/sluice/checkpoint/process"
+	"github.com/sluice-hpc/sluice/checkpoint/supervise"
+)
+
+// maxTasks bounds the tasks that run on a node at a time.
+const maxTasks = 256
+
+// Serve starts tasks on this node as long as it can listen: for each that is asked for, it starts program with
+// this command line and the connection as descriptor 3, where Task MUST be called.
+func Serve(at netip.AddrPort, program string, args ...string) error {
+	l, err := net.Listen("tcp", at.String())
+	if err != nil {
+		return err
+	}
+	seats := make(chan struct{}, maxTasks)
+	for {
+		conn, err := l.Accept()
+		if err != nil {
+			return err
+		}
+		select {
+		case seats <- struct{}{}:
+			err = begin(conn.(*net.TCPConn), func() { <-seats }, program, args)
+		default:
+			err = errors.New("too many tasks")
+		}
+		if err != nil {
+			_ = json.NewEncoder(conn).Encode(report{Why: err.Error()})
+		}
+		conn.Close()
+	}
+}
+
+// begin starts the process that looks after one task.
+func begin(conn *net.TCPConn, ended func(), program string, args []string) error {
+	file, err := conn.File()
+	if err != nil {
+		ended()
+		return err
+	}
+	defer file.Close()
+	cmd := exec.Command(program, args...)
+	cmd.ExtraFiles = []*os.File{file}
+	if err := cmd.Start(); err != nil {
+		ended()
+		return err
+	}
+	go func() { // ends with the process
+		defer ended()
+		_ = cmd.Wait() // it has reported what there is to say
+	}()
+	return nil
+}
+
+// Task runs the task that the stand-in at the other end of a connection asks for, and ends all that it started with
+// it, or with the connection. env is the node's own environment.
+func Task(connection *os.File, env []string) int {
+	conn, err := net.FileConn(connection)
+	if err != nil {
+		return startCode
+	}
+	connection.Close()
+	defer conn.Close()
+	s, err := supervise.Begin(env)
+	if err != nil {
+		return startCode
+	}
+	defer s.Close()
+	in, out := json.NewDecoder(conn), &sender{to: json.NewEncoder(conn)}
+	var what start
+	if err := in.Decode(&what); err != nil {
+		return startCode
+	}
+	child, done, err := launch(s.Family, what, env, out)
+	if err != nil {
+		_ = out.say(report{Why: err.Error(), Exit: &process.Exit{Code: startCode}})
+		return startCode
+	}
+	orders := make(chan syscall.Signal)
+	go func() { // ends with the connection
+		defer close(orders)
+		for {
+			var o order
+			if in.Decode(&o) != nil {
+				return
+			}
+			orders <- o.Signal
+		}
+	}()
+	for {
+		select {
+		case signal, is := <-orders:
+			if !is { // the stand-in is gone
+				s.Family.KillAll(grace)
+				return startCode
+			}
+			Tell(s.Family, child, signal)
+		case <-child.Done():
+			s.Family.KillAll(grace)
+			for range 2 {
+				select {
+				case <-done:
+				case <-time.After(grace): // a process that cannot be ended has the output open
+				}
+			}
+			exit := child.Exit()
+			_ = out.say(report{Exit: &exit}) // the stand-in may be gone
+			return 0
+		}
+	}
+}
+
+// grace is how long processes that were killed may take to end.
+const grace = 3 * time.Second
+
+// startCode is the exit code of a task that could not be started.
+const startCode = 127
+
+// launch starts the task; done gets a value for each of its two outputs when all of that is sent.
+func launch(family *process.Family, what start, own []string, out *sender) (child *process.Child, done chan struct{}, err error) {
+	if err := os.Chdir(what.Dir); err != nil {
+		return nil, nil, err
+	}
+	done = make(chan struct{}, 2)
+	command := process.Command{Argv: what.Argv, Env: onNode(what.Env, own, what.Node)}
+	var mine []*os.File
+	for _, o := range []struct {
+		file  **os.File
+		make_ func([]byte) report
+	}{{&command.Stdout, func(b []byte) report { return report{Out: b} }}, {&command.Stderr, func(b []byte) report { return report{Err: b} }}} {
+		read, write, err := os.Pipe()
+		if err != nil {
+			return nil, nil, err
+		}
+		*o.file, mine = write, append(mine, write)
+		go func() { // ends when no process has the output open
+			out.copyOut(read, o.make_)
+			done <- struct{}{}
+		}()
+	}
+	child, err = family.Start(command)
+	for _, file := range mine {
+		file.Close()
+	}
+	return child, done, err
+}
+
+// Tell passes a signal of Slurm's on: one that ends a job to the task, another one to the processes that handle it.
+func Tell(family *process.Family, child *process.Child, s syscall.Signal) {
+	switch s {
+	case syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGKILL:
+		_ = child.Signal(s) // it may have ended
+	default:
+		family.Tell(s)
+	}
+}
+
+// remote is a task on another node.
+type remote struct {
+	node int
+	conn net.Conn
+	out  *sender
+}
+
+// ask has a node start its task.
+func ask(address string, what start) (*remote, error) {
+	conn, err := reach(address)
+	if err != nil {
+		return nil, err
+	}
+	r := &remote{node: what.Node, conn: conn, out: &sender{to: json.NewEncoder(conn)}}
+	return r, r.out.say(what)
+}
+
+// follow passes the task's output on, and returns how it ended.
+func (r *remote) follow(stdout, stderr io.Writer) (process.Exit, error) {
+	in := json.NewDecoder(r.conn)
+	for {
+		var said report
+		if err := in.Decode(&said); err != nil {
+			return process.Exit{Code: 137, Signal: "KILL"}, fmt.Errorf("node %d: the task's end is not known: %w", r.node, err)
+		}
+		_, _ = stdout.Write(said.Out) // a closed output is the program's own affair
+		_, _ = stderr.Write(said.Err)
+		switch {
+		case said.Why != "":
+			return process.Exit{Code: startCode}, fmt.Errorf("node %d: %s", r.node, said.Why)
+		case said.Exit != nil:
+			return *said.Exit, nil
+		}
+	}
+}
