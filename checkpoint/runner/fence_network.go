@@ -133,7 +133,7 @@ func (n *network) unstarted(err error, said *lines) error {
 	}
 	select {
 	case <-n.srun.Done():
-		return fmt.Errorf("the job's other nodes could not be started: %s", said.first())
+		return fmt.Errorf("the job's other nodes could not be started: %s", said.words())
 	default:
 		return err
 	}
@@ -217,9 +217,11 @@ func (r *run) startOthers(key tunnel.Key, first, script string) (*process.Child,
 	defer write.Close()
 	said := &lines{read: make(chan struct{})}
 	go said.collect(read) // ends with srun
-	others := strconv.Itoa(len(r.where.hosts) - 1)
-	child, err := r.family.Start(process.Command{Env: fresh(r.Env), Stdin: stdin, Stderr: write, Argv: []string{"srun", "--overlap", "--relative=1", "--nodes=" + others, "--ntasks=" + others,
-		"--ntasks-per-node=1", "--cpu-bind=none", "--kill-on-bad-exit=1", "--mpi=none", "--quiet", r.Sluice, nodeVerb}})
+	// On all nodes: without the first Slurm refuses a step of a job whose nodes differ in their GPUs. The task there
+	// ends at once, which MUST NOT end the others (--wait).
+	all := strconv.Itoa(len(r.where.hosts))
+	child, err := r.family.Start(process.Command{Env: fresh(r.Env), Stdin: stdin, Stderr: write, Argv: []string{"srun", "--overlap", "--nodes=" + all, "--ntasks=" + all,
+		"--ntasks-per-node=1", "--cpu-bind=none", "--kill-on-bad-exit=1", "--wait=0", "--mpi=none", "--quiet", r.Sluice, nodeVerb}})
 	return child, said, err
 }
 
@@ -235,7 +237,7 @@ func fresh(env []string) []string {
 	return out
 }
 
-// lines are the beginning of what srun says.
+// lines are the beginning of what a program says.
 type lines struct {
 	read chan struct{} // closed at its end
 	said []byte
@@ -248,18 +250,18 @@ func (l *lines) collect(from *os.File) {
 	_, _ = io.Copy(io.Discard, from)
 }
 
-// first is the first line, after the end of srun.
-func (l *lines) first() string {
+// words are the lines as one, after the end of who says them.
+func (l *lines) words() string {
 	select {
 	case <-l.read:
 	case <-time.After(time.Second):
-		return "srun ended"
+		return "it goes on"
 	}
-	line, _, _ := strings.Cut(strings.TrimSpace(string(l.said)), "\n")
-	if line == "" {
-		return "srun ended"
+	said := strings.Split(strings.TrimSpace(string(l.said)), "\n")
+	if said[0] == "" {
+		return "it said nothing"
 	}
-	return clipped(line, 300)
+	return clipped(strings.Join(said, "; "), 1000)
 }
 
 // makeDevice makes the network device of a fence from outside.
@@ -306,7 +308,7 @@ func makeDevice(family *process.Family, e *enclosure, node int) (*os.File, error
 	late, _ := ctx.Deadline()
 	device, err := tunnel.TakeDevice(own, late)
 	if err != nil {
-		return nil, fmt.Errorf("the fence's network device could not be made: %s", said.first())
+		return nil, fmt.Errorf("the fence's network device could not be made: %s", said.words())
 	}
 	return device, nil
 }

@@ -89,7 +89,10 @@ func onOtherNode(from io.Reader, now func() time.Time) error {
 	if err != nil || len(p.Key) != len(tunnel.Key{}) {
 		return fmt.Errorf("no orders came from the first node: %w", errors.Join(errConfined, err))
 	}
-	if p.self = slices.Index(p.orders.Nodes, s.Vars["SLURMD_NODENAME"]); p.self < 1 {
+	switch p.self = slices.Index(p.orders.Nodes, s.Vars["SLURMD_NODENAME"]); p.self {
+	case 0:
+		return nil // the runner itself is here
+	case -1:
 		return fmt.Errorf("%w: node %q is none of those that the first node names", errConfined, s.Vars["SLURMD_NODENAME"])
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), joinWithin)

@@ -255,7 +255,7 @@ func (j *slurmJob) asAnother(outcomes map[string][2]string) {
 	try("relay_steps", fmt.Sprintf(`python3 -c 'import socket; s = socket.create_connection(("%s", %d), 2); s.settimeout(2)
 s.send(b"{\"argv\": [\"id\"], \"env\": [], \"dir\": \"/\", \"node\": 1}"); r = s.recv(100); print(r) if r[:1] == b"{" else exit(1)'`, confine.Address(1), confine.StepPort))
 	parts := ""
-	for _, pid := range j.running("fence-node", "fence-serve", "--relative=1") {
+	for _, pid := range j.running("fence-node", "fence-serve", "--ntasks=2") {
 		parts += fmt.Sprintf(" %d", pid)
 	}
 	if seen := try("relay_key", "for p in "+parts+"; do cat /proc/$p/environ; ls /proc/$p/fd; tr '\\0' ' ' </proc/$p/cmdline | grep -E '[A-Za-z0-9+/]{43}=|\"key\"'; done 2>/dev/null"); os.Getuid() != 0 {
@@ -268,14 +268,14 @@ s.send(b"{\"argv\": [\"id\"], \"env\": [], \"dir\": \"/\", \"node\": 1}"); r = s
 	}
 }
 
-// running returns the processes that have one of these words as their first or second argument.
+// running returns the processes that have one of these words among their first four arguments.
 func (j *slurmJob) running(words ...string) (pids []int) {
 	j.Helper()
 	all, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	must(j, err)
 	for _, name := range all {
 		line := strings.Split(slurp(name), "\x00")
-		line = line[min(1, len(line)):min(3, len(line))]
+		line = line[min(1, len(line)):min(5, len(line))]
 		if slices.ContainsFunc(words, func(w string) bool { return slices.Contains(line, w) }) {
 			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(name)))
 			must(j, err)
@@ -319,21 +319,21 @@ func (j *slurmJob) killPart(program string) {
 	j.Fatal("it does not run")
 }
 
-// TestNodeLost: when a node leaves the network of a confined job on three nodes, its program is ended on all nodes, and tried again
+// TestNodeLost: when a node leaves the network of a confined job with 4 GPUs on three nodes, its program is ended on all nodes, and tried again
 // with new fences on all of them.
 func TestNodeLost(t *testing.T) {
 	tunneltest.Need(t)
-	l := labtest.Up(t, lab.Config{FastScheduling: true, Nodes: 3, GPUs: 1})
-	c := newCaged(t, `srun sh -c 'echo "task $SLURM_PROCID of $SLURM_NTASKS" >>"$SLUICE_JOB_DIR/story"; exec sleep 600'
+	l := labtest.Up(t, lab.Config{FastScheduling: true, Nodes: 3, GPUs: 2})
+	c := newCaged(t, `srun "$SLUICE" ranks -- sh -c 'echo "rank $RANK of $WORLD_SIZE" >>"$SLUICE_JOB_DIR/story"; exec sleep 600'
 say "the step ended"; exit 1
 `, nil)
 	c.fence.Network = confine.Relayed
 	c.config.Retries = 1
-	j := cagedOnSlurm(t, l, c, "--nodes=3", "--ntasks=3", "--gpus-per-node=1")
+	j := cagedOnSlurm(t, l, c, "--nodes=3", "--ntasks=3", "--gpus=4")
 	all := func(times int) {
 		t.Helper()
-		j.until("all tasks run", func() bool {
-			return !slices.ContainsFunc([]int{0, 1, 2}, func(task int) bool { return strings.Count(j.story(), fmt.Sprintf("task %d of 3", task)) != times })
+		j.until("all ranks run", func() bool {
+			return !slices.ContainsFunc([]int{0, 1, 2, 3}, func(rank int) bool { return strings.Count(j.story(), fmt.Sprintf("rank %d of 4", rank)) != times })
 		})
 	}
 	all(1)
