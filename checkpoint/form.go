@@ -22,6 +22,7 @@ var (
 	checkpointForm = form{digits, digits, 8, 8}
 	sumForm        = form{hexDigits, hexDigits, 64, 64}
 	metricForm     = form{letters + "_", letters + digits + "_./@:-", 1, 64}
+	typeForm       = form{letters + digits, letters + digits + "_.+:-", 1, 64}
 	nodeForm       = form{letters + digits, letters + digits + "._-", 1, 255}
 )
 

@@ -39,6 +39,9 @@ type Target struct {
 	Checkpoint  string          `json:"checkpoint"`     // to resume from; "" = newest valid
 	GPUs        int             `json:"gpus,omitempty"` // total, if Split is empty; 0 = unknown
 	Largest     int             `json:"largest"`        // most GPUs the job may ever get; 0 = unknown
+	// Type is that of the GPUs of Split, or of any that the job can get, as Slurm names it; several are joined by
+	// "+". "" = unknown.
+	Type string `json:"type,omitempty"`
 }
 
 // RunnerState is the state of a job's runner.

@@ -57,6 +57,9 @@ func ParseTarget(data []byte) (Target, error) {
 	}
 	c.whole("gpus", int64(t.GPUs), 0, maxCount)
 	c.whole("largest", int64(t.Largest), 0, maxCount)
+	if !typeForm.fits(t.Type) { // a run without its type is better than one without its target
+		t.Type = ""
+	}
 	if c.err != nil {
 		return Target{}, c.err
 	}

@@ -22,6 +22,9 @@ func (a RequeueFailed) About() JobID { return a.Job }
 func (a RequeueLingering) About() JobID { return a.Job }
 
 // About implements Action.
+func (a CancelLane) About() JobID { return a.Job }
+
+// About implements Action.
 func (a Defer) About() JobID { return a.Job }
 
 // About implements Action.
@@ -63,6 +66,11 @@ func (a RequeueFailed) String() string { return fmt.Sprintf("requeue the failed 
 // String implements Action.
 func (a RequeueLingering) String() string {
 	return fmt.Sprintf("clear job %d of its last run", a.Job)
+}
+
+// String implements Action.
+func (a CancelLane) String() string {
+	return fmt.Sprintf("cancel job %d, a lane of a sweep that is over", a.Job)
 }
 
 // String implements Action.

@@ -40,6 +40,9 @@ const (
 // still expected. It is longer than one sbatch takes while slurmctld is not very busy.
 const ArrayPatience = time.Minute
 
+// SweepEnded: it is a lane of a sweep that is over, and is cancelled next.
+const SweepEnded Block = "ended"
+
 // Blocked is a Block with its details; the zero value is none.
 type Blocked struct {
 	Code  Block
@@ -48,6 +51,7 @@ type Blocked struct {
 	Since time.Time // of Obstructed: when Slurm last gave the reason; of Unreachable: since when
 	Times int       // how many times in a row Slurm gave the reason
 	Array Arrival   // of Arriving and Incomplete
+	Sweep JobID     // of SweepEnded: the number of the sweep
 }
 
 // Arrival is how much of an array has been submitted.
@@ -68,6 +72,8 @@ func (b Blocked) why(id JobID) reason.Reason {
 		return b.obstructed(id)
 	case Uncleared:
 		return reason.CountedStill{Nodes: strings.Split(b.On, ",")}
+	case SweepEnded:
+		return reason.SweepEnded{Sweep: int64(b.Sweep)}
 	case Unreachable:
 		return reason.FolderUnreadable{Since: b.Since}
 	case Arriving:

@@ -85,6 +85,8 @@ type (
 	// RequeueLingering makes Slurm drop the last run of a pending job that it still counts on
 	// nodes: the job is cancelled and requeued, and is pending as after Requeue.
 	RequeueLingering struct{ Job JobID }
+	// CancelLane ends a pending lane of a sweep that is over.
+	CancelLane struct{ Job JobID }
 	// Defer keeps a pending job from being started by Slurm before that time.
 	Defer struct {
 		Job   JobID

@@ -5,7 +5,7 @@ type Sweep struct {
 	Number JobID  // of its first lane
 	Metric string // by which it searches
 	Paused bool   // its user paused it
-	Over   bool   // its lanes end as soon as they run
+	Over   bool   // its lanes end as soon as they run; those that wait are cancelled
 	Wants  int    // lanes that it can use now
 	// Level is how far it has converged (level.Rule): Trials are done, and neighbours among the
 	// best of them are Gap apart on average.
@@ -53,4 +53,6 @@ type Trial struct {
 	Epoch  float64 // of its last report
 	Value  float64 // of the metric then, finite
 	Known  bool    // it has reported
+	// Beside are the others that the lane runs at once, ascending, without trials beside themselves.
+	Beside []Trial
 }

@@ -168,8 +168,11 @@ func (m *merger) service() (given int) {
 	v, seen := &Service{}, map[string]bool{}
 	m.request.Service = v
 	for _, s := range line[:given] {
-		if seen[s.name] || s.name != "for" && !slices.Contains(byService, s.name) {
-			m.fail(s.fail("sluice-vaultd does not give this option before --for, or not twice", ""))
+		switch {
+		case seen[s.name]:
+			m.fail(s.fail("this option is given twice before --for", "give it once"))
+		case s.name != "for" && !slices.Contains(byService, s.name):
+			m.fail(s.fail("only these options may stand before --for: --"+strings.Join(byService, ", --"), "put it after --for"))
 		}
 		seen[s.name] = true
 		var err error

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strconv"
 	"strings"
@@ -118,7 +120,7 @@ func parseRungs(v string) (rungs []int, err error) {
 func finite(v string) (float64, error) {
 	x, err := strconv.ParseFloat(v, 64)
 	if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
-		return 0, errors.New("want a number")
+		return 0, errors.New("want a number, such as 0.93 or 1e-3")
 	}
 	return x, nil
 }
@@ -133,7 +135,12 @@ func plainly(err error, why string) error {
 func checkMetricRegex(v string) error {
 	s := sweep.Sweep{Version: sweep.Version, Token: strings.Repeat("0", 32), Metric: sweep.Metric{Name: "m"}, Trials: 1, Parallel: 1, MaxFailures: 1, Regex: v}
 	if err := s.Validate(); err != nil {
-		return errors.New("not a regular expression of at most 1000 bytes")
+		why := "longer than 1000 bytes"
+		var bad *syntax.Error
+		if _, err := regexp.Compile(v); errors.As(err, &bad) && len(v) <= 1000 {
+			why = fmt.Sprintf("%s: `%s`", bad.Code, bad.Expr)
+		}
+		return fmt.Errorf("not a regular expression: %s; want one such as 'acc=(?P<metric>[0-9.]+)'", why)
 	}
 	if !strings.Contains(v, "(") {
 		return errors.New("want a group around the number, as in 'acc=(?P<metric>[0-9.]+)'; a group named epoch is the epoch")

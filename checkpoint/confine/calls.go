@@ -94,4 +94,5 @@ var (
 	ioctl      = call{"ioctl", [2]int{16, 29}}
 	setrlimit  = call{"setrlimit", [2]int{160, 164}}
 	prlimit64  = call{"prlimit64", [2]int{302, 261}}
+	seccomp    = call{"seccomp", [2]int{317, 277}}
 )

@@ -45,8 +45,8 @@ func hosts(node int, names []string) string {
 	return b.String()
 }
 
-// sockets are variables that make libraries use the device: those of gloo and NCCL choose one by its name.
-var sockets = [][2]string{{"GLOO_SOCKET_IFNAME", Device}, {"NCCL_SOCKET_IFNAME", Device}, {"TP_SOCKET_IFNAME", Device}, {"NCCL_IB_DISABLE", "1"}}
+// toDevice are variables that make libraries use the device: those of gloo and NCCL choose one by its name.
+var toDevice = [][2]string{{"GLOO_SOCKET_IFNAME", Device}, {"NCCL_SOCKET_IFNAME", Device}, {"TP_SOCKET_IFNAME", Device}, {"NCCL_IB_DISABLE", "1"}}
 
 // tunnels is the file by which a process makes a network device. enter are where the program is looked for that
 // enters a fence's network from outside.

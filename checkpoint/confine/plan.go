@@ -67,6 +67,15 @@ func Argv(bwrap string, command []string) []string {
 	return append([]string{bwrap, "--args", strconv.Itoa(First), "--"}, command...)
 }
 
+// GuardVerb is the first argument of the sluice program where it starts a command inside that is counted.
+const GuardVerb = "guard"
+
+// Guarded is the command line inside that starts a command whose denied calls are counted. socket is the number of
+// the descriptor on which the runner waits for the listener.
+func Guarded(socket int, command []string) []string {
+	return append([]string{Sluice, GuardVerb, strconv.Itoa(socket), "--"}, command...)
+}
+
 // Data is the form in which bwrap reads its options.
 func (p Plan) Data() []byte { return []byte(strings.Join(p.Options, "\x00") + "\x00") }
 
@@ -86,7 +95,9 @@ func Build(s Start, m Machine) Plan {
 		add("--block-fd", strconv.Itoa(next))
 		next++
 	}
-	add("--proc", "/proc", "--dev", "/dev", "--tmpfs", "/dev/shm", "--tmpfs", "/tmp", "--tmpfs", "/var/tmp")
+	// The first process inside is bubblewrap's own. Its memory would be open to the program, which has the same user.
+	add("--proc", "/proc", "--tmpfs", "/proc/1", "--remount-ro", "/proc/1")
+	add("--dev", "/dev", "--tmpfs", "/dev/shm", "--tmpfs", "/tmp", "--tmpfs", "/var/tmp")
 	for _, e := range m.Shown {
 		if e.Link != "" {
 			add("--symlink", e.Link, e.Path)
@@ -125,7 +136,7 @@ func Build(s Start, m Machine) Plan {
 		}
 	}
 	if p.Waits {
-		for _, v := range sockets {
+		for _, v := range toDevice {
 			add("--setenv", v[0], v[1])
 		}
 	}

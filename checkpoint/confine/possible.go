@@ -76,7 +76,7 @@ func Possible(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	filter, err := Filter(runtime.GOARCH)
+	filter, err := Filter(runtime.GOARCH, Alone)
 	if err != nil {
 		return err
 	}

@@ -33,10 +33,12 @@ const (
 	allow       = 0x7fff0000
 	killProcess = 0x80000000
 	fail        = 0x00050000 // + the error's number
+	notice      = 0x7fc00000 // to the filter's listener, which answers
 )
 
 // Arguments that matter.
 const (
+	newListener = 1 << 3 // SECCOMP_FILTER_FLAG_NEW_LISTENER
 	// newNamespaces are the flags of clone that make a namespace. CLONE_NEWTIME is none of
 	// them: its bit is part of the exit signal.
 	newNamespaces = 0x02000000 | 0x04000000 | 0x08000000 | 0x10000000 | 0x20000000 | 0x40000000 | 0x00020000
@@ -50,21 +52,38 @@ const (
 // use to list the interfaces. Others, above all AF_VSOCK, know no namespace.
 var families = []uint32{syscall.AF_UNIX, syscall.AF_INET, syscall.AF_INET6}
 
+// Layer is where a filter stands.
+type Layer int
+
+// The layers. If two filters of a process deny a call with the same action, the kernel follows the one
+// that was installed last; an error comes before a notice. So a fence that counts has Under for all that is
+// in it, and Over for all that the script starts.
+const (
+	// Alone: denied calls fail, and nobody is told of them.
+	Alone Layer = iota
+	// Under: denied calls give a notice to nobody. The kernel answers ENOSYS.
+	Under
+	// Over: denied calls give a notice to who has the filter's listener. No further listener can be made:
+	// it would come first, and its owner could allow what is denied.
+	Over
+)
+
 // Filter returns the seccomp program of a fence for a processor, named as in
 // runtime.GOARCH: EPERM for what could leave the fence, EAFNOSUPPORT for other sockets,
 // ENOSYS for clone3, whose flags the kernel does not show here and which libraries replace by
-// clone. A call of another processor's table ends the process.
-func Filter(goarch string) ([]Instruction, error) {
+// clone. A call of another processor's table ends the process. With Under and Over there is a notice instead of
+// the error, but for the calls of Untold.
+func Filter(goarch string, l Layer) ([]Instruction, error) {
 	for _, a := range archs {
 		if a.name == goarch {
-			return a.filter(), nil
+			return a.filter(l), nil
 		}
 	}
 	return nil, fmt.Errorf("%w: no filter of system calls is known for the processor %s", ErrImpossible, goarch)
 }
 
-func (a arch) filter() []Instruction {
-	f := filter{arch: a}
+func (a arch) filter(l Layer) []Instruction {
+	f := filter{arch: a, layer: l}
 	f.add(load, atArch, 0, 0)
 	f.add(isEqual, a.audit, 1, 0)
 	f.add(answer, killProcess, 0, 0)
@@ -74,9 +93,12 @@ func (a arch) filter() []Instruction {
 		f.add(answer, killProcess, 0, 0)
 	}
 	for _, c := range denied {
-		f.on(c, result(syscall.EPERM))
+		f.on(c, f.denies(c, syscall.EPERM))
 	}
-	f.on(clone3, result(syscall.ENOSYS))
+	f.on(clone3, f.denies(clone3, syscall.ENOSYS))
+	if l == Over {
+		f.on(seccomp, f.listener())
+	}
 	f.on(clone, f.test(0, anySet, newNamespaces, syscall.EPERM))
 	f.on(ioctl, f.test(1, isEqual, terminalInput, syscall.EPERM), f.test(1, isEqual, terminalPaste, syscall.EPERM))
 	// A handler of core dumps runs outside and is not called for the limit that the fence
@@ -92,7 +114,8 @@ func (a arch) filter() []Instruction {
 // filter collects instructions. Between them the accumulator holds the call's number.
 type filter struct {
 	arch
-	code []Instruction
+	layer Layer
+	code  []Instruction
 }
 
 func (f *filter) add(code uint16, k uint32, jt, jf uint8) {
@@ -116,8 +139,24 @@ func (f *filter) on(c call, tests ...[]Instruction) {
 	f.code = append(f.code, body...)
 }
 
-func result(e syscall.Errno) []Instruction {
+// denies is result for a whole call, which may be one of Untold.
+func (f *filter) denies(c call, e syscall.Errno) []Instruction {
+	if Untold[c.name] != "" {
+		return []Instruction{{Code: answer, K: fail | uint32(e)}}
+	}
+	return f.result(e)
+}
+
+func (f *filter) result(e syscall.Errno) []Instruction {
+	if f.layer != Alone {
+		return []Instruction{{Code: answer, K: notice}}
+	}
 	return []Instruction{{Code: answer, K: fail | uint32(e)}}
+}
+
+// listener fails if a filter with a listener would be installed: a flag of the second argument.
+func (f *filter) listener() []Instruction {
+	return f.test(1, anySet, newListener, syscall.EPERM)
 }
 
 // test fails with an error if an argument, by its number, compares so with k.
@@ -125,7 +164,7 @@ func (f *filter) test(arg int, compare uint16, k uint32, e syscall.Errno) []Inst
 	return append([]Instruction{
 		{Code: load, K: uint32(atArgs + 8*arg)},
 		{Code: compare, K: k, JT: 0, JF: 1},
-	}, result(e)...)
+	}, f.result(e)...)
 }
 
 // only fails unless the first argument is one of these.
@@ -134,7 +173,7 @@ func (f *filter) only(values []uint32) []Instruction {
 	for i, v := range values {
 		code = append(code, Instruction{Code: isEqual, K: v, JT: uint8(len(values) - i)})
 	}
-	return append(code, result(syscall.EAFNOSUPPORT)...)
+	return append(code, f.result(syscall.EAFNOSUPPORT)...)
 }
 
 // netlink allows socket(AF_NETLINK, _, NETLINK_ROUTE).
@@ -157,7 +196,7 @@ func (f *filter) coreChange() []Instruction {
 		{Code: isEqual, K: 0, JF: 2},
 		{Code: load, K: atArgs + 2*8 + 4},
 		{Code: isEqual, K: 0, JT: 1},
-	}, result(syscall.EPERM)...)
+	}, f.result(syscall.EPERM)...)
 }
 
 // Bytes is the program in the form that bwrap reads, in the byte order of both processors.

@@ -96,7 +96,7 @@ func TestFilter(t *testing.T) {
 		rows = append(rows, row{c.name, c, [6]uint64{}, eperm}, row{c.name + " with arguments", c, [6]uint64{4, 1, 2, 3, 4, 5}, eperm})
 	}
 	for _, a := range archs {
-		program := a.filter()
+		program := a.filter(Alone)
 		if len(program) > 4096 {
 			t.Errorf("%s: %d instructions, the kernel takes 4096", a.name, len(program))
 		}
@@ -118,11 +118,59 @@ func TestFilter(t *testing.T) {
 	}
 }
 
+// TestNotices: a filter that gives notices denies what the plain one denies, with the error that Denied says, and allows nothing
+// else. Only listeners are denied besides, and only by the filter that has one.
+func TestNotices(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	for _, a := range archs {
+		alone, under, over := a.filter(Alone), a.filter(Under), a.filter(Over)
+		try := func(n uint32, args [6]uint64) {
+			plain, below, above := kernel(t, alone, a.audit, n, args), kernel(t, under, a.audit, n, args), kernel(t, over, a.audit, n, args)
+			if int(n) == seccomp.numbers[a.column] && args[1]&newListener != 0 {
+				if below != allow || above != notice {
+					t.Errorf("%s: a further listener: %#x below, %#x above", a.name, below, above)
+				}
+				return
+			}
+			what, e := a.denied(int(n), args)
+			want := plain
+			if plain&^0xffff == fail && below == notice {
+				want = notice
+				if plain != fail|uint32(e) || what == "another call" || Untold[what] != "" {
+					t.Errorf("%s: call %d is %s with %v, the plain filter says %#x", a.name, n, what, e, plain)
+				}
+			}
+			if below != want || above != want {
+				t.Errorf("%s: call %d %v: plain %#x, below %#x, above %#x", a.name, n, args, plain, below, above)
+			}
+		}
+		for n := range uint32(1000) {
+			for range 20 {
+				try(n, [6]uint64{random.Uint64() & 63, random.Uint64(), random.Uint64()})
+			}
+		}
+		for n := range uint32(64) {
+			try(uint32(ioctl.numbers[a.column]), [6]uint64{0, 0x5400 + uint64(n)})
+			try(uint32(prlimit64.numbers[a.column]), [6]uint64{0, uint64(n), 1})
+		}
+		for _, c := range denied {
+			if n := c.numbers[a.column]; n != none && Untold[c.name] == "" && kernel(t, over, a.audit, uint32(n), [6]uint64{}) != notice {
+				t.Errorf("%s: %s is not told", a.name, c.name)
+			}
+		}
+		for _, words := range []string{"clone3", "io_uring_setup"} {
+			if Untold[words] == "" {
+				t.Errorf("%s is told: ordinary trainings make it", words)
+			}
+		}
+	}
+}
+
 // TestFilterEnds: every call has an answer, whatever its number and its arguments.
 func TestFilterEnds(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, a := range archs {
-		program := a.filter()
+		program := a.filter(Alone)
 		for n := range uint32(1000) {
 			kernel(t, program, a.audit, n, [6]uint64{random.Uint64(), random.Uint64(), random.Uint64()})
 		}
@@ -130,10 +178,10 @@ func TestFilterEnds(t *testing.T) {
 }
 
 func TestFilterOfAnUnknownProcessor(t *testing.T) {
-	if _, err := Filter("riscv64"); !errors.Is(err, ErrImpossible) {
+	if _, err := Filter("riscv64", Alone); !errors.Is(err, ErrImpossible) {
 		t.Errorf("%v, want ErrImpossible", err)
 	}
-	if p, err := Filter(runtime.GOARCH); err != nil || len(Bytes(p)) != 8*len(p) {
+	if p, err := Filter(runtime.GOARCH, Alone); err != nil || len(Bytes(p)) != 8*len(p) {
 		t.Errorf("%s: %v", runtime.GOARCH, err)
 	}
 }
@@ -155,13 +203,13 @@ func TestNumbers(t *testing.T) {
 		"mount_setattr": unix.SYS_MOUNT_SETATTR, "open_tree_attr": unix.SYS_OPEN_TREE_ATTR, "name_to_handle_at": unix.SYS_NAME_TO_HANDLE_AT, "open_by_handle_at": unix.SYS_OPEN_BY_HANDLE_AT,
 		"unshare": unix.SYS_UNSHARE, "setns": unix.SYS_SETNS, "sethostname": unix.SYS_SETHOSTNAME, "setdomainname": unix.SYS_SETDOMAINNAME,
 		"clone": unix.SYS_CLONE, "clone3": unix.SYS_CLONE3, "socket": unix.SYS_SOCKET, "socketpair": unix.SYS_SOCKETPAIR, "ioctl": unix.SYS_IOCTL,
-		"setrlimit": unix.SYS_SETRLIMIT, "prlimit64": unix.SYS_PRLIMIT64,
+		"setrlimit": unix.SYS_SETRLIMIT, "prlimit64": unix.SYS_PRLIMIT64, "seccomp": unix.SYS_SECCOMP,
 	}
 	for _, a := range archs {
 		if a.name != runtime.GOARCH {
 			continue
 		}
-		for _, c := range append([]call{clone, clone3, socket, socketpair, ioctl, setrlimit, prlimit64}, denied...) {
+		for _, c := range append([]call{clone, clone3, socket, socketpair, ioctl, setrlimit, prlimit64, seccomp}, denied...) {
 			want, listed := known[c.name]
 			if !listed && c.name != "iopl" && c.name != "ioperm" {
 				t.Errorf("%s is not compared", c.name)

@@ -24,6 +24,7 @@ type hub struct {
 	slots   []*slot // slots[i] is slot i+1
 	decider *sharing.Decider
 	gpus    int
+	kind    string              // type of the GPUs; "" = not known
 	passed  *checkpoint.Request // the request that was passed on; nil = none
 	replied bool                // it was answered
 	looked  time.Time           // when the answer of other lanes was last looked for
@@ -52,7 +53,7 @@ const (
 )
 
 func newHub(l *lane) *hub {
-	h := &hub{lane: l, decider: sharing.New(l.sweep.Slots(), l.Measure), epochs: map[int]float64{}}
+	h := &hub{lane: l, decider: sharing.New(l.sweep.Slots(), l.Measure), epochs: map[int]float64{}, kind: kindOf(l.vars)}
 	h.gpus, _ = strconv.Atoi(l.vars["SLUICE_GPUS"])
 	for n := 1; n <= l.sweep.Slots(); n++ {
 		h.slots = append(h.slots, &slot{number: n})

@@ -7,6 +7,14 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/sweep"
 )
 
+// kindOf is the type of a lane's GPUs; "" = not known.
+func kindOf(vars map[string]string) string {
+	if kind := vars["SLUICE_GPU_TYPE"]; sweep.ValidType(kind) {
+		return kind
+	}
+	return ""
+}
+
 // shares looks for what other lanes have measured, and writes what this one has.
 func (h *hub) shares() error {
 	_, settled := h.decider.Settled()
@@ -25,19 +33,27 @@ func (h *hub) shares() error {
 	if other, found := h.measured(); found && other.Trials <= answer.Trials {
 		return nil
 	}
-	answer.At, answer.Job, answer.GPUs = h.Now().UTC(), h.job, h.gpus
-	if err := writeIn(h.Sweep, sweep.SharingFile(h.gpus), answer); err != nil {
+	answer.At, answer.Job, answer.GPUs, answer.Type = h.Now().UTC(), h.job, h.gpus, h.kind
+	if err := writeIn(h.Sweep, sweep.SharingFile(h.gpus, h.kind), answer); err != nil {
 		fmt.Fprintf(h.Stderr, "sluice: other lanes have to measure for themselves: %v\n", err)
 	}
 	return nil
 }
 
-// measured is what a lane with as many GPUs has measured.
+// measured is what a lane with as many GPUs of the same type has measured. Where no such lane has, an answer without a type
+// counts for all: that of a lane whose type was not known, or of an older sluice.
 func (h *hub) measured() (sweep.Sharing, bool) {
-	data, err := checkpoint.ReadIn(h.Sweep, sweep.SharingFile(h.gpus), sweep.MaxSmall)
+	if s, found := h.answerOf(h.kind); found || h.kind == "" {
+		return s, found
+	}
+	return h.answerOf("")
+}
+
+func (h *hub) answerOf(kind string) (sweep.Sharing, bool) {
+	data, err := checkpoint.ReadIn(h.Sweep, sweep.SharingFile(h.gpus, kind), sweep.MaxSmall)
 	if err != nil {
 		return sweep.Sharing{}, false
 	}
 	s, err := sweep.ParseSharing(data)
-	return s, err == nil && s.GPUs == h.gpus
+	return s, err == nil && s.GPUs == h.gpus && s.Type == kind
 }

@@ -28,6 +28,7 @@ const (
 // StandIn is the script of a trial that a host trains: it hands the trial to the host with this
 // folder, waits until the trial is over, and returns the exit code. Entries of env are "NAME=value".
 func StandIn(folder string, env []string, now func() time.Time, errs io.Writer) int {
+	deaf()
 	n := next{Version: 1, ID: rand.Text(), Environment: map[string]string{}}
 	for _, name := range given {
 		n.Environment[name] = ""

@@ -39,6 +39,8 @@ type trial struct {
 	bad     string              // why it counts as failed, whatever its exit code
 	periods int                 // of a population, for which it was asked to save
 	beside  bool                // other trials ran on its GPUs in this start
+	// signalled is the request of which the program got the signal.
+	signalled string
 }
 
 func (l *lane) bounded(d time.Duration) (context.Context, context.CancelFunc) {
@@ -205,6 +207,7 @@ func (t *trial) look(ask sweep.Ask) error {
 		t.end()
 	}
 	t.period(ask)
+	t.signals()
 	if t.saving != nil && !t.ending {
 		return t.saved()
 	}

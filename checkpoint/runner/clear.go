@@ -19,6 +19,9 @@ func (r *run) clear() {
 	}
 	r.remains(r.family.KillAll(r.Grace))
 	r.settleOutput()
+	if r.fence != nil {
+		r.fence.tally.settle(r.Grace)
+	}
 	held := process.Released(ranks.GPUFiles(r.vars), r.Grace, r.ours)
 	if len(held) == 0 {
 		r.held = ""

@@ -92,6 +92,7 @@ func (f facts) variables(vars map[string]string) []variable {
 		job("SLUICE_NODES", strconv.Itoa(max(1, len(f.where.hosts)))),
 		job("SLUICE_GPUS", known(f.where.gpus)),
 		job("SLUICE_SPLIT", splitWords(f.where.split)),
+		job("SLUICE_GPU_TYPE", f.where.kind),
 		job("SLUICE_MAX_GPUS", known(f.largest)),
 		job("SLUICE_RUNNER", known(f.runner)),
 		job("SLUICE_PROFILE_STEPS", f.profile),

@@ -132,6 +132,25 @@ func TestLook(t *testing.T) {
 	}
 }
 
+// The type of the GPUs is known where the job runs on the nodes of the plan, or on any that it can get.
+func TestTypeOfGPUs(t *testing.T) {
+	on := func(names ...string) (out nodes.Placement) {
+		for _, name := range names {
+			out = append(out, nodes.Share{Node: name, GPUs: 2})
+		}
+		return out
+	}
+	for hosts, c := range map[string]struct {
+		split nodes.Placement
+		want  string
+	}{"gpu1": {on("gpu1"), "a100"}, "gpu[1-2]": {on("gpu1", "gpu2"), "a100"}, "gpu[1-3]": {on("gpu1", "gpu2"), ""}, "gpu4": {on("gpu1"), ""}, "gpu5": {nil, "a100"}} {
+		w := look(map[string]string{"SLURM_JOB_NODELIST": hosts, "SLURM_GPUS_ON_NODE": "2"}, checkpoint.Target{Split: c.split, Type: "a100"})
+		if w.kind != c.want {
+			t.Errorf("on %s: %q, want %q", hosts, w.kind, c.want)
+		}
+	}
+}
+
 func TestShebang(t *testing.T) {
 	for first, want := range map[string]string{
 		"#!/bin/bash":                 "/bin/bash S a b",

@@ -54,7 +54,7 @@ func (r *run) confine() error {
 		}
 	}
 	delete(r.vars, "SLUICE_GPU_FILES") // it would show any file of the service account inside
-	if err := f.prepare(); err != nil {
+	if err := f.prepare(r.Host, r.Now); err != nil {
 		return err
 	}
 	if data, err := checkpoint.ReadIn(f.vault(), gate.LedgerFile, smallFile); err == nil {
@@ -68,9 +68,6 @@ func (r *run) confine() error {
 	f.read = r.job.progressSize()
 	return nil
 }
-
-// vault is the job's folder in the vault.
-func (f *fence) vault() string { return filepath.Dir(f.Inner) }
 
 // paths changes the paths of the script's variables to those inside.
 func (f *fence) paths(v facts, token string) facts {
@@ -136,7 +133,8 @@ func (f *fence) built(late time.Time) bool {
 		f.status.close()
 		f.status = nil
 	}()
-	return f.status.exited(late)
+	ran, known := f.status.exited(late)
+	return !known || ran && f.tally.started
 }
 
 // unbuilt ends the job because the fence could not be built. What bwrap said is in the log.

@@ -9,7 +9,7 @@ import (
 	"io"
 	"maps"
 	"os"
-	"runtime"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"sync"
@@ -24,12 +24,15 @@ import (
 // builder builds the fence of a job on one of its nodes.
 type builder struct {
 	confine.Fence
-	bwrap  string
-	filter []byte
+	bwrap string
+	tally *tally
 }
 
+// vault is the job's folder in the vault.
+func (b *builder) vault() string { return filepath.Dir(b.Inner) }
+
 // prepare finds what the fence needs on this node, and makes this process fit to start it.
-func (b *builder) prepare() error {
+func (b *builder) prepare(node string, now func() time.Time) error {
 	if err := b.Valid(); err != nil {
 		return err
 	}
@@ -40,11 +43,9 @@ func (b *builder) prepare() error {
 	if b.bwrap, err = confine.Program(); err != nil {
 		return err
 	}
-	filter, err := confine.Filter(runtime.GOARCH)
-	if err != nil {
+	if b.tally, err = newTally(b.vault(), node, now); err != nil {
 		return err
 	}
-	b.filter = confine.Bytes(filter)
 	if err := noCores(); err != nil {
 		return fmt.Errorf("switching core dumps off: %w", err)
 	}
@@ -140,7 +141,7 @@ func (b *builder) enclose(family *process.Family, s confine.Start, argv []string
 		return read, write
 	}
 	memory("options", plan.Data())
-	memory("filter", b.filter)
+	memory("filter", b.tally.filter)
 	read, write := pipe()
 	e.status = &status{file: read}
 	if err == nil {
@@ -156,6 +157,9 @@ func (b *builder) enclose(family *process.Family, s confine.Start, argv []string
 		memory("file", []byte(content.Content))
 	}
 	if err != nil {
+		return nil, err
+	}
+	if argv, files, err = b.tally.guard(argv, files); err != nil {
 		return nil, err
 	}
 	e.child, err = family.Start(process.Command{Argv: confine.Argv(b.bwrap, argv), Env: []string{"PATH=/usr/bin:/bin"}, Stdout: out, Stderr: out, More: files})
@@ -192,15 +196,15 @@ func (s *status) until(late time.Time, enough func(line []byte) bool) (found boo
 	}
 }
 
-// exited reports whether the fence's command has run, once bwrap has ended; it does if nobody knows.
-func (s *status) exited(late time.Time) bool {
+// exited reports whether the fence's command has run, once bwrap has ended, and whether that is known.
+func (s *status) exited(late time.Time) (ran, known bool) {
 	ran, err := s.until(late, func(line []byte) bool {
 		var said struct {
 			Exit *int `json:"exit-code"`
 		}
 		return json.Unmarshal(line, &said) == nil && said.Exit != nil
 	})
-	return ran || err != nil && !errors.Is(err, io.EOF)
+	return ran, err == nil || errors.Is(err, io.EOF)
 }
 
 // inside returns a process of the fence, by its number outside, once its user namespaces are complete. ctx

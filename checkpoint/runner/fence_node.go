@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/sluice-hpc/sluice/checkpoint/attempts"
 	"github.com/sluice-hpc/sluice/checkpoint/confine"
 	"github.com/sluice-hpc/sluice/checkpoint/ranks"
 	"github.com/sluice-hpc/sluice/checkpoint/step"
@@ -37,8 +38,11 @@ func Part(argv []string, now func() time.Time) (code int, is bool) {
 	switch {
 	case filepath.Base(argv[0]) == "srun":
 		return step.Inside(args, now), true
+	case len(args) > 0 && args[0] == confine.GuardVerb && os.Getenv(confine.Marker) != "": // before a fence's command
+		fmt.Fprintln(os.Stderr, "sluice: error:", attempts.Guard(args[1:], os.Environ()))
+		return 127, true
 	case len(args) == 1 && args[0] == nodeVerb:
-		err = onOtherNode(os.Stdin)
+		err = onOtherNode(os.Stdin, now)
 	case len(args) == 2 && args[0] == deviceVerb:
 		var node int
 		if node, err = strconv.Atoi(args[1]); err == nil {
@@ -71,7 +75,7 @@ type part struct {
 }
 
 // onOtherNode joins the network, builds this node's fence, and serves both until the first node's runner ends them.
-func onOtherNode(from io.Reader) error {
+func onOtherNode(from io.Reader, now func() time.Time) error {
 	s, err := supervise.Begin(os.Environ())
 	if err != nil {
 		return err
@@ -98,11 +102,12 @@ func onOtherNode(from io.Reader) error {
 	}
 	defer p.mesh.Close()
 	defer s.Family.KillAll(leave)
-	e, device, err := p.fence()
+	e, device, err := p.fence(now)
 	if err != nil {
 		return errors.Join(err, p.mesh.Ready(err.Error()))
 	}
-	defer e.release.Close() // AFTER the fence has ended
+	defer p.tally.settle(leave) // AFTER all else: what ends until then is counted
+	defer e.release.Close()     // AFTER the fence has ended
 	defer s.Family.KillAll(leave)
 	defer device.Close()
 	if err := p.mesh.Ready(""); err != nil {
@@ -118,13 +123,13 @@ func onOtherNode(from io.Reader) error {
 const leave = 3 * time.Second
 
 // fence builds this node's fence, with the server of tasks as its command, which waits.
-func (p *part) fence() (*enclosure, *os.File, error) {
+func (p *part) fence(now func() time.Time) (*enclosure, *os.File, error) {
 	f, err := confine.Parse(confine.FenceFile, p.JSON)
 	if err != nil {
 		return nil, nil, err
 	}
 	p.Fence = f
-	if err := errors.Join(p.mayHave(len(p.orders.Nodes)), p.prepare()); err != nil {
+	if err := errors.Join(p.mayHave(len(p.orders.Nodes)), p.prepare(p.Vars["SLURMD_NODENAME"], now)); err != nil {
 		return nil, nil, err
 	}
 	self, err := os.Executable()

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/checkpoint/attempts"
 	"github.com/sluice-hpc/sluice/checkpoint/confine"
 	"github.com/sluice-hpc/sluice/checkpoint/pythontest"
 	"github.com/sluice-hpc/sluice/checkpoint/tunneltest"
@@ -146,11 +147,31 @@ exit 77
 	j.pinged(megabytes)
 	outcomes := j.outcomes(o)
 	j.asAnother(outcomes)
-	report(t, waysOfNodes, openWithNodes, outcomes)
+	report(t, "nodes", waysOfNodes, openWithNodes, outcomes)
 	j.save()
 	must(t, j.client.Cancel(t.Context(), j.id))
 	j.ended(slurm.Cancelled)
 	j.until("the log says that packets were dropped", func() bool { return strings.Contains(slurp(c.out), "were dropped") })
+	c.countedOnEach(2)
+}
+
+// countedOnEach: the calls that the fences of so many nodes denied are counted, each node's in a file of its own.
+func (c *caged) countedOnEach(nodes int) {
+	c.Helper()
+	if !attempts.Possible() {
+		c.Log("NOT TESTED: that denied calls are counted on each node: this kernel does not tell of them")
+		return
+	}
+	files, err := filepath.Glob(filepath.Join(filepath.Dir(c.inner), attempts.Prefix+"*"+attempts.Suffix))
+	must(c, err)
+	if len(files) != nodes {
+		c.Errorf("files of counts: %v, want %d", files, nodes)
+	}
+	for _, name := range files {
+		if counts, err := attempts.Parse([]byte(slurp(name))); err != nil || counts.Total() == 0 || counts.Uncounted != "" {
+			c.Errorf("%s: %+v, %v", name, counts, err)
+		}
+	}
 }
 
 // pinged: the two ranks found each other at their virtual addresses; what that costs is printed.

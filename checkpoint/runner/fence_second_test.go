@@ -55,11 +55,11 @@ var waysOfASecond = []way{
 }
 
 var openToASecond = map[string]string{
-	"process_network":    "give confined jobs nodes of their own, or mount /proc with hidepid=2",
-	"process_names":      "give confined jobs nodes of their own, or mount /proc with hidepid=2",
-	"process_attributes": "give confined jobs nodes of their own; hidepid does not close it",
-	"lock_ranges":        "give confined jobs nodes of their own; hidepid does not close it",
-	"page_cache":         "give confined jobs nodes of their own",
+	"process_network":    "give confined jobs nodes of their own (sluice data add --nodes FEATURE), or mount /proc with hidepid=2",
+	"process_names":      "give confined jobs nodes of their own (sluice data add --nodes FEATURE), or mount /proc with hidepid=2",
+	"process_attributes": "give confined jobs nodes of their own (sluice data add --nodes FEATURE); hidepid does not close it",
+	"lock_ranges":        "give confined jobs nodes of their own (sluice data add --nodes FEATURE); hidepid does not close it",
+	"page_cache":         "give confined jobs nodes of their own (sluice data add --nodes FEATURE)",
 }
 
 // TestSecondAccount: a program that has read the data puts a secret into names, sockets, locks, files and all else that it has, and
@@ -83,7 +83,8 @@ func TestSecondAccount(t *testing.T) {
 	must(t, err)
 	port := l.Addr().(*net.TCPAddr).Port
 	l.Close()
-	where := map[string]any{"secret": secret, "number": number, "key": 0x52000000 + os.Getpid(), "inside": port, "old": old, "uid": c.uid, "job": c.dir, "base": c.base,
+	present := niceness(t)
+	where := map[string]any{"present": present, "nice": min(19, present+6), "io": 5, "secret": secret, "number": number, "key": 0x52000000 + os.Getpid(), "inside": port, "old": old, "uid": c.uid, "job": c.dir, "base": c.base,
 		"folders": []string{c.vault, c.fence.Inner, c.fence.Code, c.fence.Output, c.fence.Data["mammo"]}}
 	told, err := json.Marshal(where)
 	must(t, err)
@@ -111,7 +112,15 @@ func TestSecondAccount(t *testing.T) {
 	})
 	c.exits(1)
 	c.after(outcomes, secret, number, !read.Equal(before), warm)
-	report(t, waysOfASecond, openToASecond, outcomes)
+	report(t, "account", waysOfASecond, openToASecond, outcomes)
+}
+
+// niceness is the priority of this process, from -20 to 19. Programs can make theirs a larger number only.
+func niceness(t *testing.T) int {
+	t.Helper()
+	kernels, err := unix.Getpriority(unix.PRIO_PROCESS, 0) // from 40 to 1
+	must(t, err)
+	return 20 - kernels
 }
 
 // look runs the second account's program.
@@ -165,18 +174,25 @@ func carries(text, secret string, number int64) bool {
 }
 
 // report logs the outcome of every way with their count, and fails for each that is open and not known to be.
-func report(t *testing.T, ways []way, known map[string]string, outcomes map[string][2]string) {
+func report(t *testing.T, who string, ways []way, known map[string]string, outcomes map[string][2]string) {
 	t.Helper()
 	open := 0
 	for _, w := range ways {
 		got := outcomes[w.name]
-		t.Logf("%-20s %-70s %-8s %s; %s", w.name, w.what, got[0], got[1], known[w.name])
+		outcome := "closed"
 		if got[0] != "blocked" {
 			open++
+			outcome = "known"
 			if _, is := known[w.name]; !is || got[0] != "open" {
 				t.Errorf("%s: %q: %s", w.name, got[0], got[1])
+				outcome = "open"
 			}
 		}
+		remark := got[1]
+		if outcome == "known" {
+			remark = known[w.name]
+		}
+		t.Logf("way: %s %s: %-20s %s; %s", who, outcome, w.name, w.what, remark) // etc/confined reads it
 		delete(outcomes, w.name)
 	}
 	for name := range outcomes {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/checkpoint/attempts"
 	"github.com/sluice-hpc/sluice/checkpoint/python"
 	"github.com/sluice-hpc/sluice/checkpoint/pythontest"
 )
@@ -63,6 +64,9 @@ fi
 		t.Error("it did not resume")
 	}
 
+	if counts := c.counts(); counts.Total() > 0 || counts.Uncounted != "" && counts.Uncounted != attempts.OldKernel {
+		t.Errorf("an ordinary training is in the record of attempts: %s", counts.Data())
+	}
 	apart := filepath.Join(c.base, "apart")
 	must(t, os.Mkdir(apart, 0o755))
 	must(t, os.Symlink(c.program, filepath.Join(apart, programName)))

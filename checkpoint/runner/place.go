@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,6 +15,7 @@ type where struct {
 	hosts []string        // from Slurm, in its order; empty outside Slurm
 	gpus  int             // total; 0 if unknown
 	split nodes.Placement // empty if unknown
+	kind  string          // type of the GPUs; "" if unknown
 }
 
 // look derives it from values that are fresh after a requeue: the list of nodes and the
@@ -28,6 +30,9 @@ func look(env map[string]string, target checkpoint.Target) where {
 		return w
 	}
 	w.hosts = hosts
+	if len(target.Split) == 0 || !slices.ContainsFunc(hosts, func(h string) bool { return target.Split.On(h) == 0 }) {
+		w.kind = target.Type
+	}
 	first := gpusHere(env)
 	others := len(hosts) - 1
 	switch {

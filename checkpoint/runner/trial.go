@@ -44,6 +44,7 @@ func (t *Trial) Type() string { return "SWEEP.START" }
 func inherited(vars map[string]string) (t checkpoint.Target) {
 	t.GPUs, _ = strconv.Atoi(vars["SLUICE_GPUS"]) // empty: not known
 	t.Largest, _ = strconv.Atoi(vars["SLUICE_MAX_GPUS"])
+	t.Type = vars["SLUICE_GPU_TYPE"]
 	for word := range strings.SplitSeq(vars["SLUICE_SPLIT"], ",") {
 		node, count, _ := strings.Cut(word, ":")
 		n, err := strconv.Atoi(count)

@@ -3,6 +3,7 @@ package present
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/sluice-hpc/sluice/cmd/terminal"
@@ -53,16 +54,35 @@ const (
 )
 
 // Trial is the trial that a lane of a sweep runs, or ran last, and how good it is: "3 val_acc 0.91"; "-"
-// if the job is no lane or has none yet.
+// if the job is no lane or has none yet. Of several at once: "3 val_acc 0.91, 4 0.87, 5".
 func Trial(j *wire.Job) string {
-	switch t := j.Trial; {
-	case t == nil:
+	t := j.Trial
+	if t == nil {
 		return "-"
-	case t.Value == nil:
-		return strconv.Itoa(t.Trial)
-	default:
-		return fmt.Sprintf("%d %s %s", t.Trial, t.Metric, Metric(*t.Value))
 	}
+	s := strconv.Itoa(t.Trial)
+	if t.Value != nil {
+		s = fmt.Sprintf("%d %s %s", t.Trial, t.Metric, Metric(*t.Value))
+	}
+	for _, other := range t.Beside {
+		s += fmt.Sprintf(", %d", other.Trial)
+		if other.Value != nil {
+			s += " " + Metric(*other.Value)
+		}
+	}
+	return s
+}
+
+// Trials lists the numbers of trials: "3, 4, 5"; "-" if there are none.
+func Trials(numbers []int) string {
+	if len(numbers) == 0 {
+		return "-"
+	}
+	words := make([]string, len(numbers))
+	for i, n := range numbers {
+		words[i] = strconv.Itoa(n)
+	}
+	return strings.Join(words, ", ")
 }
 
 // Done formats done of total as "35%"; "-" if no total was declared.

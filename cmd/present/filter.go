@@ -25,14 +25,14 @@ type Filter struct {
 
 // Flags adds the options of the filter to a command.
 func (f *Filter) Flags(flags *pflag.FlagSet) {
-	flags.StringSliceVarP(&f.Users, "users", "u", nil, "only jobs of these users, names or numbers")
+	flags.VarP((*list)(&f.Users), "users", "u", "only jobs of these users, names or numbers")
 	flags.BoolVar(&f.Me, "me", false, "only your own jobs")
 	flags.StringArrayVarP(&f.Jobs, "jobs", "j", nil, "only these jobs, ended ones too")
-	flags.StringSliceVarP(&f.Partitions, "partition", "p", nil, "only jobs of these partitions")
-	flags.StringSliceVarP(&f.Accounts, "account", "A", nil, "only jobs of these Slurm accounts")
-	flags.StringSliceVarP(&f.QOS, "qos", "q", nil, "only jobs of these QOS")
-	flags.VarP((*states)(&f.States), "states", "t", "only jobs in these states, such as R or PENDING; 'all' for ended ones too")
-	flags.StringSliceVarP(&f.Nodes, "nodelist", "w", nil, "only jobs with GPUs on these nodes")
+	flags.VarP((*list)(&f.Partitions), "partition", "p", "only jobs of these partitions")
+	flags.VarP((*list)(&f.Accounts), "account", "A", "only jobs of these Slurm accounts")
+	flags.VarP((*list)(&f.QOS), "qos", "q", "only jobs of these QOS")
+	flags.VarP((*list)(&f.States), "states", "t", "only jobs in these states, such as R or PENDING; 'all' for ended ones too")
+	flags.VarP((*list)(&f.Nodes), "nodelist", "w", "only jobs with GPUs on these nodes")
 	flags.BoolVarP(&f.All, "all", "a", false, "ended jobs too")
 }
 
@@ -140,10 +140,24 @@ func split(line string) (words []string, err error) {
 // Ended reports whether ended jobs may be listed, too.
 func (f Filter) Ended() bool { return f.All || len(f.Jobs) > 0 || len(f.States) > 0 }
 
-// Check returns what is wrong with the filter itself, whatever jobs there are: -j and -t.
+// Check returns what is wrong with the filter itself, whatever jobs there are: -j, -t, and lists with an empty name.
 func (f Filter) Check() error {
 	if _, err := JobWords(f.Jobs); err != nil {
 		return err
+	}
+	for _, o := range []struct {
+		names               []string
+		option, want, whose string
+	}{
+		{f.Users, "-u", "a user: -u ann", "of all users"},
+		{f.Partitions, "-p", "a partition: -p gpu", "of all partitions"},
+		{f.Accounts, "-A", "an account: -A phys", "of all accounts"},
+		{f.QOS, "-q", "a QOS: -q normal", "of all QOS"},
+		{f.Nodes, "-w", "a node: -w gpu1", "on all nodes"},
+	} {
+		if slices.Contains(o.names, "") {
+			return fmt.Errorf("%s was given an empty name; want %s. Without %s the jobs %s are listed", o.option, o.want, o.option, o.whose)
+		}
 	}
 	return knownStates(f.States)
 }

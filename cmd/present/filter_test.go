@@ -19,7 +19,7 @@ var filtered = wire.Report{Jobs: []wire.Job{
 // TestParseFilter: a filter is what stands after 'sluice queue'.
 func TestParseFilter(t *testing.T) {
 	for text, want := range map[string]string{
-		"": "1 2 4 5", "--me": "1 4 5", "-u bob": "2", "-u 1002": "2", "-t R": "1", "-t R,": "1", "-t R -t PD": "1 2 4 5", "-t rq,SE,requeue_hold": "", "-t pending": "2 4 5", "-t all bert": "2 3", "-a": "1 2 3 4 5", "-A phys": "1",
+		"": "1 2 4 5", "--me": "1 4 5", "-u bob": "2", "-u 1002": "2", "-u bob,": "2", "-u bob -u nobody,ann": "1 2 4 5", "-t R": "1", "-t R,": "1", "-t R -t PD": "1 2 4 5", "-t rq,SE,requeue_hold": "", "-t pending": "2 4 5", "-t all bert": "2 3", "-a": "1 2 3 4 5", "-A phys": "1",
 		"--account=phys": "1", "-q high": "2", "-p long": "1", "-j 3,1": "1 3", "-j 4_*": "4 5", "-j 4_1": "5", "llama": "1", "'bert large' -a": "3", "WAITING gpus": "2",
 		"-t PD --me x": "4 5", "nothing": "", "  -u\tann  7b": "1", `-u "bob"`: "2", "''": "1 2 4 5",
 	} {
@@ -46,6 +46,8 @@ func TestParseFilter(t *testing.T) {
 	for text, want := range map[string]string{
 		"-t SLEEPING": `invalid job state "SLEEPING"`, "-t R,SLEEPING": `invalid job state "SLEEPING"; valid states: BOOT_FAIL, CANCELLED,`, "-t ''": `invalid job state ""`,
 		"-j 4_* -t SLEEPING": `invalid job state "SLEEPING"`, "-j 9_[1-3] -t SLEEPING": `invalid job state "SLEEPING"`, "-j 4_* -j x": `invalid job id "x"`, "-j 4_x": `invalid job id "4_x"`,
+		"-u ''": "-u was given an empty name; want a user: -u ann. Without -u the jobs of all users are listed", "--users=": "-u was given", "-u ,": "-u was given", "-u ann,,bob": "-u was given",
+		"-p ''": "want a partition: -p gpu", "-A ''": "want an account", "-q ''": "want a QOS", "-w ''": "want a node: -w gpu1. Without -w the jobs on all nodes",
 		"-x": "unknown shorthand flag", "--colour": "unknown flag", "-u": "needs an argument", "'a": "not closed",
 		"-j x": `invalid job id "x"`, "--help": "want options of 'sluice queue'", strings.Repeat("x", 5000): "longer than",
 	} {

@@ -16,14 +16,14 @@ var States = map[string]string{
 	"RV": "REVOKED", "SI": "SIGNALING", "SE": "SPECIAL_EXIT", "SO": "STAGE_OUT", "ST": "STOPPED", "ALL": "all",
 }
 
-// states is the value of -t. Unlike pflag's own lists it keeps an empty one, which squeue refuses, too:
-// -t "$unset" MUST NOT list the jobs in all states.
-type states []string
+// list is the value of an option that takes names, separated by commas. Unlike pflag's own lists it keeps an empty
+// name, which Check refuses, as squeue does: -t "$unset" MUST NOT list the jobs in all states.
+type list []string
 
-func (s *states) String() string { return strings.Join(*s, ",") }
-func (s *states) Type() string   { return "strings" }
-func (s *states) Set(list string) error {
-	*s = append(*s, strings.Split(strings.TrimRight(list, ","), ",")...)
+func (l *list) String() string { return strings.Join(*l, ",") }
+func (l *list) Type() string   { return "strings" }
+func (l *list) Set(names string) error {
+	*l = append(*l, strings.Split(strings.TrimRight(names, ","), ",")...)
 	return nil
 }
 

@@ -117,6 +117,8 @@ func TestBudgetRaced(t *testing.T) {
 	if total > 7000 || k.bytes("")+400 > total {
 		t.Errorf("%d bytes left, %d count, the budget is 7000", k.bytes(""), total)
 	}
+	t.Logf("reliability: confined-left %d", k.bytes(""))
+	t.Logf("reliability: confined-budget 7000")
 	if k.bytes("") < 3000 {
 		t.Errorf("only %d bytes left", k.bytes(""))
 	}

@@ -439,7 +439,7 @@ func TestHostileProgramAndUser(t *testing.T) {
 				outcome, open = "open", open+1
 				t.Error(what)
 			}
-			t.Logf("%-22s %-80s %s", w.name, w.what, outcome)
+			t.Logf("way: user %s: %-22s %s; ", outcome, w.name, w.what) // etc/confined reads it
 			if has(s.said.String()) {
 				t.Errorf("a word of the data in an answer: %s", s.said.String())
 			}
@@ -458,6 +458,8 @@ func TestHostileProgramAndUser(t *testing.T) {
 		})
 	}
 	t.Logf("%d bytes left, %d were counted", left, counted)
+	t.Logf("reliability: confined-left %d", left)
+	t.Logf("reliability: confined-budget %d", 7000*len(waysOut))
 	t.Logf("reliability: confined-ways %d", len(waysOut))
 	t.Logf("reliability: confined-open %d", open)
 }

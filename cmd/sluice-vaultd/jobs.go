@@ -58,7 +58,15 @@ func (s *service) refresh(ctx context.Context, jobs ...*vault.Job) error {
 	if err != nil {
 		return wire.Fail(wire.Unavailable, "try again in a moment", "Slurm does not say how the job is: %v", err)
 	}
-	has := s.tokens(list)
+	ended, err := s.changes(asked, states, s.tokens(list))
+	if err != nil {
+		return err
+	}
+	return s.gather(true, ended...)
+}
+
+// changes records what is new of jobs, as Slurm has them, and returns those that have ended now.
+func (s *service) changes(asked []*vault.Job, states map[string]string, has map[string]slurm.Job) (ended []*vault.Job, err error) {
 	s.vault.mu.Lock()
 	defer s.vault.mu.Unlock()
 	for _, j := range asked {
@@ -66,13 +74,18 @@ func (s *service) refresh(ctx context.Context, jobs ...*vault.Job) error {
 			continue
 		}
 		found, known := has[j.ID]
-		if e, is := change(*j, found, known, s.vault.now()); is {
-			if err := s.vault.write(e); err != nil {
-				return err
-			}
+		e, is := change(*j, found, known, s.vault.now())
+		if !is {
+			continue
+		}
+		if err := s.vault.write(e); err != nil {
+			return nil, err
+		}
+		if e.Event == vault.Ended {
+			ended = append(ended, j)
 		}
 	}
-	return nil
+	return ended, nil
 }
 
 // listing is Slurm's list of jobs, asked for once for all who want to know at about the same time.

@@ -189,11 +189,16 @@ func (s *service) regrant(who caller, q wire.Request) (answer, error) {
 func (s *service) audit(who caller, q wire.Request) (answer, error) {
 	s.vault.mu.Lock()
 	set, err := s.owned(who, q)
-	size, path := s.vault.size, filepath.Join(s.vault.dir, recordName)
 	s.vault.mu.Unlock()
+	if err == nil {
+		err = s.gather(true, s.running(set.Name)...)
+	}
 	if err != nil {
 		return answer{}, err
 	}
+	s.vault.mu.Lock()
+	size, path := s.vault.size, filepath.Join(s.vault.dir, recordName)
+	s.vault.mu.Unlock()
 	record, err := os.Open(path)
 	if err != nil {
 		return answer{}, err

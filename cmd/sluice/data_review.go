@@ -10,31 +10,6 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/vault/wire"
 )
 
-func newDataAuditCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "audit NAME",
-		Short: "Print what happened to a data set of yours, and verify the record",
-		Long: `Prints the lines of the record that are about a data set: who trained on it, when, with
-which code (its SHA-256), what left and what was refused. Each line has the digest of
-the line before it. All lines are verified first, also those of other data sets; if the
-chain does not hold, the exit code is 1.`,
-		Example: "  sluice data audit mammo | grep released",
-		Args:    oneSet, ValidArgsFunction: oneOf(dataSets).only,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			lines := &harmless{out: cmd.OutOrStdout()}
-			a, err := askVault(cmd, wire.Request{Do: wire.Audit, Name: args[0]}, lines)
-			if err != nil {
-				return err
-			}
-			if !a.Whole {
-				return fmt.Errorf("the record does not hold from line %d on: it was changed after it was written; tell your administrators", a.Broken)
-			}
-			fmt.Fprintf(cmd.ErrOrStderr(), "sluice: the record holds: %s verified\n", terminal.Plural(a.Lines, "line"))
-			return nil
-		},
-	}
-}
-
 func newDataReviewCommand() *cobra.Command {
 	var allow, refuse bool
 	c := &cobra.Command{

@@ -149,7 +149,7 @@ func TestSlotsMemory(t *testing.T) {
 // TestSlotsFollow: a lane runs two trials at once without measuring, where another one with as many GPUs has.
 func TestSlotsFollow(t *testing.T) {
 	b := newSlotBench(t, 2, func(*sweep.Sweep) {})
-	b.must(os.WriteFile(filepath.Join(b.folder(), sweep.SharingFile(0)), []byte(`{"version":1,"gpus":0,"trials":2}`), 0o600))
+	b.must(os.WriteFile(filepath.Join(b.folder(), sweep.SharingFile(0, "")), []byte(`{"version":1,"gpus":0,"trials":2}`), 0o600))
 	b.measure = "1h"
 	b.slurm([]int{101}, nil)
 	b.starts()
@@ -171,7 +171,7 @@ func TestSlotsFollow(t *testing.T) {
 // TestSlotsStopped: a lane that is asked to save has all its trials save, and they go on elsewhere.
 func TestSlotsStopped(t *testing.T) {
 	b := newSlotBench(t, 2, func(s *sweep.Sweep) { s.Params, s.Trials, s.Parallel = []string{"x=choice:1,2"}, 2, 2 })
-	b.must(os.WriteFile(filepath.Join(b.folder(), sweep.SharingFile(0)), []byte(`{"version":1,"gpus":0,"trials":2}`), 0o600))
+	b.must(os.WriteFile(filepath.Join(b.folder(), sweep.SharingFile(0, "")), []byte(`{"version":1,"gpus":0,"trials":2}`), 0o600))
 	b.slurm([]int{101}, nil)
 	b.starts()
 	first := b.lane(101, 0, "PAUSE=0.2")
@@ -203,7 +203,7 @@ func TestSlotsStopped(t *testing.T) {
 // TestSlotsGoOn: where the request is withdrawn, all trials go on in the lane that saved them.
 func TestSlotsGoOn(t *testing.T) {
 	b := newSlotBench(t, 2, func(s *sweep.Sweep) { s.Params, s.Trials = []string{"x=choice:1,2"}, 2 })
-	b.must(os.WriteFile(filepath.Join(b.folder(), sweep.SharingFile(0)), []byte(`{"version":1,"gpus":0,"trials":2}`), 0o600))
+	b.must(os.WriteFile(filepath.Join(b.folder(), sweep.SharingFile(0, "")), []byte(`{"version":1,"gpus":0,"trials":2}`), 0o600))
 	b.slurm([]int{101}, nil)
 	b.starts()
 	cmd := b.lane(101, 0, "PAUSE=0.05")
@@ -293,7 +293,7 @@ func TestSlotsWarm(t *testing.T) {
 	b := newWarmBench(t, true, func(s *sweep.Sweep) {
 		s.PerGPU, s.Parallel, s.Params, s.Trials = 2, 1, []string{"x=choice:2,3,4,5,6,7"}, 6
 	})
-	b.must(os.WriteFile(filepath.Join(b.folder(), sweep.SharingFile(0)), []byte(`{"version":1,"gpus":0,"trials":2}`), 0o600))
+	b.must(os.WriteFile(filepath.Join(b.folder(), sweep.SharingFile(0, "")), []byte(`{"version":1,"gpus":0,"trials":2}`), 0o600))
 	b.slurm([]int{101}, nil)
 	b.starts()
 	cmd := b.lane(101, 0, "PAUSE=0.2")

@@ -50,6 +50,7 @@ The script's environment has, in addition to Slurm's variables:
   SLUICE_GPUS           total of GPUs; empty if unknown
   SLUICE_NODES          nodes
   SLUICE_SPLIT          GPUs of each node, as in gpu1:4,gpu2:1; empty likewise
+  SLUICE_GPU_TYPE       type of the GPUs, as in a100; empty if unknown
   SLUICE_MAX_GPUS       maximum of GPUs of the job; empty = no bound
   SLUICE_PROFILE_STEPS  steps of warm-up + steps to report the pace of; empty = none
   SLUICE_ARRAY_JOB_ID, SLUICE_ARRAY_TASK_ID, SLUICE_ARRAY_TASK_COUNT, _MIN,

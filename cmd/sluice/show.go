@@ -89,17 +89,25 @@ func printJob(w io.Writer, j wire.Job, at time.Time, asJSON, gap bool) error {
 }
 
 // trialLine is the trial of a sweep that a job runs, or ran last: "trial 3 of sweep 4711: val_acc 0.91 at
-// epoch 12"; "" if there is none.
+// epoch 12", with those beside it; "" if there is none.
 func trialLine(j wire.Job) string {
 	t := j.Trial
 	if t == nil {
 		return ""
 	}
-	s := fmt.Sprintf("trial %d of sweep %d", t.Trial, t.Sweep)
-	if t.Value == nil {
-		return s + ": nothing reported yet"
+	words := []string{fmt.Sprintf("trial %d of sweep %d: %s", t.Trial, t.Sweep, reported(t))}
+	for i := range t.Beside {
+		words = append(words, fmt.Sprintf("trial %d: %s", t.Beside[i].Trial, reported(&t.Beside[i])))
 	}
-	return s + fmt.Sprintf(": %s %s at epoch %s", t.Metric, present.Metric(*t.Value), present.Metric(t.Epoch))
+	return strings.Join(words, "; ")
+}
+
+// reported is what a trial reported last.
+func reported(t *wire.Trial) string {
+	if t.Value == nil {
+		return "nothing reported yet"
+	}
+	return fmt.Sprintf("%s %s at epoch %s", t.Metric, present.Metric(*t.Value), present.Metric(t.Epoch))
 }
 
 // lastWords is why a job failed and its last output.

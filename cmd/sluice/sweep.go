@@ -223,7 +223,7 @@ func (c *sweepCall) stop(v *sweepView) error {
 	defer stop()
 	cancelled, err := c.cancelWaiting(ctx, v)
 	if err != nil {
-		terminal.Warn(c.cmd.ErrOrStderr(), fmt.Sprintf("sweep %d: its waiting lanes could not be cancelled: %v; they end as soon as they start", v.Number, err))
+		terminal.Warn(c.cmd.ErrOrStderr(), fmt.Sprintf("sweep %d: its waiting lanes could not be cancelled: %v; sluiced cancels them within seconds", v.Number, err))
 	}
 	fmt.Fprintf(c.cmd.OutOrStdout(), "sweep %d: stopped; %s cancelled, the others end once their trials have saved\n", v.Number, terminal.Plural(cancelled, "waiting lane"))
 	return nil

@@ -23,16 +23,23 @@ func TestBadSweeps(t *testing.T) {
 	const head = "#!/bin/sh\n#SLUICE --sweep=random --metric=acc:max"
 	steps := "\n#SLUICE --param a=float:0:1:0.001 --param b=float:0:1:0.001 --param c=float:0:1:0.001\nt {a} {b} {c}\n"
 	for name, c := range map[string]struct{ script, want string }{
-		"a parameter named twice":         {head + "\n#SLUICE --param lr=log:1e-5:1e-1\n#SLUICE --param lr=float:0:1\nt {lr}\n", "sweep.sh:4:17: --param lr=float:0:1: column 1 of the value: the parameter lr is given twice"},
-		"an empty range":                  {head + "\n#SLUICE --param depth=int:8:2\nt {depth}\n", "sweep.sh:3:27: --param depth=int:8:2: column 11 of the value: the range from 8 to 2 is empty"},
-		"log of 0":                        {head + "\n#SLUICE --param lr=log:0:1\nt {lr}\n", "sweep.sh:3:24: --param lr=log:0:1: column 8 of the value: a logarithmic range starts above 0"},
-		"NaN in a range":                  {head + "\n#SLUICE --param lr=float:nan:1\nt {lr}\n", "sweep.sh:3:26: --param lr=float:nan:1: column 10 of the value: "},
-		"inf in a range":                  {head + "\n#SLUICE --param lr=float:0:inf\nt {lr}\n", "sweep.sh:3:28: --param lr=float:0:inf: column 12 of the value: "},
-		"NaN as a goal":                   {head + " --goal=nan\n#SLUICE --param lr=float:0:1\nt {lr}\n", "sweep.sh:2:41: --goal=nan: want a number"},
-		"10^6 trials":                     {head + " --trials=1000000\n#SLUICE --param lr=float:0:1\nt {lr}\n", "sweep.sh:2:41: --trials=1000000: want a whole number from 1 to 10000"},
-		"{name} that no parameter has":    {head + "\n#SLUICE --param lr=float:0:1\npython t.py --lr {lr} \\\n  --depth {depth}\n", "sweep.sh:5:11: {depth}: no parameter is called depth; there are lr, trial, seed"},
-		"a grid of 10^9 points":           {strings.Replace(head, "random", "grid", 1) + steps, "sweep.sh:3:17: --param a=float:0:1:0.001: column 1 of the value: the grid has 1e+09 points, and at most 100000 are searched"},
-		"a grid of 10^9 points with asha": {strings.Replace(head, "random", "asha+grid --epochs=9", 1) + steps, "sweep.sh:3:17: --param a=float:0:1:0.001: column 1 of the value: the grid has 1e+09 points"},
+		"a parameter named twice":             {head + "\n#SLUICE --param lr=log:1e-5:1e-1\n#SLUICE --param lr=float:0:1\nt {lr}\n", "sweep.sh:4:17: --param lr=float:0:1: column 1 of the value: the parameter lr is given twice; leave one out, or give it another name"},
+		"an empty range":                      {head + "\n#SLUICE --param depth=int:8:2\nt {depth}\n", "sweep.sh:3:27: --param depth=int:8:2: column 11 of the value: the range from 8 to 2 is empty; want the smaller number first: int:2:8"},
+		"log of 0":                            {head + "\n#SLUICE --param lr=log:0:1\nt {lr}\n", "sweep.sh:3:24: --param lr=log:0:1: column 8 of the value: a logarithmic range starts above 0, not at 0; write log with a small number, such as 1e-6, or float:0:1"},
+		"NaN in a range":                      {head + "\n#SLUICE --param lr=float:nan:1\nt {lr}\n", "sweep.sh:3:26: --param lr=float:nan:1: column 10 of the value: \"nan\" is not a number; want one such as 0.1 or 1e-5"},
+		"inf in a range":                      {head + "\n#SLUICE --param lr=float:0:inf\nt {lr}\n", "sweep.sh:3:28: --param lr=float:0:inf: column 12 of the value: \"inf\" is not a number; want one such as 0.1 or 1e-5"},
+		"NaN as a goal":                       {head + " --goal=nan\n#SLUICE --param lr=float:0:1\nt {lr}\n", "sweep.sh:2:41: --goal=nan: want a number, such as 0.93"},
+		"10^6 trials":                         {head + " --trials=1000000\n#SLUICE --param lr=float:0:1\nt {lr}\n", "sweep.sh:2:41: --trials=1000000: want a whole number from 1 to 10000"},
+		"{name} that no parameter has":        {head + "\n#SLUICE --param lr=float:0:1\npython t.py --lr {lr} \\\n  --depth {depth}\n", "sweep.sh:5:11: {depth}: no parameter is called depth; there are lr, trial, seed"},
+		"a misspelled kind":                   {head + "\n#SLUICE --param lr=lgo:1e-5:1e-1\nt {lr}\n", "sweep.sh:3:20: --param lr=lgo:1e-5:1e-1: column 4 of the value: no kind of parameter is called \"lgo\"; want NAME=log:LOW:HIGH, "},
+		"a misspelled choice":                 {head + "\n#SLUICE --param opt=chioce:sgd,adamw\nt {opt}\n", "sweep.sh:3:21: --param opt=chioce:sgd,adamw: column 5 of the value: no kind of parameter is called \"chioce\"; "},
+		"a constraint on no parameter":        {head + "\n#SLUICE --param lr=float:0:1 --where 'depth*lr<3'\nt {lr}\n", "sweep.sh:3:39: --where depth*lr<3: column 1 of the value: no parameter is called depth; there are lr"},
+		"a starting point of no parameter":    {head + "\n#SLUICE --param lr=float:0:1 --try depth=3\nt {lr}\n", "sweep.sh:3:36: --try depth=3: column 1 of the value: no parameter is called depth; there are lr"},
+		"a condition on no parameter":         {head + "\n#SLUICE --param 'lr=float:0:1 if opt=sgd'\nt {lr}\n", "sweep.sh:3:34: --param lr=float:0:1 if opt=sgd: column 17 of the value: no parameter is called opt; there are lr"},
+		"a constraint that nothing satisfies": {head + "\n#SLUICE --param lr=float:0:1 --where 'lr>2'\nt {lr}\n", "sweep.sh:3:39: --where lr>2: column 1 of the value: none of 10000 points drawn from the space satisfies all of --where; widen a range, or leave a constraint out"},
+		"a regular expression that is none":   {head + " --metric-regex='acc=('\n#SLUICE --param lr=float:0:1\nt {lr}\n", "sweep.sh:2:41: --metric-regex=acc=(: not a regular expression: missing closing ): `acc=(`; want one such as 'acc="},
+		"a grid of 10^9 points":               {strings.Replace(head, "random", "grid", 1) + steps, "sweep.sh:3:17: --param a=float:0:1:0.001: column 1 of the value: the grid has 1e+09 points, and at most 100000 are searched"},
+		"a grid of 10^9 points with asha":     {strings.Replace(head, "random", "asha+grid --epochs=9", 1) + steps, "sweep.sh:3:17: --param a=float:0:1:0.001: column 1 of the value: the grid has 1e+09 points"},
 	} {
 		dir := t.TempDir()
 		jobs := filepath.Join(dir, "jobs")

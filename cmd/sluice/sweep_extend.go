@@ -57,6 +57,16 @@ func (c *sweepCall) parallelOf(v *sweepView) int {
 	return v.Parallel
 }
 
+// paramNames are the names of parameters.
+func paramNames(params []string) (names []string) {
+	for _, text := range params {
+		if p, err := space.ParseParameter(text); err == nil {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
 // extendSpace replaces the ranges of parameters. New parameters are refused: trials that were begun
 // do not have them.
 func extendSpace(s *sweep.Sweep, params []string) error {
@@ -72,7 +82,7 @@ func extendSpace(s *sweep.Sweep, params []string) error {
 			}
 		}
 		if !found {
-			return fmt.Errorf("--param %q: the sweep has no parameter %s", text, p.Name)
+			return fmt.Errorf("--param %q: the sweep has no parameter %s; it has %s", text, p.Name, strings.Join(paramNames(s.Params), ", "))
 		}
 	}
 	return nil

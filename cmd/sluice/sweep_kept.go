@@ -113,10 +113,16 @@ func (c *sweepCall) laneJobs(ctx context.Context, v *sweepView) (client *command
 // ended because nothing was left for them. changed says that the space may have points now that it had
 // not.
 func (c *sweepCall) moreLanes(ctx context.Context, v *sweepView, changed bool) ([]handedIn, error) {
+	over := v.Book.Over != book.NotOver
 	v.again(changed, time.Now())
 	want := v.Book.Wants(v.Sweep, v.AtOnce())
 	if want == 0 || v.Number == 0 { // without a number none of its lanes has started: they wait
 		return nil, nil
+	}
+	if over { // sluiced cancels those that wait: they MUST NOT be counted on
+		if _, err := c.cancelWaiting(ctx, v); err != nil {
+			return nil, fmt.Errorf("the lanes that waited when it was over could not be cancelled: %w", err)
+		}
 	}
 	_, live, err := c.laneJobs(ctx, v)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/sweep"
 )
 
-// sharingWords says how many trials run at once on the GPUs of a lane, and why: for each number of GPUs that its
-// lanes have.
+// sharingWords says how many trials run at once on the GPUs of a lane, and why: for each number and type of GPUs that
+// its lanes have.
 func (v *sweepView) sharingWords() (out []string) {
 	if len(v.Sharing) == 0 {
 		return []string{fmt.Sprintf("one trial, until a lane has measured whether more are faster (--per-gpu=%d): that takes 3 reports of each, and 10 s", v.PerGPU)}
@@ -17,7 +17,11 @@ func (v *sweepView) sharingWords() (out []string) {
 	for _, s := range v.Sharing {
 		words := sharingOf(s)
 		if len(v.Sharing) > 1 {
-			words = fmt.Sprintf("of lanes with %s: %s", terminal.Plural(s.GPUs, "GPU"), words)
+			of := terminal.Plural(s.GPUs, "GPU")
+			if s.Type != "" {
+				of += " of type " + terminal.Escape(s.Type)
+			}
+			words = fmt.Sprintf("of lanes with %s: %s", of, words)
 		}
 		out = append(out, words)
 	}

@@ -52,14 +52,15 @@ func (c *sweepCall) show(v *sweepView) error {
 	return c.trialTable(v, best[:min(shown, len(best))])
 }
 
-// laneWords says how many lanes run. Jobs of trials that were not begun when the sweep was over end as soon
-// as they start.
+// laneWords says how many lanes run. Once the sweep is over those that wait are cancelled by sluiced.
 func (v *sweepView) laneWords(run int) string {
 	switch {
+	case v.Book.Over != book.NotOver && !v.OwnJobs:
+		return fmt.Sprintf("lanes    %d run: the sweep is over, lanes that wait are cancelled", run)
+	case v.Book.Over != book.NotOver:
+		return fmt.Sprintf("jobs     %d run: the sweep is over, jobs that wait are cancelled", run)
 	case !v.OwnJobs:
 		return fmt.Sprintf("lanes    %d run of %d", run, v.Parallel)
-	case v.Book.Over != book.NotOver && v.State != sweep.Stopped && len(v.Book.Trials) < v.Trials:
-		return fmt.Sprintf("jobs     one for each trial; those that wait end as soon as they start, or now: sluice sweep stop %s", number(v.Number))
 	}
 	return fmt.Sprintf("jobs     one for each trial: %d run, %d at once", run, v.Parallel)
 }

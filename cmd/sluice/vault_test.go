@@ -511,6 +511,26 @@ func TestCancelConfined(t *testing.T) {
 	}
 }
 
+// TestAuditOfAttempts: the newest count of each job in words, and nothing of the record that a terminal would obey.
+func TestAuditOfAttempts(t *testing.T) {
+	s := newStandIn(t, "")
+	lines := `{"n":2,"event":"submitted","by":"ada","job":"aa"}
+{"n":3,"event":"attempted","by":"ada","job":"aa","job_id":7,"attempts":[{"call":"ptrace","process":"python3","count":2,"first":"2026-03-01T12:00:00Z","last":"2026-03-01T12:00:00Z"}]}
+{"n":4,"event":"attempted","by":"ada","job":"bb","uncounted":"the kernel\u001b[31m"}
+{"n":5,"event":"attempted","by":"ada","job":"aa","job_id":7,"attempts":[{"call":"ptrace","process":"py\u001b[3m","count":9,"first":"2026-03-01T12:00:00Z","last":"2026-03-01T12:00:00Z"}]}
+`
+	s.answer = func(wire.Request) (wire.Answer, []byte) { return wire.Answer{Whole: true, Lines: 5}, []byte(lines) }
+	code, out, errs := sluice(t, "data", "audit", "mammo", "--attempts", "-h")
+	fields := strings.Fields(strings.ReplaceAll(out, "\n", " "))
+	if code != 0 || strings.Contains(out, "\x1b") || strings.Contains(out, "submitted") || !strings.HasPrefix(out, "7 ") || strings.Join(fields[:3], " ") != "7 ada ptrace" || fields[4] != "9" ||
+		!strings.Contains(out, "bb  ada  not counted: the kernel") || strings.Count(out, "\n") != 2 {
+		t.Errorf("%d, %s%s", code, out, errs)
+	}
+	if code, out, errs := sluice(t, "data", "audit", "mammo"); code != 0 || strings.Count(out, "\n") != 4 || !strings.Contains(errs, "calls of 2 jobs were denied, or not counted: sluice data audit mammo --attempts") {
+		t.Errorf("%d, %s%s", code, out, errs)
+	}
+}
+
 // TestData: what the verbs ask and print.
 func TestData(t *testing.T) {
 	s := newStandIn(t, "")

@@ -226,7 +226,7 @@ func (d *daemon) tune(cfg *engine.Config, c etc.Config) error {
 	cfg.Price = elastic.Price{Save: c.Resize.Save, Drain: c.Resize.Drain, Start: c.Resize.Start, Load: c.Resize.Load}
 	cfg.Period, cfg.Transition, cfg.Backoff = c.Cycle.Period, c.Cycle.Transition, c.Cycle.Backoff
 	cfg.ShareSpeeds = c.Users.ShareSpeeds
-	cfg.Sweeps, cfg.Trials = d.standings, d.trials
+	cfg.Sweeps, cfg.Trials, cfg.Needless = d.standings, d.trials, d.needless
 	cfg.Mine = mine(d.options.user, uint32(os.Getuid()), c.Slurm.Partitions, c.Paths.Jobs)
 	return nil
 }

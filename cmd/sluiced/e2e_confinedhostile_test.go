@@ -5,8 +5,10 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -62,6 +64,13 @@ func TestConfinedHostile(t *testing.T) {
 	s.revoked(script)
 	s.spent()
 	t.Logf("%d reads by 3 accounts, %d of them had nothing to show, %d bytes; in %d the word", h.reads, h.refused, h.bytes, h.found)
+	for _, w := range slices.Sorted(maps.Keys(h.ways)) {
+		outcome := "closed"
+		if h.open[w] {
+			outcome = "open"
+		}
+		t.Logf("way: slurm %s: %s; ", outcome, w)
+	}
 	t.Logf("reliability: confined-ways %d", len(h.ways))
 	t.Logf("reliability: confined-open %d", h.found)
 }
@@ -104,6 +113,15 @@ func (s *confinedSite) spent() {
 	s.t.Logf("shown:\n%s", s.as(s.owner, "sluice", "data", "show", "mammo"))
 	var cost int64
 	s.as(s.owner, "sluice", "data", "audit", "mammo") // it verifies the record
+	attempts := s.as(s.owner, "sluice", "data", "audit", "mammo", "--attempts")
+	s.t.Logf("denied calls:\n%s", attempts)
+	if !strings.Contains(attempts, "not counted") {
+		for _, call := range []string{"ptrace", "mount", "socket(AF_VSOCK)"} {
+			if !strings.Contains(attempts, call) {
+				s.t.Errorf("%s is not in the record", call)
+			}
+		}
+	}
 	record, err := os.ReadFile(filepath.Join(s.vault, "record.jsonl"))
 	s.must(err)
 	for line := range strings.Lines(string(record)) {
@@ -115,6 +133,8 @@ func (s *confinedSite) spent() {
 		}
 	}
 	s.t.Logf("%d bytes are counted", cost)
+	s.t.Logf("reliability: confined-left %d", cost)
+	s.t.Logf("reliability: confined-budget 600000")
 	if cost == 0 || cost > 600_000 {
 		s.t.Errorf("%d bytes are counted, 1 to 600000 may be\n%s", cost, record)
 	}
@@ -124,7 +144,7 @@ func (s *confinedSite) spent() {
 type hunt struct {
 	*confinedSite
 	number                       string
-	ways                         map[string]bool
+	ways, open                   map[string]bool
 	reads, refused, bytes, found int
 }
 
@@ -132,7 +152,7 @@ type hunt struct {
 func (h *hunt) all(when string) {
 	h.t.Helper()
 	if h.ways == nil {
-		h.ways = map[string]bool{}
+		h.ways, h.open = map[string]bool{}, map[string]bool{}
 	}
 	n := h.number
 	begun := time.Now()
@@ -188,6 +208,7 @@ func (h *hunt) look(when, who, what, out string, err error) {
 	for _, form := range forms() {
 		if at := strings.Index(out, form); at >= 0 {
 			h.found++
+			h.open[what] = true
 			h.t.Errorf("%s: %s got it by %s: %q", when, who, what, out[max(0, at-200):min(len(out), at+200)])
 			return
 		}

@@ -73,6 +73,37 @@ func eachOnce(t *testing.T, trained map[string]int, trials, epochs int) {
 	}
 }
 
+// Once a sweep has reached its goal the lanes that still wait in Slurm are cancelled, also by a sluiced that was killed in
+// between; the lane that ran ends by itself. An extension submits others.
+func TestSweepEndsWithItsLanes(t *testing.T) {
+	t.Parallel()
+	s := play(t, withNodes(1, 1))
+	sweep := s.sweep("trial.py", `#SLUICE --sweep=random --metric=score:max --trials=50 --parallel=4 --epochs=4 --goal=-1000000 --seed=3
+#SLUICE --param x=float:0:1
+/usr/bin/python3 PROGRAM --x {x} --log `+filepath.Join(s.Home(""), "epochs"))
+	var lane int64
+	_, err := fmt.Sscan(sweep, &lane)
+	s.must(err)
+	s.must(site.Until(s.ctx, time.Minute, "the sweep to be over", func() (bool, error) {
+		return strings.Contains(s.as("", "sluice", "sweep", "show", "--json", sweep), `"state": "goal"`), nil
+	}))
+	s.Kill()
+	s.must(s.Start(s.ctx))
+	for n := range int64(4) {
+		j := &job{s: s, id: lane + n}
+		j.until("to end", func(v wire.Job) bool {
+			return v.State == "COMPLETED" && n == 0 || strings.HasPrefix(v.State, "CANCELLED") && n > 0
+		})
+	}
+	if text := s.as("", "sluice", "sweep", "show", sweep); !strings.Contains(text, "the sweep is over, lanes that wait are cancelled") {
+		t.Error(text)
+	}
+	if text := s.as("", "sluice", "sweep", "extend", sweep, "--goal=none", "--trials=4"); !strings.Contains(text, "lanes submitted") {
+		t.Error(text)
+	}
+	s.allTried(sweep, time.Minute)
+}
+
 // A sweep goes through the requeue of a lane in the middle of a trial and the kill of sluiced, and ends:
 // the trial goes on from its checkpoint, no epoch is trained twice, and none is left out.
 func TestSweep(t *testing.T) {

@@ -131,10 +131,32 @@ func (d *daemon) trials() map[string]elastic.Trial {
 	out := map[string]elastic.Trial{}
 	for _, s := range d.sweeps.Standings() {
 		for lane, t := range s.Lanes {
-			out[lane] = elastic.Trial{Sweep: elastic.JobID(s.Number), Number: t.Trial, Metric: s.Metric, Epoch: t.Epoch, Value: t.Value, Known: t.Known}
+			trial := trialOf(s, t)
+			for _, other := range t.Beside {
+				trial.Beside = append(trial.Beside, trialOf(s, other))
+			}
+			out[lane] = trial
 		}
 	}
 	return out
+}
+
+// needless are the lanes that wait although their sweep is over, by token, each with the number of its sweep.
+func (d *daemon) needless() map[string]elastic.JobID {
+	if d.sweeps == nil {
+		return nil
+	}
+	out := map[string]elastic.JobID{}
+	for _, s := range d.sweeps.Standings() {
+		for _, lane := range s.Needless {
+			out[lane] = elastic.JobID(s.Number)
+		}
+	}
+	return out
+}
+
+func trialOf(s offcycle.Standing, t offcycle.LaneTrial) elastic.Trial {
+	return elastic.Trial{Sweep: elastic.JobID(s.Number), Number: t.Trial, Metric: s.Metric, Epoch: t.Epoch, Value: t.Value, Known: t.Known}
 }
 
 // tellSweep logs what is wrong with a sweep, and that it works again.

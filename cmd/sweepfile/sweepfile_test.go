@@ -56,7 +56,7 @@ func TestSweepTOML(t *testing.T) {
 		"script = \"train.sh\"\nsweeep = \"asha\"\n": "sweep.toml:2:11: sweeep: this is not one of sluice's options; did you mean sweep?",
 		"script = ":                              "sweep.toml:1:",
 		"sweep = \"asha\"\n":                     "want either script",
-		"script = \"train.sh\"\n[parm]\nx = 1\n": "there is no such table; want [param]",
+		"script = \"train.sh\"\n[parm]\nx = 1\n": "sweep.toml:2:2: parm: there is no such table; want [param]",
 		"script = \"none.sh\"\n":                 "none.sh\": no such file",
 	} {
 		if _, err := merged(t, name, text); err == nil || !strings.Contains(err.Error(), want) {

@@ -25,6 +25,9 @@ func tomlPlaces(text string) map[string]tomlPlace {
 	for n, line := range strings.Split(text, "\n") {
 		if m := tomlTable.FindStringSubmatch(line); m != nil {
 			table = m[1] + "."
+			if _, is := at[m[1]]; !is {
+				at[m[1]] = tomlPlace{n + 1, strings.Index(line, m[1]) + 1}
+			}
 			continue
 		}
 		if m := tomlKey.FindStringSubmatch(line); m != nil {

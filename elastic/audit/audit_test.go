@@ -155,6 +155,7 @@ var forged = map[string][]forger{
 	// I5
 	"never-announced":   {drop(events, `"act"`, "release job 2")},
 	"announced-late":    {swap(events, "12:00:12.521", "12:00:12.535")},
+	"cancelled-in-move": {put(events, "R3 checkpoint 00000001", said("12:00:11.900", "act", "1", `"act":"cancel"`, "cancel job 1, a lane of a sweep that is over"))},
 	"without-a-move":    {drop(events, `"open"`, "resize gpu1:4")},
 	"other-incarnation": {swap(slurm, " inc=2 min=1 max=4 total=60 unit=epoch for", " inc=3 min=1 max=4 total=60 unit=epoch for")},
 	"requeued-twice": {put(slurm, "Requeuing JobId=1", did("12:00:12.050", "debug2: Processing RPC: REQUEST_JOB_REQUEUE from UID=64030"),

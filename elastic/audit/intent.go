@@ -54,6 +54,9 @@ func (c *check) movesFirst() {
 			closed[e.Job] = e
 		case "act":
 			what := act(e.Act)
+			if what == actCancel && open[e.Job] {
+				c.broken("I5", e.Job, e.At, "sluiced cancels a job that it is moving", e.Line, c.effectOf(e).Line)
+			}
 			excused := what == actRequeue && stranded[e.Job]
 			if (what == actWrite || what == actRequeue || what == actRevive || what == actClear || what == actAsk) && !open[e.Job] && !excused {
 				c.broken("I5", e.Job, e.At, "sluiced acts for a move that it has not opened", closed[e.Job].Line, e.Line, c.effectOf(e).Line)
@@ -136,7 +139,7 @@ func effects(r Record) (acts map[act]bool, once bool) {
 	case r.Kind == Signalled && r.Signal != 9:
 		return set(actAsk), true
 	case r.Kind == Signalled:
-		return set(actClear), false // it is revived after that
+		return set(actClear, actCancel), false // after a clearing it is revived
 	case change.Comment && (change.Size || change.Begin):
 		return set(actWrite), true
 	case change.Size:

@@ -74,6 +74,7 @@ const (
 	actRequeue  act = "requeue"
 	actRevive   act = "revive" // of a failed job
 	actClear    act = "clear"  // of a job that Slurm still counts where it no longer runs
+	actCancel   act = "cancel" // of a lane that waits though its sweep is over
 	actDefer    act = "defer"  // a later begin time
 	actStart    act = "start"  // the begin time is the next second
 	actHold     act = "hold"

@@ -13,7 +13,7 @@ import (
 // of jobs has: User, Account, Lanes and GPUs, and Number where no lane has told it.
 type SweepReport struct {
 	wire.Sweep
-	Running map[string]int // the trial that each lane runs, by the lane's token
+	Running map[string][]int // the trials that each lane runs, ascending, by the lane's token
 }
 
 // sweeps answers with the sweeps whose lanes the caller may see.
@@ -77,7 +77,10 @@ func viewSweeps(r *publish.Report, known map[string]SweepReport, sees func(uid u
 		if jr.Ended {
 			continue
 		}
-		lane := wire.SweepLane{JobID: int64(rec.ID), GPUs: jr.Job.GPUs(), Trial: of.Running[rec.Token]}
+		lane := wire.SweepLane{JobID: int64(rec.ID), GPUs: jr.Job.GPUs()}
+		if trials := of.Running[rec.Token]; len(trials) > 0 {
+			lane.Trial, lane.Beside = trials[0], trials[1:]
+		}
 		v.Lanes = append(v.Lanes, lane)
 		v.GPUs += lane.GPUs
 	}
@@ -87,6 +90,19 @@ func viewSweeps(r *publish.Report, known map[string]SweepReport, sees func(uid u
 	slices.SortFunc(out, func(a, b wire.Sweep) int {
 		return cmp.Or(cmp.Compare(a.Number, b.Number), cmp.Compare(a.Token, b.Token))
 	})
+	return out
+}
+
+// viewTrial is the trial of a lane, with those beside it.
+func viewTrial(t elastic.Trial) wire.Trial {
+	out := wire.Trial{Sweep: int64(t.Sweep), Trial: t.Number, Epoch: finite(t.Epoch), Metric: t.Metric}
+	if t.Known {
+		value := finite(t.Value)
+		out.Value = &value
+	}
+	for _, other := range t.Beside {
+		out.Beside = append(out.Beside, viewTrial(other))
+	}
 	return out
 }
 

@@ -25,12 +25,12 @@ func TestViewSweeps(t *testing.T) {
 		lane(13, 1, mine, "c", 1, false), lane(11, 1, mine, "a", 2, true), lane(12, 1, mine, "b", 4, false),
 		lane(20, 2, mine, "d", 1, false), lane(32, 2, other, "e", 1, false), lane(31, 2, other, "f", 1, true), lane(40, 1, "", "g", 1, false),
 	}}
-	known := map[string]SweepReport{mine: {Sweep: wire.Sweep{Number: 11, UID: 1, State: "running", Name: "s", Metric: "acc"}, Running: map[string]int{"b": 5, "d": 6}}}
+	known := map[string]SweepReport{mine: {Sweep: wire.Sweep{Number: 11, UID: 1, State: "running", Name: "s", Metric: "acc"}, Running: map[string][]int{"b": {5, 7, 9}, "d": {6}}}}
 	got := map[int64]wire.Sweep{}
 	for _, s := range viewSweeps(r, known, func(uint32) bool { return true }) {
 		got[s.Number] = s
 	}
-	if s := got[11]; len(got) != 3 || s.Name != "s" || s.GPUs != 5 || !reflect.DeepEqual(s.Lanes, []wire.SweepLane{{JobID: 12, GPUs: 4, Trial: 5}, {JobID: 13, GPUs: 1}}) {
+	if s := got[11]; len(got) != 3 || s.Name != "s" || s.GPUs != 5 || !reflect.DeepEqual(s.Lanes, []wire.SweepLane{{JobID: 12, GPUs: 4, Trial: 5, Beside: []int{7, 9}}, {JobID: 13, GPUs: 1}}) {
 		t.Errorf("%+v", got)
 	}
 	if s := got[20]; s.Metric != "" || s.State != "waiting" || s.Name != "lane" || s.UID != 2 || s.Lanes[0].Trial != 0 {

@@ -154,11 +154,8 @@ func viewJob(r *publish.Report, jr publish.JobReport) wire.Job {
 		out.Array = &wire.Array{JobID: int64(a.Of(rec.ID)), Index: a.Index, Count: a.Count, Limit: a.Limit}
 	}
 	if t := jr.Trial; t.Number > 0 {
-		out.Trial = &wire.Trial{Sweep: int64(t.Sweep), Trial: t.Number, Epoch: finite(t.Epoch), Metric: t.Metric}
-		if t.Known {
-			value := finite(t.Value)
-			out.Trial.Value = &value
-		}
+		trial := viewTrial(t)
+		out.Trial = &trial
 	}
 	if a := jr.Kept; a != nil {
 		out.Saved = &wire.Saved{Request: a.Request, Checkpoint: a.Checkpoint, Step: a.Step, Epoch: finite(a.Epoch), At: a.Verified}

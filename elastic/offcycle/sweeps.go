@@ -121,6 +121,8 @@ type Standing struct {
 	Each        float64
 
 	Lanes map[string]LaneTrial // by token; not changed once it is here
+	// Needless are tokens of its lanes that wait in Slurm although it is over, which is recorded; not changed once it is here.
+	Needless []string
 }
 
 // NewSweeps returns the keeper of all sweeps. live reports the lanes, and is called in one

@@ -156,6 +156,9 @@ func (f *files) step(live []LaneJob, idle bool, now time.Time) (Standing, error)
 	}
 	f.wants(seen, now)
 	standing := f.standing()
+	if standing.Over {
+		standing.Needless = needless(live)
+	}
 	return standing, f.publish(standing)
 }
 

@@ -27,7 +27,7 @@ type Shown struct {
 	Bests           []book.Best
 	Ratings         []book.Rating
 	Created, Began  time.Time
-	Running         map[string]int // the trial that each lane runs, by the lane's token; of several the first
+	Running         map[string][]int // the trials that each lane runs, ascending, by the lane's token
 }
 
 // Bounds of what is shown over time.
@@ -59,7 +59,7 @@ func (s *Sweeps) Shown() map[string]Shown {
 func (f *files) show(standing Standing, now time.Time) Shown {
 	s := f.plan.Sweep
 	counts := standing
-	counts.Lanes = nil // of what was read, as acted is
+	counts.Lanes, counts.Needless = nil, nil // of what was read, as acted is
 	of := fmt.Sprint(f.acted, len(f.book.Ratings), counts)
 	if of == f.viewOf || !f.viewAt.IsZero() && now.Sub(f.viewAt) < showsWithin && now.After(f.viewAt) {
 		return f.view
@@ -67,12 +67,12 @@ func (f *files) show(standing Standing, now time.Time) Shown {
 	f.viewOf, f.viewAt = of, now
 	v := Shown{
 		Standing: standing, Name: s.Name, Algorithm: s.Algorithm, Max: s.Metric.Max, Goal: s.Goal, End: f.book.Over, Asked: s.Trials, Parallel: s.Parallel,
-		Begun: len(f.book.Trials), Counts: map[book.State]int{}, Bests: f.book.Bests(s.Metric, mostBests), Created: s.Created, Began: f.book.Began, Running: map[string]int{},
+		Begun: len(f.book.Trials), Counts: map[book.State]int{}, Bests: f.book.Bests(s, mostBests), Created: s.Created, Began: f.book.Began, Running: map[string][]int{},
 	}
 	for _, t := range f.book.Trials {
 		v.Counts[t.State]++
-		if lane := sweep.LaneOf(t.Lane); t.State == book.Running && v.Running[lane] == 0 {
-			v.Running[lane] = t.Number
+		if lane := sweep.LaneOf(t.Lane); t.State == book.Running && len(v.Running[lane]) < sweep.MaxPerGPU {
+			v.Running[lane] = append(v.Running[lane], t.Number)
 		}
 	}
 	v.Best = f.book.Result(s)

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -71,17 +73,17 @@ func TestSweepsSlots(t *testing.T) {
 	first.writes(sweep.Event{Kind: sweep.Began, Trial: 1, Start: 1, Ask: first.ask.ID, Point: one.Point})
 	second.writes(sweep.Event{Kind: sweep.Began, Trial: 2, Start: 1, Ask: second.ask.ID, Point: two.Point})
 	second.writes(sweep.Event{Kind: sweep.Reported, Trial: 2, Start: 1, Epoch: 3, Value: .5})
-	x.put(filepath.Join(x.folder(), sweep.SharingFile(1)), sweep.Sharing{Version: 1, GPUs: 1, Trials: 2})
+	x.put(filepath.Join(x.folder(), sweep.SharingFile(1, "")), sweep.Sharing{Version: 1, GPUs: 1, Trials: 2})
 	x.restart()
 	x.look()
 	if again, ok := second.told(); !ok || again.Trial != 2 || again.Start != 1 || again.Stop {
 		t.Errorf("%+v, %v", again, ok)
 	}
 	standing := x.s.Standings()[x.sweep.Token]
-	if standing.Wants != 2 || len(standing.Lanes) != 1 || standing.Lanes[laneOfSweep] != (offcycle.LaneTrial{Trial: 1}) {
+	if standing.Wants != 2 || len(standing.Lanes) != 1 || !reflect.DeepEqual(standing.Lanes[laneOfSweep], offcycle.LaneTrial{Trial: 1, Beside: []offcycle.LaneTrial{{Trial: 2, Epoch: 3, Value: .5, Known: true}}}) {
 		t.Errorf("%+v", standing)
 	}
-	if shown := x.s.Shown()[x.sweep.Token]; len(shown.Running) != 1 || shown.Running[laneOfSweep] != 1 {
+	if shown := x.s.Shown()[x.sweep.Token]; len(shown.Running) != 1 || !slices.Equal(shown.Running[laneOfSweep], []int{1, 2}) {
 		t.Errorf("%+v", shown.Running)
 	}
 	second.asks(true) // killed without a word

@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -388,7 +389,7 @@ func TestSweepsOwnJobs(t *testing.T) {
 		if waits {
 			want = offcycle.LaneTrial{Trial: 1, Epoch: 3, Value: .5, Known: true}
 		}
-		if got := x.s.Standings()[x.sweep.Token].Lanes[laneOfSweep]; got != want {
+		if got := x.s.Standings()[x.sweep.Token].Lanes[laneOfSweep]; !reflect.DeepEqual(got, want) {
 			t.Errorf("the job runs %+v, want %+v", got, want)
 		}
 	}

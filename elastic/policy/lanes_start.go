@@ -203,7 +203,7 @@ func (l *laning) free(a elastic.Allocation) (out []*elastic.Job) {
 
 // ordered returns of these lanes those that their sweeps should have, at most this many of a sweep with
 // those that run; one of each sweep in turn, those with the fewest lanes first. Lanes of a sweep that
-// is over all start, to end.
+// is over all start, to end: those that are not cancelled (track.Needless).
 // With most 3 and targets of 4, of sweep A with 2 lanes and the younger B with 1: a lane of B, one of A,
 // one of B.
 func (l *laning) ordered(free []*elastic.Job, most int) (out []*elastic.Job) {

@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/plan"
 	"github.com/sluice-hpc/sluice/elastic/policy"
+	"github.com/sluice-hpc/sluice/nodes"
 )
 
 // TestJobsLeaveEdgePools: for every policy, no job runs on two nodes of an edge pool, a job on a
@@ -36,6 +38,45 @@ func TestJobsLeaveEdgePools(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestNoStartInTheWayAtTheEdge: for every policy, no job starts on an edge node on GPUs that an ordinary job
+// waits for and would find otherwise. It would leave them again; where two jobs had left for one ordinary job,
+// each took what it had left before the other was stopped, for ever.
+func TestNoStartInTheWayAtTheEdge(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := snapshots(t)
+		for _, p := range policy.All {
+			a := p.Decide(s)
+			where := plan.Arrange(s, a)
+			var starting []elastic.JobID
+			for _, j := range s.Jobs {
+				ran := j
+				ran.Phase, ran.Place = elastic.Running, where.Target[j.ID]
+				if _, moving := s.Intent(j.ID); !moving && j.Phase == elastic.Waiting && onEdge(s, ran) {
+					starting = append(starting, j.ID)
+				}
+			}
+			for _, d := range s.Demands {
+				if len(starting) > 0 && !finds(s, where, d, nil) && finds(s, where, d, starting) {
+					t.Fatalf("%s: of jobs %v some start on what job %d waits for\n%s\n%s", p.Name, starting, d.ID, dump(s), render(s, a))
+				}
+			}
+		}
+	})
+}
+
+// finds: the ordinary job would find its GPUs where the others are after the decision, without those jobs.
+func finds(s elastic.Snapshot, where plan.Arrangement, d elastic.Demand, without []elastic.JobID) bool {
+	after := s.Nodes
+	for _, j := range s.Jobs {
+		after = nodes.Without(after, j.Load(j.Place))
+		if !slices.Contains(without, j.ID) {
+			after = nodes.With(after, j.Load(where.Target[j.ID]))
+		}
+	}
+	_, found := nodes.Reserve(after, []nodes.Want{d.Want()})
+	return found[0]
 }
 
 // onEdge: the job runs on an edge node that it may use only as such.

@@ -112,6 +112,11 @@ type (
 		value
 		Sweep int64
 	}
+	// SweepEnded: its sweep is over, so it is cancelled.
+	SweepEnded struct {
+		value
+		Sweep int64
+	}
 	// Leaves: it saves, and waits for GPUs on nodes that it may use.
 	Leaves struct {
 		value

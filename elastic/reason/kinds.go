@@ -4,7 +4,7 @@ package reason
 // A type that is missing here is written but read as Unknown.
 var all = []Reason{
 	All{}, Unknown{}, Starts{}, StartsAtMinimum{}, StartsOnReturned{}, StartsAbove{}, StartsAsAsked{}, Keeps{},
-	StaysOn{}, Resizes{}, Moves{}, MovesTo{}, MovesToPool{}, Stops{}, Yields{}, LaneYields{}, SweepLevel{}, SweepPaused{}, Leaves{}, LeavesEdge{}, Waits{},
+	StaysOn{}, Resizes{}, Moves{}, MovesTo{}, MovesToPool{}, Stops{}, Yields{}, LaneYields{}, SweepLevel{}, SweepPaused{}, SweepEnded{}, Leaves{}, LeavesEdge{}, Waits{},
 	WaitsPinned{}, WaitsOn{}, WaitsBehind{}, WaitsForRoom{}, CannotStart{}, NeverStarts{}, Throttled{},
 	BeingStarted{}, Moving{}, HeldByUser{}, Quiet{}, IdleAndBack{}, IdleElsewhere{}, NotAsNeeded{},
 	TakesNoneBack{}, SpareSaves{}, Takes{}, RestTakes{}, Rest{}, PinnedTo{}, PinnedBut{}, PinnedUnavailable{},

@@ -293,6 +293,8 @@ func (s speaker) others(r reason.Reason) string {
 			r.Sweep, number(r.Lanes, "lane", "lanes"), number(r.Trials, "trial", "trials"), r.Level, strconv.FormatFloat(r.Gap, 'g', 3, 64), r.Metric)
 	case reason.SweepPaused:
 		return fmt.Sprintf("sweep %d is paused (sluice sweep resume %d)", r.Sweep, r.Sweep)
+	case reason.SweepEnded:
+		return fmt.Sprintf("sweep %d is over: this lane is cancelled (sluice sweep show %d)", r.Sweep, r.Sweep)
 	case reason.OrdinaryWaits:
 		return fmt.Sprintf("ordinary job %d waits for %s", r.Job, r.Node)
 	case reason.WouldDelay:

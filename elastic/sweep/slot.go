@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -54,14 +55,16 @@ func SlotFile(file string, slot int) string {
 }
 
 // Sharing is what a lane of the sweep measured: how many trials are to run at once on its GPUs. The first
-// lane that knows writes it into the sweep's folder (SharingFile), and the others with as many GPUs
-// follow it, so that they need not measure. It falls only: a trial that runs out of memory lowers it.
+// lane that knows writes it into the sweep's folder (SharingFile), and the others with as many GPUs of
+// this type follow it, so that they need not measure. It falls only: a trial that runs out of memory lowers it.
 type Sharing struct {
 	Version int       `json:"version"`
 	At      time.Time `json:"at"`
 	Job     int64     `json:"job"` // of the lane that measured
 	GPUs    int       `json:"gpus"`
-	Trials  int       `json:"trials"` // at once, 1 to MaxPerGPU
+	// Type is that of the GPUs, in the form of ValidType; "" = it was not known, as in files of sluice before it had types.
+	Type   string `json:"type,omitempty"`
+	Trials int    `json:"trials"` // at once, 1 to MaxPerGPU
 	// Tried are the numbers of trials that were measured, ascending, without 1.
 	Tried []Tried `json:"tried,omitempty"`
 	// Memory: a trial ran out of memory beside others. Short: trials ended before they were measured.
@@ -75,13 +78,23 @@ type Tried struct {
 	Speed  float64 `json:"speed"`
 }
 
-// SharingFile is the name of the answer for lanes of so many GPUs per job.
-func SharingFile(gpus int) string { return fmt.Sprintf("sharing.%d.json", gpus) }
+// SharingFile is the name of the answer for lanes of so many GPUs per job, of a type that is valid or "".
+func SharingFile(gpus int, kind string) string {
+	if kind == "" {
+		return fmt.Sprintf("sharing.%d.json", gpus)
+	}
+	return fmt.Sprintf("sharing.%d.%s.json", gpus, kind)
+}
+
+var typeForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.+:-]{0,63}$`)
+
+// ValidType reports whether a type of GPUs can be part of a file's name.
+func ValidType(kind string) bool { return typeForm.MatchString(kind) }
 
 // mostNames bounds how many names of a sweep's folder are read.
 const mostNames = 4096
 
-// Sharings reads all answers in a sweep's folder, a checkpoint.Dir; the order is that of GPUs. What cannot be read is
+// Sharings reads all answers in a sweep's folder, a checkpoint.Dir; the order is that of GPUs, then of types. What cannot be read is
 // left out.
 func Sharings(folder interface {
 	Names(most int) ([]string, error)
@@ -100,7 +113,7 @@ func Sharings(folder interface {
 			all = append(all, s)
 		}
 	}
-	slices.SortFunc(all, func(a, b Sharing) int { return cmp.Compare(a.GPUs, b.GPUs) })
+	slices.SortFunc(all, func(a, b Sharing) int { return cmp.Or(cmp.Compare(a.GPUs, b.GPUs), cmp.Compare(a.Type, b.Type)) })
 	return all
 }
 
@@ -123,7 +136,7 @@ func ParseSharing(data []byte) (Sharing, error) {
 	if err := decode(data, &s); err != nil {
 		return Sharing{}, fmt.Errorf("sharing: %w", err)
 	}
-	if s.Version > Version || s.Trials < 1 || s.Trials > MaxPerGPU || s.GPUs < 0 || len(s.Tried) > MaxPerGPU {
+	if s.Version > Version || s.Trials < 1 || s.Trials > MaxPerGPU || s.GPUs < 0 || len(s.Tried) > MaxPerGPU || s.Type != "" && !ValidType(s.Type) {
 		return Sharing{}, fmt.Errorf("sharing: not written by a lane")
 	}
 	return s, nil

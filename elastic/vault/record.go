@@ -30,6 +30,7 @@ const (
 	Logged    Event = "logged"    // a part of the log, BEFORE it leaves (Job, Size: of it, Raw: bytes read, Cost)
 	Reviewed  Event = "reviewed"  // an owner's order (By, Set, Job, File, Digest, State)
 	Cancelled Event = "cancelled" // BEFORE scancel runs (By, Job)
+	Attempted Event = "attempted" // calls that the job's fence denied, all so far (By: the job's user, Job, JobID, Attempts, Uncounted)
 	Repaired  Event = "repaired"  // a torn last line was cut off (Size: its bytes)
 )
 
@@ -62,6 +63,9 @@ type Entry struct {
 	Digest string `json:"digest,omitempty"` // SHA-256 of the script, or of the file
 	State  string `json:"state,omitempty"`
 	Cost   int64  `json:"cost,omitempty"` // bytes that it counts in the budgets
+
+	Attempts  []Attempt `json:"attempts,omitempty"`
+	Uncounted string    `json:"uncounted,omitempty"` // why calls, or some of them, were not counted
 }
 
 // MaxLine bounds a line of the record, in bytes.

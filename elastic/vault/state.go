@@ -20,6 +20,8 @@ type Job struct {
 	Ended            time.Time
 	Log, LogRaw      int64 // bytes of the log that left, and that were read for it
 	Files            map[string]*File
+	Attempts         []Attempt // denied calls as the record has them
+	Uncounted        string    // why some were not counted
 }
 
 // File is a file of a job of which something left: itself, or its name.
@@ -76,7 +78,7 @@ func (s *State) Apply(e Entry) error {
 	case Submitted:
 		err = s.applySubmitted(e)
 	case Denied, Repaired:
-	case Started, Refused, Ended, Told, Released, Logged, Reviewed, Cancelled:
+	case Started, Refused, Ended, Told, Released, Logged, Reviewed, Cancelled, Attempted:
 		err = s.applyJob(e)
 	default:
 		err = fmt.Errorf("the event %q is not known", e.Event)
@@ -178,6 +180,8 @@ func (s *State) applyJob(e Entry) error {
 			return fmt.Errorf("the job %q cannot end", e.Job)
 		}
 		j.State, j.Ended = wire.StateEnded, s.Now(e.Time)
+	case Attempted:
+		return j.applyAttempts(e)
 	case Logged:
 		j.Log, j.LogRaw = j.Log+e.Size, j.LogRaw+e.Raw
 		s.count(j, e)

@@ -173,14 +173,14 @@ func (c *checker) sizes(t *Trainer, runs []RunRecord) {
 	}
 }
 
-// ownJobsOnly: I8, the daemon changes only sluice's jobs and cancels none.
+// ownJobsOnly: I8, the daemon changes only sluice's jobs, and cancels none but lanes of sweeps.
 func (c *checker) ownJobsOnly() {
-	own := map[slurm.JobID]bool{}
+	own, lane := map[slurm.JobID]bool{}, map[slurm.JobID]bool{}
 	for _, t := range c.w.trainers {
-		own[t.id] = true
+		own[t.id], lane[t.id] = true, t.Job.Spec.Sweep != ""
 	}
 	for _, ch := range c.w.Slurm.Changes() {
-		if ours(ch.By) && (!own[ch.Job] || ch.Op == "scancel" || ch.Op == "sbatch") {
+		if ours(ch.By) && (!own[ch.Job] || ch.Op == "scancel" && !lane[ch.Job] || ch.Op == "sbatch") {
 			c.found("I8 job %d: %s by %s", ch.Job, ch.Op, ch.By)
 		}
 	}

@@ -95,3 +95,43 @@ func TestStopForgottenMeanwhile(t *testing.T) {
 		t.Errorf("%s, resumed from %q\n%s\n%s", got.Phase, got.Resumed, log, w.Slurm.LogText())
 	}
 }
+
+// TestStopForgottenByBoth: slurmctld is killed right after it stopped a job for its move, and the store, too, does
+// not know of the move afterwards: it is lost, or an older copy is put back. The job resumes from the checkpoint of
+// the move, and a program that failed by itself does not.
+func TestStopForgottenByBoth(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		after func(before, older *journal.Memory) *journal.Memory
+	}{
+		{"the store is lost", func(_, _ *journal.Memory) *journal.Memory { return new(journal.Memory) }},
+		{"an older copy has the job", func(_, older *journal.Memory) *journal.Memory { return older }},
+		{"the store is as it was", func(before, _ *journal.Memory) *journal.Memory { return before }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			n := stopIsNext
+			w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{Seed: 7, Nodes: fake.Grid(2, 4), Faults: oneDay}})
+			store := new(journal.Memory)
+			d := boot(t, w, store, "knapsack", func(c *engine.Config) { c.Slurm = forgetting{c.Slurm, w, &n} })
+			failed := w.Submit(world.Job{User: "bob", Spec: elastic.Spec{Min: 1, Max: 1, Total: 400}, Model: world.Amdahl(400, 0.05)})
+			job := w.Submit(world.Job{User: "alice", Spec: elastic.Spec{Min: 1, Max: 2, Total: 400}, Model: world.Amdahl(400, 0.05)})
+			d.drive(t, time.Minute)
+			older := store.Copy()
+			d.pin(t, job, 1)
+			for n > 0 {
+				d.drive(t, time.Second)
+			}
+			failed.Die(143)
+			w.Advance(4 * time.Minute)
+			again := boot(t, w, c.after(store, older), "knapsack")
+			again.drive(t, 4*time.Minute)
+			got, log := again.of(t, job).Job, d.log.String()+again.log.String()
+			if got.Phase != elastic.Running || got.Resumed == "" || !strings.Contains(log, "brought back") {
+				t.Errorf("%s, resumed from %q\n%s\n%s", got.Phase, got.Resumed, log, w.Slurm.LogText())
+			}
+			if runs := len(failed.Runs()); runs != 1 {
+				t.Errorf("the failed program had %d runs\n%s", runs, log)
+			}
+		})
+	}
+}

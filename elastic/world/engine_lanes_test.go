@@ -66,6 +66,45 @@ func TestLanesGiveWay(t *testing.T) {
 	}
 }
 
+// TestLanesOfAnEndedSweep: lanes that wait when their sweep is over are cancelled, and none of them starts; those that run
+// are left to end by themselves.
+func TestLanesOfAnEndedSweep(t *testing.T) {
+	token := strings.Repeat("5", 32)
+	standing := map[string]elastic.Sweep{token: {Number: 1, Metric: "acc", Wants: 20, Bid: 1}}
+	needless := map[string]elastic.JobID{}
+	w, d, _ := shared(t, func(c *engine.Config) {
+		c.Sweeps = func() map[string]elastic.Sweep { return standing }
+		c.Needless = func() map[string]elastic.JobID { return needless }
+	})
+	var lanes []*world.Trainer
+	for range 14 {
+		lanes = append(lanes, w.Submit(world.Job{User: "ann", Args: []string{"--account=phys"}, Spec: elastic.Spec{Min: 1, Max: 1, Total: 1e6, Sweep: token}, Model: world.Amdahl(60, 0.01)}))
+	}
+	d.drive(t, 5*time.Minute)
+	ran := map[*world.Trainer]bool{}
+	for _, l := range lanes {
+		if ran[l] = d.of(t, l).Job.Phase == elastic.Running; !ran[l] {
+			needless[l.Token] = 1
+		}
+	}
+	if len(needless) == 0 || len(needless) == len(lanes) {
+		t.Fatalf("%d of %d lanes wait", len(needless), len(lanes))
+	}
+	standing = map[string]elastic.Sweep{token: {Number: 1, Metric: "acc", Over: true}}
+	d.drive(t, time.Minute)
+	for _, l := range lanes {
+		if jr := d.of(t, l); jr.Ended == ran[l] {
+			t.Errorf("lane %d, which ran: %t, has ended: %t (%s)", l.ID(), ran[l], jr.Ended, jr.Job.Phase)
+		}
+	}
+	if log := d.log.String(); strings.Count(log, "a lane of a sweep that is over") != len(needless) {
+		t.Errorf("%d lanes are needless, and the log has:\n%s", len(needless), log)
+	}
+	for _, bad := range w.Check() {
+		t.Error(bad)
+	}
+}
+
 // TestTrialJobsGrow: trials that are jobs of their own start on one GPU each while others wait. The last two
 // grow on the GPUs of those that ended, though an epoch of theirs is twelve times as long; trials that come
 // later start on what these two have beyond their minimum, and know at once how trials scale. No work is lost.

@@ -83,7 +83,9 @@ def child():
 
 
 def attributes():
-    os.setpriority(os.PRIO_PROCESS, 0, 13)
+    if out["nice"] > out["present"]:
+        os.setpriority(os.PRIO_PROCESS, 0, out["nice"])
+    libc.syscall(251, 1, 0, 2 << 13 | out["io"])  # ioprio_set
     resource.setrlimit(resource.RLIMIT_NOFILE, (777, 777))
     with open("/proc/self/oom_score_adj", "w") as f:
         f.write("789")

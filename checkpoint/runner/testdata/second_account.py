@@ -124,8 +124,10 @@ def process_names():
 def process_attributes():
     """Priority and limits are for everyone."""
     for p in processes():
-        if os.getpriority(os.PRIO_PROCESS, int(p)) == 13:
+        if out["nice"] > out["present"] and os.getpriority(os.PRIO_PROCESS, int(p)) == out["nice"]:
             return "the priority of process %s is that which it chose" % p
+        if libc.syscall(252, 1, int(p)) == 2 << 13 | out["io"]:  # ioprio_get
+            return "the priority of process %s for disks is that which it chose" % p
     raise Blocked("none")
 @way
 def lock_ranges():

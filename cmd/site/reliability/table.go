@@ -83,6 +83,10 @@ var figures = []figure{
 	{"job folders on NFS: kills of the server in the middle of saves and moves", "nfs-server-kills", count},
 	{"confined jobs: ways out that were tried", "confined-ways", total},
 	{"confined jobs: of these open, each named in SECURITY.md", "confined-open", total},
+	{"confined jobs: bytes that left in these tests", "confined-left", total},
+	{"confined jobs: bytes that the budgets allowed", "confined-budget", total},
+	{"confined jobs: denied calls in the record", "confined-attempts", total},
+	{"confined jobs: kinds of denied calls that are not in the record", "confined-untold", total},
 	{"confined jobs: start-up beside the same job without a fence", "confined-startup", func(f []fact) string {
 		return fmt.Sprintf("%s ms, %s ms (middle of %s pairs)", last(f).values["inside_ms"], last(f).values["outside_ms"], last(f).values["pairs"])
 	}},

@@ -276,16 +276,17 @@ func (m Model) laneList(room int) (out []line) {
 	if len(s.of.Lanes) == 0 {
 		return []line{text(faint, "no lane: all have ended")}
 	}
-	out = []line{text(head, fmt.Sprintf("%10s %4s %6s  %s", "LANE", "GPUS", "TRIAL", "REASON"))}
 	room = max(room-1, 1)
 	top := max(min(s.at-room/2, len(s.of.Lanes)-room), 0)
 	shown := s.of.Lanes[top:min(top+room, len(s.of.Lanes))]
 	reasons := m.reasonsOf(shown)
+	trials, width := make([]string, len(shown)), 6
 	for i, l := range shown {
-		trial := "-"
-		if l.Trial > 0 {
-			trial = fmt.Sprint(l.Trial)
-		}
+		trials[i] = present.Trials(l.Trials())
+		width = max(width, len(trials[i]))
+	}
+	out = []line{text(head, fmt.Sprintf("%10s %4s %*s  %s", "LANE", "GPUS", width, "TRIAL", "REASON"))}
+	for i, l := range shown {
 		look := plain
 		switch {
 		case top+i == s.at:
@@ -293,7 +294,7 @@ func (m Model) laneList(room int) (out []line) {
 		case l.GPUs > 0:
 			look = good
 		}
-		out = append(out, text(look, fmt.Sprintf("%10d %4d %6s  %s", l.JobID, l.GPUs, trial, terminal.Escape(reasons[l.JobID]))))
+		out = append(out, text(look, fmt.Sprintf("%10d %4d %*s  %s", l.JobID, l.GPUs, width, trials[i], terminal.Escape(reasons[l.JobID]))))
 	}
 	return out
 }

@@ -23,7 +23,7 @@ func searching() wire.Sweeps {
 	ann := wire.Sweep{
 		Number: int64(controltest.Growing), Token: controltest.Sweep, Name: "resnet", User: "ann", UID: controltest.AnnUID, State: "running", Algorithm: "asha",
 		Metric: "val_acc", Max: true, Goal: &goal, Trials: 200, Begun: 7, Running: 1, Paused: 3, Failed: 1, Done: 2, Parallel: 12, Wants: 12, GPUs: 2,
-		Level: 1, Gap: 0.002, Counted: 5, Lanes: []wire.SweepLane{{JobID: int64(controltest.Growing), GPUs: 2, Trial: 7}, {JobID: int64(controltest.Waiting)}},
+		Level: 1, Gap: 0.002, Counted: 5, Lanes: []wire.SweepLane{{JobID: int64(controltest.Growing), GPUs: 2, Trial: 7, Beside: []int{9, 12}}, {JobID: int64(controltest.Waiting)}},
 		Levels: []wire.SweepLevel{{At: now.Add(-35 * time.Minute), Level: 1, Gap: 0.01, Counted: 3}, {At: now.Add(-5 * time.Minute), Level: 2}}, Began: now.Add(-78 * time.Minute),
 	}
 	for i, v := range []float64{0.31, 0.52, 0.7, 0.83, 0.88, 0.905, 0.912} {

@@ -27,9 +27,10 @@ type jobView struct {
 
 // sweepOfJob is the sweep whose lane the job is.
 type sweepOfJob struct {
-	Number int64 // 0 = not known
-	Name   string
-	Trial  int // that it runs; 0 = none
+	Number  int64 // 0 = not known
+	Name    string
+	Trials  string // that it runs; "" = none
+	Several bool
 }
 
 // sweepOfLane returns the sweep whose lane a job is; nil if it is none.
@@ -49,7 +50,7 @@ func sweepOfLane(v *visit, j *wire.Job) *sweepOfJob {
 		out.Number, out.Name = s.Number, s.Name
 		for _, l := range s.Lanes {
 			if l.JobID == j.JobID {
-				out.Trial = l.Trial
+				out.Trials, out.Several = trialsText(l.Trials()), len(l.Beside) > 0
 			}
 		}
 	}

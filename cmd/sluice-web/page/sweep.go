@@ -49,10 +49,10 @@ type sweepButton struct{ Verb, Text string }
 
 // laneOfSweep is a lane.
 type laneOfSweep struct {
-	Job   int64
-	GPUs  int // now; -1 = not known
-	Trial int // that it runs; 0 = none
-	State string
+	Job    int64
+	GPUs   int    // now; -1 = not known
+	Trials string // that it runs; "" = none
+	State  string
 }
 
 // trialRow is a trial in the table.
@@ -87,7 +87,7 @@ func (p *Pages) sweep(v *visit) (*sheet, error) {
 // published fills in what sluiced publishes.
 func (view *sweepView) published(s *wire.Sweep, now time.Time) {
 	for _, l := range s.Lanes {
-		lane := laneOfSweep{Job: l.JobID, GPUs: l.GPUs, Trial: l.Trial, State: "waiting"}
+		lane := laneOfSweep{Job: l.JobID, GPUs: l.GPUs, Trials: trialsText(l.Trials()), State: "waiting"}
 		if l.GPUs > 0 {
 			lane.State = "running"
 		}
@@ -179,12 +179,20 @@ func (view *sweepView) fillTrials(d digest.Digest, sizes laneSizes, now time.Tim
 	view.list(d)
 }
 
+// trialsText lists the trials of a lane; "" = it has none.
+func trialsText(numbers []int) string {
+	if len(numbers) == 0 {
+		return ""
+	}
+	return present.Trials(numbers)
+}
+
 // fillLanes adds the lanes that sluiced does not publish, and the trials of those that it does.
 func (view *sweepView) fillLanes(s *own.View) {
-	trial := map[string]int{}
+	trials := map[string][]int{}
 	for _, t := range s.Book.Trials {
-		if lane := sweep.LaneOf(t.Lane); t.State == book.Running && trial[lane] == 0 {
-			trial[lane] = t.Number
+		if lane := sweep.LaneOf(t.Lane); t.State == book.Running && len(trials[lane]) < sweep.MaxPerGPU {
+			trials[lane] = append(trials[lane], t.Number)
 		}
 	}
 	for _, l := range s.Lanes {
@@ -196,8 +204,8 @@ func (view *sweepView) fillLanes(s *own.View) {
 			view.LaneList = append(view.LaneList, laneOfSweep{Job: l.Job, GPUs: -1, State: "running"})
 			i = len(view.LaneList) - 1
 		}
-		if trial[l.Token] > 0 {
-			view.LaneList[i].Trial = trial[l.Token]
+		if run := trials[l.Token]; len(run) > 0 {
+			view.LaneList[i].Trials = trialsText(run)
 		}
 	}
 	slices.SortFunc(view.LaneList, func(a, b laneOfSweep) int { return int(min(max(a.Job-b.Job, -1), 1)) })

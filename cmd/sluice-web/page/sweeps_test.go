@@ -167,7 +167,7 @@ func TestSweepOrders(t *testing.T) {
 // The page of a lane leads to its sweep and names the trial that it runs; an ordinary job's does not.
 func TestLaneOfSweep(t *testing.T) {
 	h := setup(&webtest.Daemon{Jobs: 12, Nodes: 6}, nil)
-	if body := get(t, h, "/jobs/4007").Body.String(); !strings.Contains(body, `href="/sweeps/4001"`) || !strings.Contains(body, "runs trial 7") {
+	if body := get(t, h, "/jobs/4007").Body.String(); !strings.Contains(body, `href="/sweeps/4001"`) || !strings.Contains(body, "runs trials 7, 27<") {
 		t.Error("the page of a lane")
 	}
 	if body := get(t, h, "/jobs/4003").Body.String(); strings.Contains(body, `href="/sweeps/`) || strings.Contains(body, "a lane of") {

@@ -51,7 +51,7 @@ func (d *Daemon) Sweeps(context.Context) (wire.Sweeps, error) {
 		}
 		for k, j := range d.all() {
 			if j.Sweep == token {
-				s.Lanes = append(s.Lanes, wire.SweepLane{JobID: j.JobID, GPUs: j.GPUs, Trial: k + 1})
+				s.Lanes = append(s.Lanes, wire.SweepLane{JobID: j.JobID, GPUs: j.GPUs, Trial: k + 1, Beside: []int{k + 21}})
 				s.GPUs += j.GPUs
 			}
 		}

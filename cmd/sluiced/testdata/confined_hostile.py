@@ -6,6 +6,7 @@ import base64
 import ctypes
 import json
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -28,6 +29,12 @@ for name in ("runner.json", "notes.json", "hello.json", "ask.json", "batch", "sc
             f.write(json.dumps({"version": 1, "note": word, "state": word, "step": number}))
     except OSError as e:
         print("cannot write:", e.errno)
+libc = ctypes.CDLL(None)
+print("denied:", libc.ptrace(0, 0, 0, 0), libc.mount(word.encode(), b"/tmp", b"tmpfs", 0, 0))  # for the owner's audit
+try:
+    socket.socket(40, socket.SOCK_STREAM)
+except OSError as e:
+    print("no vsock:", e.errno)
 for argv in (["scontrol", "update", "JobId=" + os.environ.get("SLURM_JOB_ID", "1"), "Comment=" + word, "Name=" + word], ["sbatch", "--wrap", word], ["squeue"], ["sbcast", word, word]):
     try:
         print("ran:", argv[0], subprocess.run(argv, capture_output=True, timeout=20).returncode)

@@ -88,6 +88,16 @@ type SweepLane struct {
 	JobID int64 `json:"job_id"`
 	GPUs  int   `json:"gpus"`            // now; 0 = it waits
 	Trial int   `json:"trial,omitempty"` // that it runs; 0 = none
+	// Beside are the others that it runs at once, ascending; at most 7.
+	Beside []int `json:"beside,omitempty"`
+}
+
+// Trials are all trials that the lane runs.
+func (l SweepLane) Trials() []int {
+	if l.Trial == 0 {
+		return nil
+	}
+	return append([]int{l.Trial}, l.Beside...)
 }
 
 // SweepBest is the best result of a sweep until a time.

@@ -257,7 +257,8 @@ type Trial struct {
 	Trial  int      `json:"trial"` // from 1
 	Epoch  float64  `json:"epoch"` // of its last report; 0 = none
 	Metric string   `json:"metric"`
-	Value  *float64 `json:"value"` // of the metric then; null = not reported yet
+	Value  *float64 `json:"value"`            // of the metric then; null = not reported yet
+	Beside []Trial  `json:"beside,omitempty"` // the others that the lane runs at once, ascending; at most 7
 }
 
 // Saved is a verified checkpoint that was asked for.

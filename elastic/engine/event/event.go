@@ -111,7 +111,7 @@ var Kinds = []Kind{
 	{"adopted", "`token`, `owner`, `slurm_uid`", "sluiced manages the job from now on, or again; `token` if it is new; `owner` and `slurm_uid` if it is a confined job: the user that it counts for, and its uid in Slurm"},
 	{"taken", "`move`, `target`, `incarnation`, `step`, `checkpoint`", "sluiced has started and continues a move that is open in its journal, after this step"},
 	{"open", "`move`, `target`, `incarnation`", "a move has begun and is in the journal"},
-	{"act", "`act`; of write `incarnation`, `target`", "an effect follows: `ask`, `withdraw`, `requeue`, `revive`, `clear`, `defer`, `start`, `hold`, `release`, `write`, `annotate` or `pass`"},
+	{"act", "`act`; of write `incarnation`, `target`", "an effect follows: `ask`, `withdraw`, `requeue`, `revive`, `clear`, `cancel`, `defer`, `start`, `hold`, `release`, `write`, `annotate` or `pass`"},
 	{"step", "`step`, `checkpoint`", "a step of the move is done and is in the journal; `checkpoint` if one was verified"},
 	{"close", "`outcome`, `on`, `state`", "the move has ended: `done`, `fellback`, `abandoned` or `ended`; `on`: where the job then runs; `state`: Slurm's state of a job that has ended (`gone`: unknown)"},
 	{"run", "`run`, `incarnation`, `began`, `checkpoint`, `passed`", "a run has begun: Slurm's count of restarts, the time on its node, the checkpoint it resumed from, those it skipped as invalid"},
@@ -154,6 +154,7 @@ const (
 	actRequeue  = "requeue"
 	actRevive   = "revive"
 	actClear    = "clear"
+	actCancel   = "cancel"
 	actDefer    = "defer"
 	actStart    = "start"
 	actHold     = "hold"
@@ -178,6 +179,8 @@ func OfAct(a elastic.Action) Fields {
 		return Fields{Act: actRevive}
 	case elastic.RequeueLingering:
 		return Fields{Act: actClear}
+	case elastic.CancelLane:
+		return Fields{Act: actCancel}
 	case elastic.Defer:
 		return Fields{Act: actDefer}
 	case elastic.LetStart:

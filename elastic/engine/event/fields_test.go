@@ -40,6 +40,7 @@ func TestOfAct(t *testing.T) {
 		{elastic.Release{Job: 7}, event.Fields{Act: "release"}},
 		{elastic.Write{Job: 7, To: 3, Target: place}, event.Fields{Act: "write", Incarnation: 3, Target: "gpu1:4+gpu2:2"}},
 		{elastic.Annotate{Job: 7}, event.Fields{Act: "annotate"}},
+		{elastic.CancelLane{Job: 7}, event.Fields{Act: "cancel"}},
 		{elastic.RequestPass{Job: 7}, event.Fields{Act: "pass"}},
 	} {
 		got := event.OfAct(c.action)

@@ -61,6 +61,8 @@ func (x *Executor) carryOut(ctx context.Context, a elastic.Action, job elastic.J
 		return x.Slurm.RequeueFailed(ctx, id)
 	case elastic.RequeueLingering:
 		return x.Slurm.RequeueLingering(ctx, id)
+	case elastic.CancelLane:
+		return x.Slurm.Cancel(ctx, id)
 	case elastic.Defer:
 		return x.Slurm.Defer(ctx, id, a.Until)
 	case elastic.Write:
@@ -187,6 +189,7 @@ func (x *Executor) write(ctx context.Context, a elastic.Write, job elastic.Job) 
 	if !a.AnyNodes {
 		target.Split = a.Target
 	}
+	target.Type = x.KindAt(&job.Spec, target.Split)
 	if err := x.Mail.Aim(js.Rec.Token, target); err != nil {
 		return err
 	}

@@ -62,8 +62,8 @@ func (st *State) Take(sj slurm.Job, tag elastic.Tag, folders map[observe.Box]err
 	}
 	js := st.Jobs[tag.Spec.Token]
 	if js == nil {
-		if sj.State.Ended() {
-			return // over before sluice ever saw it
+		if sj.State.Ended() && !st.unmanaged.failed[sj.ID] {
+			return // over before sluice ever saw it, as far as it knows
 		}
 		if why := folderConflict(folders[observe.Box{Token: tag.Spec.Token, SlurmUID: sj.UID}]); why != "" {
 			st.leave(sj, now, why, event.Fields{Problem: event.ProblemFolder})

@@ -15,6 +15,7 @@
 //	Doubts -> SettleDoubts         whether a known number has another job: the runners' status in two folders
 //	SawAccount                     the uid of the service account
 //	OwnersWanted -> SawOwners      the uids of the users that its unknown jobs name
+//	Unrecorded -> SettleUnrecorded failed jobs that the store lost: the runners' status in their folders
 //	Claims -> Match                who owns the folders of unknown jobs; then match jobs to records
 //	LimitsOld -> TookLimits        the site's limits, if too old
 //	Missing -> ShownLate, Ended    live jobs that the answer lacks are queried by number
@@ -51,6 +52,6 @@
 // (nodes and the site's limits) and Moments (times). So does a Job (job.go): what Slurm showed,
 // what its runner reported, the results of placing it, its runs. Files are named after what they
 // update: claim.go matches Slurm's jobs to records, missing.go handles jobs that an answer lacks,
-// lost.go nodes that went down, revive.go and stranded.go runs that are requeued, snapshot.go
-// builds the input of a decision.
+// lost.go nodes that went down, unrecorded.go failed jobs that the store lost, revive.go and
+// stranded.go runs that are requeued, snapshot.go builds the input of a decision.
 package track

@@ -27,6 +27,8 @@ type Job struct {
 	Learnt     learnt
 	Tells      tells
 	Over       over
+	// Kept: Slurm refused to cancel it as a needless lane. It starts, and ends by itself.
+	Kept bool
 }
 
 // shown is what Slurm shows of a job.
@@ -93,8 +95,10 @@ type placing struct {
 // restarts may requeue a job once more than the bounds say.
 type rescue struct {
 	revived int // the last failed run after which it was requeued, counted from 1
-	cleared cleared
-	struck  struck // how often its runner was killed
+	// believed: it was requeued because its runner waited to be stopped; see stopUnrecorded.
+	believed bool
+	cleared  cleared
+	struck   struck // how often its runner was killed
 	// stranded: how often it was requeued because a node lost its processes.
 	stranded stranded
 	unusable unusable

@@ -34,25 +34,34 @@ func (cl *Cluster) neighbours() *neighbours {
 	return cl.Seen.neighbours
 }
 
+// KindAt returns the type of a job's GPUs at a place, of several nodes as speed.KindOf joins types, by the last
+// observation; "" = not known.
+func (cl *Cluster) KindAt(spec *elastic.Spec, place nodes.Placement) string {
+	if own := spec.Type(); own != "" {
+		return own
+	}
+	var types []string
+	for _, share := range place {
+		if kind, there := cl.neighbours().types[share.Node]; there {
+			types = append(types, kind)
+		}
+	}
+	return speed.KindOf(types)
+}
+
 // sample returns a speed with the kind of GPU, the split and the number of neighbouring jobs at the
 // place where it was measured, from the last observation.
 func (cl *Cluster) sample(js *Job, place nodes.Placement, seconds float64, now time.Time) speed.Sample {
 	a := cl.neighbours()
-	types, others := make([]string, 0, len(place)), map[elastic.JobID]bool{}
+	others := map[elastic.JobID]bool{}
 	for _, share := range place {
-		if kind, there := a.types[share.Node]; there {
-			types = append(types, kind)
-		}
 		for _, id := range a.jobs[share.Node] {
 			others[id] = true
 		}
 	}
 	delete(others, js.Rec.ID)
-	if own := js.Rec.Tag.Spec.Type(); own != "" {
-		types = []string{own}
-	}
 	return speed.Sample{
 		Shape: speed.Shape{GPUs: place.GPUs(), Nodes: len(place)}, Seconds: seconds, Units: 1, At: now,
-		Kind: speed.KindOf(types), Split: learn.SplitWords(place.Split()), Beside: len(others),
+		Kind: cl.KindAt(&js.Rec.Tag.Spec, place), Split: learn.SplitWords(place.Split()), Beside: len(others),
 	}
 }

@@ -12,11 +12,12 @@ import (
 )
 
 // mayRequeue reports whether a failed run is requeued because the job is most likely not to blame:
-// sluice stopped it because it was stranded, slurmctld forgot a requeue, the kill request for an earlier run reached it (see
-// owed), as it was killed soon after the job or its node was lost, or its runner was killed. Each run
-// is requeued at most once.
+// sluice stopped it because it was stranded, or for a move of which the store knows nothing, slurmctld
+// forgot a requeue, the kill request for an earlier run reached it (see owed), as it was killed soon
+// after the job or its node was lost, or its runner was killed. Each run is requeued at most once.
 //
 //	sluice stopped it because it was stranded            requeued
+//	it waited, saved, for a stop (stopUnrecorded)         requeued, once by each daemon
 //	its runner reported that it exited by itself         not requeued
 //	slurmctld forgot a stop that it had carried out      requeued
 //	a signal killed the runner                           requeued, if killedRunner
@@ -25,7 +26,7 @@ func (cl *Cluster) mayRequeue(js *Job, now time.Time) bool {
 	if js.Shown.Slurm.State != slurm.Failed || js.Shown.Slurm.Completing || js.Shown.Disown || js.rescue.revived > js.Shown.Slurm.Restarts {
 		return false
 	}
-	if js.rescue.stranded.stopped(js.Mail.runner, js.Shown.Slurm) {
+	if js.rescue.stranded.stopped(js.Mail.runner, js.Shown.Slurm) || js.rescue.stopUnrecorded(js.Mail.runner, js.Shown.Slurm) {
 		return true
 	}
 	if !js.Mail.killed() {
@@ -44,10 +45,12 @@ func (cl *Cluster) mayRequeue(js *Job, now time.Time) bool {
 // shown: it had stopped the failed run to requeue the job, and forgot that.
 func (r *rescue) forgot(sj slurm.Job) bool { return r.restarts > sj.Restarts }
 
+// signalled is a shell's exit code less the number of the signal that ended a process.
+const signalled = 128
+
 // killed reports whether the last run did not exit by itself: its runner reported no exit, or one
 // by a signal. It is false if no status was ever read.
 func (m *mail) killed() bool {
-	const signalled = 128 // a shell's exit code of a process ended by signal n is 128+n
 	exit := m.runner.word.Exit
 	if !m.runner.ok {
 		return m.runner.word.State != ""
@@ -90,6 +93,8 @@ func (st *State) revivals(now time.Time) []elastic.Intent {
 			why = reason.StopForgotten
 		case js.killedRunner():
 			why = reason.RunnerKilled{Signal: js.Shown.Slurm.ExitSignal}
+		case js.rescue.stopUnrecorded(js.Mail.runner, js.Shown.Slurm):
+			why = reason.StopForgotten
 		}
 		out = append(out, st.Rules.bringBack(js, elastic.Revival, why, now))
 	}
@@ -157,6 +162,7 @@ func (cl *Cluster) Opened(js *Job, kind elastic.Kind, now time.Time) {
 	switch kind {
 	case elastic.Revival:
 		js.rescue.revived = js.Shown.Slurm.Restarts + 1
+		js.rescue.believed = js.rescue.believed || js.rescue.stopUnrecorded(js.Mail.runner, js.Shown.Slurm)
 		if js.killedRunner() {
 			if from := js.Mail.runner.word.Resumed; from != js.rescue.struck.from {
 				js.rescue.struck = struck{from: from}

@@ -98,6 +98,7 @@ func (st *State) build(v observe.Look, now time.Time) (s elastic.Snapshot, doubt
 	look.Choose(&s)
 	doubted = expect(st.ByID, &s)
 	look.Restrict(&s)
+	barNeedless(&s, Needless(st, v.Jobs))
 	return s, doubted
 }
 

@@ -49,6 +49,8 @@ type Parts struct {
 	Confined string
 	// Sweeps returns what is known of the sweeps, by token; nil = nothing.
 	Sweeps func() map[string]elastic.Sweep
+	// Needless returns the lanes that waited when their sweep was over, by token, each with the number of its sweep; nil = none.
+	Needless func() map[string]elastic.JobID
 	// Trials returns the trials that lanes run, by the token of the lane; nil = nothing.
 	Trials func() map[string]elastic.Trial
 }
@@ -124,6 +126,7 @@ type Moments struct {
 // unmanaged has the reasons why tagged jobs are not managed, in the last cycle and in this one.
 type unmanaged struct {
 	before, now map[slurm.JobID]string
+	failed      unrecorded // failed jobs without a record
 }
 
 // New returns an empty state. events MUST NOT be nil and MUST NOT block. The caller sets HasLimiter,

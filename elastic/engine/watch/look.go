@@ -27,7 +27,8 @@ type Watch struct {
 // Why the parts come in this order:
 //
 //   - the end of an outage is noted BEFORE Lost.Note, which forgets nodes by the time that has passed;
-//   - which job has a number is settled BEFORE jobs are matched, and folders of unknown ones are asked for;
+//   - which job has a number, and which failed job the store lost, is settled BEFORE jobs are matched, and
+//     folders of unknown ones are asked for;
 //   - jobs are matched BEFORE limits are read, since a job that waits for a limit makes them due;
 //   - the uid of the service account is known BEFORE those of the users that its jobs name, and both
 //     BEFORE jobs are matched, which decides whose they are;
@@ -43,6 +44,7 @@ func (w *Watch) Observe(ctx context.Context, now time.Time) (seen observe.Look, 
 	w.Lost.Note(seen.Nodes, now)
 	doubts := track.Doubts(w.State, seen.Jobs)
 	track.SettleDoubts(doubts, w.Observer.Words(track.BoxesOfDoubts(doubts)), now)
+	w.settleUnrecorded(seen.Jobs, now)
 	w.AskOwners(seen.Jobs, now)
 	w.Match(seen.Jobs, w.Observer.CheckFolders(w.Claims(seen.Jobs)), now)
 	w.AskLimits(ctx, w.LimitsOld(seen.Jobs), now)
@@ -58,6 +60,12 @@ func (w *Watch) Observe(ctx context.Context, now time.Time) (seen observe.Look, 
 	w.ReadProgress(writing, now)
 	w.TellUnread(now)
 	return seen, nil
+}
+
+// settleUnrecorded reads the folders of failed jobs that the store lost, and settles which of them are taken up.
+func (w *Watch) settleUnrecorded(jobs []slurm.Job, now time.Time) {
+	lost := track.Unrecorded(w.State, jobs, now)
+	track.SettleUnrecorded(w.State, lost, w.Observer.WordsNow(track.BoxesOfUnrecorded(w.State, lost)))
 }
 
 // AskOwners reads the uids by which the owners of confined jobs are known. See track.OwnersWanted.

@@ -1,7 +1,6 @@
 package book
 
 import (
-	"math"
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic/sweep"
@@ -57,46 +56,4 @@ func (b *Book) Result(s sweep.Sweep) *Best {
 		out.At = time.UnixMilli(mark.At)
 	}
 	return out
-}
-
-// Bests returns the best result so far of a trial over time, oldest first: each better than the one before, the
-// last one that of the book's Best. There are at most most: of results that came close together the
-// best is in it. Marks of failed trials, and marks whose time is not known, do not count.
-func (b *Book) Bests(m sweep.Metric, most int) []Best {
-	first, last := int64(math.MaxInt64), int64(math.MinInt64)
-	b.dated(func(_ *Trial, mark Mark) { first, last = min(first, mark.At), max(last, mark.At) })
-	if first > last || most < 1 {
-		return nil
-	}
-	slots := make([]Best, most) // parts of the time, as long as each other
-	width := float64(last-first)/float64(most) + 1
-	b.dated(func(t *Trial, mark Mark) {
-		s := &slots[min(most-1, int(float64(mark.At-first)/width))]
-		if s.Trial == 0 || m.Better(mark.Value, s.Value) || mark.Value == s.Value && mark.At < s.Mark.At {
-			*s = Best{Trial: t.Number, Mark: mark}
-		}
-	})
-	var out []Best
-	for _, s := range slots {
-		if s.Trial == 0 || len(out) > 0 && !m.Better(s.Value, out[len(out)-1].Value) {
-			continue
-		}
-		s.At = time.UnixMilli(s.Mark.At)
-		out = append(out, s)
-	}
-	return out
-}
-
-// dated passes all marks that count and whose time is known.
-func (b *Book) dated(each func(*Trial, Mark)) {
-	for _, t := range b.Trials {
-		if t.State == Failed {
-			continue
-		}
-		for _, mark := range t.Curve {
-			if mark.At != 0 {
-				each(t, mark)
-			}
-		}
-	}
 }

@@ -23,7 +23,7 @@ func TestBests(t *testing.T) {
 			}
 		}
 		for _, most := range []int{1, 2, 7, 5000} {
-			got := b.Bests(m, most)
+			got := b.Bests(sweep.Sweep{Metric: m}, most)
 			trial, mark := b.Best(m)
 			if last := got[len(got)-1]; len(got) > most || last.Trial != trial.Number || last.Value != mark.Value || most == 5000 && len(got) != 1000 {
 				t.Errorf("%s, at most %d: %d, the last %+v", m, most, len(got), last)
@@ -34,7 +34,7 @@ func TestBests(t *testing.T) {
 				}
 			}
 		}
-		if New().Bests(m, 5) != nil || b.Bests(m, 0) != nil {
+		if New().Bests(sweep.Sweep{Metric: m}, 5) != nil || b.Bests(sweep.Sweep{Metric: m}, 0) != nil {
 			t.Error("bests of nothing")
 		}
 	}
@@ -67,4 +67,45 @@ func TestResult(t *testing.T) {
 	if s.Repeats = 0; New().Result(s) != nil {
 		t.Error("a result of nothing")
 	}
+}
+
+// With repeats the best over time is that of means, as Result has it: what one lucky repeat reported is nowhere in it.
+func TestBestsOfRepeats(t *testing.T) {
+	s := sweep.Sweep{Metric: sweep.Metric{Name: "acc", Max: true}, Repeats: 2}
+	b, at := New(), time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
+	reports := func(minute, trial int, epoch, value float64) {
+		if b.Trial(trial) == nil {
+			b.Apply(Entry{At: at, Tell: &Telling{Lane: "a", Ask: "x", Trial: trial, Start: 1, Point: fmt.Sprint("x=", (trial-1)/2), Repeat: (trial - 1) % 2}})
+		}
+		b.Take("a", sweep.Event{Kind: sweep.Reported, At: at.Add(time.Duration(minute) * time.Minute), Trial: trial, Start: 1, Epoch: epoch, Value: value})
+	}
+	shows := func(want string) {
+		t.Helper()
+		got := ""
+		for _, r := range b.Bests(s, 100) {
+			got += fmt.Sprintf("%v %g trial %d; ", r.At.Sub(at), r.Value, r.Trial)
+		}
+		if got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+		if all := b.Bests(s, 100); len(all) > 0 && all[len(all)-1].Value != b.Result(s).Value {
+			t.Errorf("the last is %v, the result %v", all[len(all)-1], b.Result(s))
+		}
+	}
+	shows("")
+	reports(1, 1, 1, 0.5)
+	shows("1m0s 0.5 trial 1; ") // no point is whole: as Result
+	reports(2, 1, 2, 1)
+	reports(3, 2, 1, 0.5)
+	shows("3m0s 0.75 trial 1; ")
+	reports(4, 3, 1, 2) // lucky
+	shows("3m0s 0.75 trial 1; ")
+	reports(5, 4, 1, 0.25)
+	reports(6, 4, 2, 0.125) // worse than it was
+	reports(7, 2, 2, 0.75)
+	shows("3m0s 0.75 trial 1; 5m0s 1.125 trial 3; ")
+	reports(8, 2, 3, 1.5)
+	shows("3m0s 0.75 trial 1; 5m0s 1.125 trial 3; 8m0s 1.25 trial 2; ")
+	b.Take("a", sweep.Event{Kind: sweep.EndedAs, At: at.Add(9 * time.Minute), Trial: 2, Start: 1, How: sweep.Failed})
+	shows("1m0s 0.5 trial 1; 2m0s 1 trial 1; 5m0s 1.125 trial 3; ") // of its point one repeat is left
 }

@@ -28,7 +28,7 @@ func Of(s Source, q Query) Digest {
 	if best := s.Book.Result(s.Sweep); best != nil {
 		d.Top = best.Trial
 	}
-	for _, b := range s.Book.Bests(s.Metric, mostBests) {
+	for _, b := range s.Book.Bests(s.Sweep, mostBests) {
 		d.Bests = append(d.Bests, Best{At: b.At, Value: b.Value, Trial: b.Trial})
 	}
 	for _, t := range chooseCurves(all) {

@@ -242,7 +242,7 @@ func (r *reader) atom(t token) (node, *fault) {
 		r.rest = r.rest[1:]
 		return r.name(t), nil
 	case t.kind == 0:
-		return node{}, wrong(t.at, Syntax, "the constraint ends where a number or a name is wanted")
+		return node{}, wrong(t.at, Syntax, "the constraint ends where a number or a name is wanted, as in depth*width<4096")
 	}
 	return node{}, wrong(t.at, Syntax, "want a number or a name, not %q", t.text)
 }

@@ -41,10 +41,10 @@ func (s *Space) given(text string) (Given, *fault) {
 		}
 		i, known := s.at[name]
 		if !known {
-			return g, wrong(from, NoSuchName, "no parameter is called %s", name)
+			return g, wrong(from, NoSuchName, "no parameter is called %s%s", name, s.called())
 		}
 		if _, twice := g.values[name]; twice {
-			return g, wrong(from, Twice, "%s is given twice", name)
+			return g, wrong(from, Twice, "%s is given twice; leave one out", name)
 		}
 		p := s.params[i]
 		v, f := p.read(value, from+len(name)+1)
@@ -62,7 +62,7 @@ func (p Parameter) read(text string, at int) (Value, *fault) {
 	v := spelled(text)
 	if p.Numeric() {
 		if !v.IsNumber {
-			return v, wrong(at, BadNumber, "%q is not a number", text)
+			return v, wrong(at, BadNumber, "%q is not a number; want one of %s", text, p)
 		}
 		if v = exactly(v.Number); p.Whole() && v.Number != math.Trunc(v.Number) {
 			return v, wrong(at, OutOfRange, "%s is not a whole number", text)

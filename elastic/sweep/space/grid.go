@@ -98,5 +98,5 @@ func (s *Space) satisfiable(wheres []string) error {
 			return nil
 		}
 	}
-	return wrong(0, Unsatisfied, "none of %d points drawn from the space satisfies all of --where", Draws).within(Where, len(wheres)-1, wheres[len(wheres)-1])
+	return wrong(0, Unsatisfied, "none of %d points drawn from the space satisfies all of --where; widen a range, or leave a constraint out", Draws).within(Where, len(wheres)-1, wheres[len(wheres)-1])
 }

@@ -1,6 +1,7 @@
 package space
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -71,8 +72,8 @@ func (p *Parameter) domain(text string, at int) *fault {
 		case Fixed:
 			text, at = rest, from
 		default:
-			if looksLikeKind(kind) {
-				return wrong(at, Syntax, "no kind of parameter is called %q; %s", kind, forms)
+			if looksLikeKind(kind) || looksLikeRange(kind, rest) {
+				return wrong(at, Syntax, "no kind of parameter is called %q; %s; for the text itself write fixed:%s", kind, forms, text)
 			}
 		}
 	} else if slices.Contains([]Kind{Float, Log, Int, LogInt, Choice}, Kind(text)) {
@@ -88,6 +89,34 @@ func (p *Parameter) domain(text string, at int) *fault {
 func looksLikeKind(word string) bool {
 	return slices.Contains([]string{"loguniform", "uniform", "lin", "linear", "double", "integer", "range", "cat", "categorical", "enum", "choices", "const", "logfloat", "intlog", "floatlog"}, strings.ToLower(word)) ||
 		slices.Contains([]Kind{Float, Log, Int, LogInt, Choice, Fixed}, Kind(strings.ToLower(word)))
+}
+
+// looksLikeRange says that a word stands before what is two or more numbers, as in lgo:1e-5:1e-1, or before several
+// choices: the word is a misspelled kind. One number, as in host:8080, may be part of a fixed value.
+func looksLikeRange(word, rest string) bool {
+	for _, c := range word {
+		if !letter(c) {
+			return false
+		}
+	}
+	if strings.Contains(rest, ",") {
+		return word != ""
+	}
+	parts := strings.Split(rest, ":")
+	for _, part := range parts {
+		if _, is := decimal(part); !is {
+			return false
+		}
+	}
+	return word != "" && len(parts) > 1
+}
+
+// instead is what to type for a logarithmic range that starts at or below 0.
+func (p *Parameter) instead(parts []string) string {
+	if p.Kind == LogInt {
+		return fmt.Sprintf("logint:1:%s, or int:%s:%s", parts[1], parts[0], parts[1])
+	}
+	return fmt.Sprintf("log with a small number, such as 1e-6, or float:%s:%s", parts[0], parts[1])
 }
 
 // bounds reads LOW:HIGH[:STEP] and sets Low, High and Step. LOW = HIGH is a range of one value. A
@@ -109,7 +138,7 @@ func (p *Parameter) bounds(text string, at int) *fault {
 		x, ok := decimal(part)
 		switch {
 		case !ok:
-			return wrong(at, BadNumber, "%q is not a number", part)
+			return wrong(at, BadNumber, "%q is not a number; want one such as 0.1 or 1e-5", part)
 		case math.Abs(x) > MaxNumber:
 			return wrong(at, BadNumber, "%s is too large: want at most %g", part, MaxNumber)
 		case p.Whole() && x != math.Trunc(x):
@@ -122,13 +151,13 @@ func (p *Parameter) bounds(text string, at int) *fault {
 	p.Low, p.High, p.Step = numbers[0], numbers[1], numbers[2]
 	switch {
 	case p.Logarithmic() && p.Low <= 0:
-		return wrong(starts[0], LogOfZero, "a logarithmic range starts above 0, not at %s", parts[0])
+		return wrong(starts[0], LogOfZero, "a logarithmic range starts above 0, not at %s; write %s", parts[0], p.instead(parts))
 	case p.Low > p.High:
-		return wrong(starts[0], EmptyRange, "the range from %s to %s is empty", parts[0], parts[1])
+		return wrong(starts[0], EmptyRange, "the range from %s to %s is empty; want the smaller number first: %s:%s:%s", parts[0], parts[1], p.Kind, parts[1], parts[0])
 	case len(parts) == 3 && p.Step <= 0:
-		return wrong(starts[2], BadStep, "a step is above 0")
+		return wrong(starts[2], BadStep, "a step is above 0; for any number between leave it out: %s:%s:%s", p.Kind, parts[0], parts[1])
 	case len(parts) == 3 && p.Step > p.High-p.Low:
-		return wrong(starts[2], BadStep, "a step of %s is larger than the range from %s to %s", parts[2], parts[0], parts[1])
+		return wrong(starts[2], BadStep, "a step of %s is larger than the range from %s to %s; want a smaller one", parts[2], parts[0], parts[1])
 	case p.Whole() && p.Step == 0:
 		p.Step = 1
 	}
@@ -145,10 +174,10 @@ func (p *Parameter) choices(text string, at int) *fault {
 			return f
 		}
 		if slices.Contains(p.Choices, word) {
-			return wrong(at, Twice, "the choice %q is given twice", word)
+			return wrong(at, Twice, "the choice %q is given twice; leave one out", word)
 		}
 		if len(p.Choices) == MaxChoices {
-			return wrong(at, TooLarge, "more than %d choices", MaxChoices)
+			return wrong(at, TooLarge, "more than %d choices; for numbers write int or float", MaxChoices)
 		}
 		p.Choices = append(p.Choices, word)
 		at += len(word) + 1

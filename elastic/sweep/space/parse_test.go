@@ -32,6 +32,8 @@ func TestParametersPrintAsTheyAreRead(t *testing.T) {
 		"seed=fixed:1":                         "seed=fixed:1",
 		"seed=1":                               "seed=fixed:1",
 		"data=http://host/a:b":                 "data=fixed:http://host/a:b",
+		"host=node:8080":                       "host=fixed:node:8080",
+		"at=10:00:00":                          "at=fixed:10:00:00",
 		"momentum=float:.8:.99 if opt=sgd,nag": "momentum=float:0.8:0.99 if opt=sgd,nag",
 		"model.lr = log:1:10":                  "model.lr=log:1:10",
 	} {

@@ -15,7 +15,7 @@ func Read(params, wheres, tries []string) (*Space, []Given, error) {
 		g, f := s.given(text)
 		if f == nil {
 			if _, found := s.Complete(g, rand.New(rand.NewPCG(1, uint64(i)))); !found {
-				f = wrong(0, Unsatisfied, "none of %d points with these values satisfies all of --where", Draws)
+				f = wrong(0, Unsatisfied, "none of %d points with these values satisfies all of --where; leave a value or a constraint out", Draws)
 			}
 		}
 		if f != nil {

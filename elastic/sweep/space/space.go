@@ -1,6 +1,7 @@
 package space
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -53,9 +54,9 @@ func build(list []Parameter, texts, wheres []string) (*Space, error) {
 			return nil, wrong(0, TooLarge, "more than %d parameters", MaxParameters).within(Param, i, texts[i])
 		}
 		if j, taken := variables[p.Variable()]; taken {
-			f := wrong(indent(texts[i]), Twice, "the parameter %s is given twice", p.Name)
+			f := wrong(indent(texts[i]), Twice, "the parameter %s is given twice; leave one out, or give it another name", p.Name)
 			if other := list[j].Name; other != p.Name {
-				f = wrong(indent(texts[i]), Twice, "%s and %s would both be %s in the environment", other, p.Name, p.Variable())
+				f = wrong(indent(texts[i]), Twice, "%s and %s would both be %s in the environment; rename one of them", other, p.Name, p.Variable())
 			}
 			return nil, f.within(Param, i, texts[i])
 		}
@@ -70,11 +71,27 @@ func build(list []Parameter, texts, wheres []string) (*Space, error) {
 	for i, text := range wheres {
 		c, f := s.constraint(text)
 		if f != nil {
+			if f.problem == NoSuchName {
+				f.said += s.called()
+			}
 			return nil, f.within(Where, i, text)
 		}
 		s.where = append(s.where, c)
 	}
 	return s, s.satisfiable(wheres)
+}
+
+// called lists the names that there are, for an error about one that is not.
+func (s *Space) called() string {
+	const most = 20
+	var names []string
+	for _, p := range s.params[:min(len(s.params), most)] {
+		names = append(names, p.Name)
+	}
+	if n := len(s.params) - len(names); n > 0 {
+		names = append(names, fmt.Sprintf("%d more", n))
+	}
+	return "; there are " + strings.Join(names, ", ")
 }
 
 // link finds the parameters that conditions name, and an order in which parents come first.
@@ -90,11 +107,11 @@ func (s *Space) link(texts []string) error {
 		at := strings.Index(texts[i], " if ") + len(" if ")
 		j, found := s.at[p.If.Name]
 		if !found {
-			return wrong(at, NoSuchName, "no parameter is called %s", p.If.Name).within(Param, i, texts[i])
+			return wrong(at, NoSuchName, "no parameter is called %s%s", p.If.Name, s.called()).within(Param, i, texts[i])
 		}
 		for _, text := range p.If.Values {
 			if !s.params[j].has(spelled(text)) {
-				return wrong(at, OutOfRange, "%s is never %s", p.If.Name, text).within(Param, i, texts[i])
+				return wrong(at, OutOfRange, "%s is never %s: it is %s", p.If.Name, text, s.params[j]).within(Param, i, texts[i])
 			}
 		}
 		s.parent[i] = j

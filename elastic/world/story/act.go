@@ -165,7 +165,7 @@ func (p *play) another(a Act) {
 		p.w.Records.SecondStarts(p.w.Now())
 		p.d.secondUntil = p.w.Now().Add(a.For)
 		p.d.second = p.d.engine(j, func(c *engine.Config) {
-			c.Slurm, c.Events, c.By = p.w.Client.Named(world.Second), p.secondEvent, "second"
+			c.Slurm, c.Events, c.By = datedSeam{p.w.Client.Named(world.Second), p.d, true}, p.secondEvent, "second"
 		})
 	}
 }
@@ -211,7 +211,7 @@ func (p *play) letGo() {
 		}
 	}
 	for i, job := range p.jobs {
-		if job != nil && p.unmanaged(i) { // sluice says that its user starts it
+		if job != nil && (p.unmanaged(i) || p.misdated(i)) { // sluice says when it begins, and its user starts it
 			_ = p.w.User(p.s.Jobs[i].User).Update(p.ctx, job.ID(), slurm.Update{StartAfter: time.Second})
 		}
 		if job == nil || !p.held[i] && !(p.stranded[i] && p.exempt(i)) && !p.s.forgetful() && !p.s.has("second daemon") {

@@ -29,6 +29,7 @@ type daemon struct {
 
 	second      *engine.Engine
 	secondUntil time.Time
+	dates       dates // of both
 
 	stood   []string               // acceptable contents of the journal at its next opening; nil = any
 	damaged bool                   // the store was damaged since it was opened
@@ -59,7 +60,7 @@ func (d *daemon) birth() error {
 	d.expected(notices)
 	d.play.starts(notices)
 	d.now = d.engine(journalSeam{j, d}, func(c *engine.Config) {
-		c.Slurm, c.Mailbox = CountSlurm(c.Slurm, d.cross), CountMail(c.Mailbox, d.cross)
+		c.Slurm, c.Mailbox = CountSlurm(datedSeam{c.Slurm, d, false}, d.cross), CountMail(c.Mailbox, d.cross)
 	})
 	return nil
 }

@@ -91,6 +91,11 @@ func (c slurmSeam) RequeueLingering(ctx context.Context, id slurm.JobID) error {
 	return c.cross("clear", func() error { return c.Client.RequeueLingering(ctx, id) })
 }
 
+// Cancel crosses as "cancel".
+func (c slurmSeam) Cancel(ctx context.Context, id slurm.JobID) error {
+	return c.cross("cancel", func() error { return c.Client.Cancel(ctx, id) })
+}
+
 // Defer crosses as "defer": a kill before it leaves a begin time that may pass.
 func (c slurmSeam) Defer(ctx context.Context, id slurm.JobID, until time.Time) error {
 	return c.cross("defer", func() error { return c.Client.Defer(ctx, id, until) })

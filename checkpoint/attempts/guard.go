@@ -1,0 +1,103 @@
+package attempts
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/sluice-hpc/sluice/checkpoint/confine"
+)
+
+// Words of the guard to the watch, the first byte of a message. What follows is a number of an error.
+const (
+	wordListens = 'L' // with the listener
+	wordPlain   = 'P' // the filter is there without a listener
+	wordFailed  = 'F' // the script was not started
+)
+
+// setFilter is the operation of seccomp(2) that installs a filter, newListener its flag that makes a listener.
+const (
+	setFilter   = 1
+	newListener = 1 << 3
+)
+
+// Guard installs the filter, hands its listener out over a socket, and becomes the command. args are what
+// confine.Guarded put behind confine.GuardVerb. It returns only if it cannot, which it tells the watch, too. The
+// filter below is installed already, so nothing is allowed meanwhile that is denied later.
+func Guard(args []string, env []string) error {
+	if len(args) < 3 || args[1] != "--" {
+		return errors.New("the guard of a fence is started by 'sluice run' only")
+	}
+	socket, err := strconv.Atoi(args[0])
+	if err != nil || socket < confine.First {
+		return fmt.Errorf("%q is no descriptor", args[0])
+	}
+	unix.CloseOnExec(socket)
+	err = guard(socket, args[2:], env)
+	say(socket, wordFailed, err)
+	return err
+}
+
+func guard(socket int, command, env []string) error {
+	program, err := exec.LookPath(command[0])
+	if err != nil {
+		return err
+	}
+	runtime.LockOSThread() // a filter is one of a thread; the others end when this one becomes the command
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return err
+	}
+	listener, refused := install(confine.Over, newListener)
+	if refused != nil {
+		if _, err := install(confine.Alone, 0); err != nil {
+			return fmt.Errorf("the filter of system calls: %w", err)
+		}
+		say(socket, wordPlain, refused)
+	} else {
+		err := unix.Sendmsg(socket, []byte{wordListens}, unix.UnixRights(listener), nil, 0)
+		if err = errors.Join(err, unix.Close(listener)); err != nil {
+			return fmt.Errorf("handing the listener out: %w", err)
+		}
+	}
+	return fmt.Errorf("%s: %w", program, syscall.Exec(program, command, env))
+}
+
+// say sends a word. If the watch is gone the job is about to end.
+func say(socket int, word byte, why error) {
+	var number syscall.Errno
+	errors.As(why, &number)
+	unix.Sendmsg(socket, append([]byte{word}, strconv.Itoa(int(number))...), nil, nil, unix.MSG_NOSIGNAL)
+}
+
+// install installs a filter in the calling thread, and returns its listener if flags ask for one.
+func install(l confine.Layer, flags uintptr) (int, error) {
+	program, err := confine.Filter(runtime.GOARCH, l)
+	if err != nil {
+		return -1, err
+	}
+	code := make([]unix.SockFilter, len(program))
+	for i, in := range program {
+		code[i] = unix.SockFilter{Code: in.Code, Jt: in.JT, Jf: in.JF, K: in.K}
+	}
+	f := unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]}
+	fd, _, failed := unix.Syscall(unix.SYS_SECCOMP, setFilter, flags, uintptr(unsafe.Pointer(&f)))
+	if failed != 0 {
+		return -1, os.NewSyscallError("seccomp", failed)
+	}
+	return int(fd), nil
+}
+
+// Possible reports whether the kernel tells of denied calls at all.
+func Possible() bool {
+	const actionAvailable = 2 // SECCOMP_GET_ACTION_AVAIL
+	notice := uint32(0x7fc00000)
+	_, _, failed := unix.Syscall(unix.SYS_SECCOMP, actionAvailable, 0, uintptr(unsafe.Pointer(&notice)))
+	return failed == 0
+}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluice-hpc/sluice/checkpoint/attempts"
+	"github.com/sluice-hpc/sluice/elastic/vault"
+	"github.com/sluice-hpc/sluice/elastic/vault/wire"
+)
+
+// What the nodes of a job counted is in the record when its owner asks, and when it has ended; what runs is looked
+// at in between.
+func TestAttemptsAreRecorded(t *testing.T) {
+	l := newLab(t)
+	l.add("mammo", "5KB/job,10KB/week")
+	id := l.submit(ada)
+	at := time.Unix(1_800_000_000, 0)
+	count := func(node string, n int64) {
+		var c attempts.Counts
+		c.Add("ptrace", "python3", n, at, at.Add(time.Second))
+		l.put(id, attempts.Prefix+node+attempts.Suffix, string(c.Data()))
+	}
+	told := func() (all []vault.Entry) {
+		for _, e := range l.entries() {
+			if e.Event == vault.Attempted {
+				all = append(all, e)
+			}
+		}
+		return all
+	}
+	gather := func(words string, entries int, sum int64) {
+		t.Helper()
+		all := told()
+		if len(all) != entries {
+			t.Fatalf("%s: %d entries, want %d", words, len(all), entries)
+		}
+		if e := all[entries-1]; len(e.Attempts) != 1 || e.Attempts[0].Count != sum || e.By != "ada" || e.JobID != 1 || !e.Attempts[0].First.Equal(at) {
+			t.Errorf("%s: %+v", words, e)
+		}
+	}
+	count("gpu1", 3)
+	l.must(l.s.gather(false, l.s.running("")...))
+	gather("it runs", 1, 3)
+	count("gpu2", 2)
+	l.must(l.s.gather(false, l.s.running("")...))
+	gather("a few more", 1, 3)
+	if audit, lines := l.get(hanna, wire.Request{Do: wire.Audit, Name: "mammo"}); !audit.Whole || !strings.Contains(lines, `"attempts":[{"call":"ptrace","process":"python3","count":5`) {
+		t.Errorf("audit: %+v %s", audit, lines)
+	}
+	gather("its owner asks", 2, 5)
+	l.get(hanna, wire.Request{Do: wire.Audit, Name: "mammo"})
+	gather("its owner asks again", 2, 5)
+	count("gpu1", 4)
+	l.end(id)
+	l.get(ada, wire.Request{Do: wire.Logs, Job: id})
+	gather("it has ended", 3, 6)
+	l.open()
+	l.put(id, attempts.Prefix+"gpu3"+attempts.Suffix, "torn")
+	l.get(hanna, wire.Request{Do: wire.Audit, Name: "mammo"})
+	if all := told(); len(all) != 4 || all[3].Uncounted != string(attempts.Lost) {
+		t.Errorf("an unreadable file: %+v", all)
+	}
+	l.refused(wire.ErrDenied, "belongs to hanna", ada, wire.Request{Do: wire.Audit, Name: "mammo"}) // users learn nothing of it
+}
