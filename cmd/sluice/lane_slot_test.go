@@ -26,9 +26,14 @@ gpu = open(os.environ["LOG"] + ".gpu", "a")
 running = open(os.environ["LOG"] + ".trial%s" % os.environ["SLUICE_TRIAL"], "a")
 fcntl.flock(running, fcntl.LOCK_EX | fcntl.LOCK_NB) # the trial runs once at a time
 while epoch < int(os.environ.get("EPOCHS", "40")):
+    pause = float(os.environ.get("PAUSE", "0.1"))
     if os.environ.get("LOCK"):
-        fcntl.flock(gpu, fcntl.LOCK_EX)
-    time.sleep(float(os.environ.get("PAUSE", "0.1")))
+        try:
+            fcntl.flock(gpu, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError: # another trial has it
+            fcntl.flock(gpu, fcntl.LOCK_EX)
+            pause *= 3
+    time.sleep(pause)
     fcntl.flock(gpu, fcntl.LOCK_UN)
     time.sleep(0.001)
     epoch += 1
@@ -87,8 +92,8 @@ func TestSlotsPay(t *testing.T) {
 	}
 }
 
-// TestSlotsDoNotPay: where one trial at a time has the GPU a lane goes back to one, and what the other trials did
-// is not lost.
+// TestSlotsDoNotPay: where one trial at a time has the GPU, and is slower if another one waits for it, a lane goes
+// back to one, and what the other trials did is not lost.
 func TestSlotsDoNotPay(t *testing.T) {
 	b := newSlotBench(t, 2, func(s *sweep.Sweep) { s.Params, s.Trials = []string{"x=choice:1,2,3"}, 3 })
 	b.slurm([]int{101}, nil)
