@@ -93,7 +93,7 @@ func TestHostileAnswers(t *testing.T) {
 	if _, err := refusing.Do(t.Context(), big, io.LimitReader(zeros{}, 64<<20), nil); !errors.Is(err, wire.ErrDenied) {
 		t.Errorf("refused before all is sent: %v", err)
 	}
-	if _, err := answering(t, says("")).Do(t.Context(), big, strings.NewReader("short"), nil); !errors.Is(err, io.ErrUnexpectedEOF) {
+	if _, err := answering(t, func(conn net.Conn) { io.Copy(io.Discard, conn) }).Do(t.Context(), big, strings.NewReader("short"), nil); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("a short bundle: %v", err)
 	}
 	full := answering(t, says(`{"version":1,"size":3}`+"\nabc"))
