@@ -205,7 +205,7 @@ func TestRefusedListener(t *testing.T) {
 	}
 }
 
-// Once nobody answers, the kernel denies the calls.
+// TestNobodyAnswers: once the listener is closed, the kernel itself denies the calls.
 func TestNobodyAnswers(t *testing.T) {
 	s := guarded(t, asGuard, os.Args[0])
 	s.until("done")

@@ -22,12 +22,6 @@ const (
 	wordFailed  = 'F' // the script was not started
 )
 
-// setFilter is the operation of seccomp(2) that installs a filter, newListener its flag that makes a listener.
-const (
-	setFilter   = 1
-	newListener = 1 << 3
-)
-
 // Guard installs the filter, hands its listener out over a socket, and becomes the command. args are what
 // confine.Guarded put behind confine.GuardVerb. It returns only if it cannot, which it tells the watch, too. The
 // filter below is installed already, so nothing is allowed meanwhile that is denied later.
@@ -54,7 +48,7 @@ func guard(socket int, command, env []string) error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return err
 	}
-	listener, refused := install(confine.Over, newListener)
+	listener, refused := install(confine.Over, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER)
 	if refused != nil {
 		if _, err := install(confine.Alone, 0); err != nil {
 			return fmt.Errorf("the filter of system calls: %w", err)
@@ -87,7 +81,7 @@ func install(l confine.Layer, flags uintptr) (int, error) {
 		code[i] = unix.SockFilter{Code: in.Code, Jt: in.JT, Jf: in.JF, K: in.K}
 	}
 	f := unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]}
-	fd, _, failed := unix.Syscall(unix.SYS_SECCOMP, setFilter, flags, uintptr(unsafe.Pointer(&f)))
+	fd, _, failed := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&f)))
 	if failed != 0 {
 		return -1, os.NewSyscallError("seccomp", failed)
 	}
@@ -96,8 +90,7 @@ func install(l confine.Layer, flags uintptr) (int, error) {
 
 // Possible reports whether the kernel tells of denied calls at all.
 func Possible() bool {
-	const actionAvailable = 2 // SECCOMP_GET_ACTION_AVAIL
-	notice := uint32(0x7fc00000)
-	_, _, failed := unix.Syscall(unix.SYS_SECCOMP, actionAvailable, 0, uintptr(unsafe.Pointer(&notice)))
+	notice := uint32(unix.SECCOMP_RET_USER_NOTIF)
+	_, _, failed := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_GET_ACTION_AVAIL, 0, uintptr(unsafe.Pointer(&notice)))
 	return failed == 0
 }

@@ -141,12 +141,12 @@ func (w *Watch) Ended(late time.Duration) Began {
 	}
 }
 
-// The kernel's interface of listeners: numbers of ioctl, and where the fields are.
+// isValid is SECCOMP_IOCTL_NOTIF_ID_VALID with the number that it had in Linux 5.0, which later ones know as well.
+const isValid = 0x80082102
+
+// Where the fields of a notice are.
 const (
-	receive  = 0xc0502100
-	respond  = 0xc0182101
-	isValid  = 0x80082102 // the number of Linux 5.0, which later ones know as well
-	room     = 1024       // bytes, more than the kernel's 80
+	room     = 1024 // bytes, more than the kernel's 80
 	atID     = 0
 	atPID    = 8
 	atNumber = 16
@@ -156,7 +156,7 @@ const (
 // answer answers one notice with the error of the call. false: the listener is of no use any more.
 func answer(listener int, seen func(call, process string)) bool {
 	notice := make([]byte, room)
-	if e := control(listener, receive, notice); e != 0 {
+	if e := control(listener, unix.SECCOMP_IOCTL_NOTIF_RECV, notice); e != 0 {
 		return e == unix.EINTR || e == unix.ENOENT || e == unix.EAGAIN // the caller was interrupted, or has ended
 	}
 	order := binary.NativeEndian
@@ -170,8 +170,8 @@ func answer(listener int, seen func(call, process string)) bool {
 	if control(listener, isValid, append([]byte(nil), id...)) != 0 {
 		process = "" // it has ended: the number may be another's by now
 	}
-	seen(call, process)                             // BEFORE the answer: what has ended is counted
-	control(listener, respond, denial(id, failure)) // fails if the process has ended
+	seen(call, process)                                                   // BEFORE the answer: what has ended is counted
+	control(listener, unix.SECCOMP_IOCTL_NOTIF_SEND, denial(id, failure)) // fails if the process has ended
 	return true
 }
 

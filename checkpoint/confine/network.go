@@ -72,7 +72,12 @@ func Connectable() error {
 	}
 	f, err := os.OpenFile(tunnels, os.O_RDWR, 0)
 	if err != nil {
-		return &Impossible{Why: NoTunnel, Text: err.Error(), Hint: "as root: modprobe tun && chmod 0666 /dev/net/tun, which udev does by default"}
+		return WithoutTunnel(err)
 	}
 	return f.Close()
+}
+
+// WithoutTunnel is the error of a machine on which no network device can be made, because of err.
+func WithoutTunnel(err error) *Impossible {
+	return &Impossible{Why: NoTunnel, Text: err.Error(), Hint: "as root: modprobe tun && chmod 0666 /dev/net/tun, which udev does by default"}
 }

@@ -70,8 +70,8 @@ func Argv(bwrap string, command []string) []string {
 // GuardVerb is the first argument of the sluice program where it starts a command inside that is counted.
 const GuardVerb = "guard"
 
-// Guarded is the command line inside that starts a command whose denied calls are counted. socket is the number of
-// the descriptor on which the runner waits for the listener.
+// Guarded is the command line inside that starts a command and has its denied calls counted. The descriptor with the
+// number socket is connected to the runner, which waits there for the listener.
 func Guarded(socket int, command []string) []string {
 	return append([]string{Sluice, GuardVerb, strconv.Itoa(socket), "--"}, command...)
 }

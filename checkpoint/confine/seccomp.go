@@ -59,12 +59,12 @@ type Layer int
 // that was installed last; an error comes before a notice. So a fence that counts has Under for all that is
 // in it, and Over for all that the script starts.
 const (
-	// Alone: denied calls fail, and nobody is told of them.
+	// Alone: denied calls fail, and the kernel tells of none.
 	Alone Layer = iota
-	// Under: denied calls give a notice to nobody. The kernel answers ENOSYS.
+	// Under: denied calls give a notice that has no listener. The kernel answers ENOSYS.
 	Under
-	// Over: denied calls give a notice to who has the filter's listener. No further listener can be made:
-	// it would come first, and its owner could allow what is denied.
+	// Over: denied calls give a notice to the filter's listener. No further listener can be made: it would come
+	// first, and its owner could allow what is denied.
 	Over
 )
 

@@ -40,8 +40,8 @@ func (h *hub) shares() error {
 	return nil
 }
 
-// measured is what a lane with as many GPUs of the same type has measured. Where no such lane has, an answer without a type
-// counts for all: that of a lane whose type was not known, or of an older sluice.
+// measured is what a lane with as many GPUs of the same type has measured. If there is no such answer, one without a type
+// counts: it is that of a lane that did not know its type, or of an older sluice.
 func (h *hub) measured() (sweep.Sharing, bool) {
 	if s, found := h.answerOf(h.kind); found || h.kind == "" {
 		return s, found

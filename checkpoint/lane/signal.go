@@ -7,16 +7,14 @@ import (
 	"syscall"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/checkpoint/process"
 )
-
-// asking are the signals that a user can name for requests (--checkpoint-signal).
-var asking = map[string]syscall.Signal{"USR1": syscall.SIGUSR1, "USR2": syscall.SIGUSR2, "HUP": syscall.SIGHUP}
 
 // asksBy is the signal that goes with each request to save; false = none does.
 func (t *trial) asksBy() (syscall.Signal, bool) {
 	for _, option := range t.sweep.Run {
 		if name, is := strings.CutPrefix(option, "--checkpoint-signal="); is {
-			s, known := asking[name]
+			s, known := process.Asking[name]
 			return s, known
 		}
 	}
@@ -52,7 +50,7 @@ func (t *trial) signals() {
 // the job that have a handler.
 func deaf() {
 	ignored := make(chan os.Signal, 1)
-	for _, s := range asking {
+	for _, s := range process.Asking {
 		signal.Notify(ignored, s)
 	}
 }

@@ -1,21 +1,12 @@
 package runner_test
 
 import (
-	"context"
-	"encoding/json"
-	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/sluice-hpc/sluice/checkpoint/confine"
 	"github.com/sluice-hpc/sluice/nodes"
 	"github.com/sluice-hpc/sluice/slurm"
-	"github.com/sluice-hpc/sluice/slurm/command"
 	"github.com/sluice-hpc/sluice/slurm/lab"
 	"github.com/sluice-hpc/sluice/slurm/lab/labtest"
 )
@@ -31,28 +22,8 @@ env | grep -c "^SLURM_CONF\|^MUNGE\|^SLURM_JWT" >>"$SLUICE_JOB_DIR/story"; squeu
 say "run $SLUICE_RESTARTS ready"
 await; save $((n+31415)) "$request"; pause "$request"
 `, nil)
-	client, err := command.New(command.Config{Dir: filepath.Dir(l.Bin("squeue")), Conf: l.Conf(), Env: l.Env(), Now: time.Now})
-	must(t, err)
-	j := &slurmJob{live: c.live, lab: l, client: client}
-	c.config.Fence, c.config.Grace = filepath.Join(c.base, confine.FenceFile), 5*time.Second
-	data, err := json.Marshal(c.fence)
-	must(t, err)
-	must(t, os.WriteFile(c.config.Fence, data, 0o644))
-	config, err := json.Marshal(c.config)
-	must(t, err)
-	batch := filepath.Join(c.base, "batch")
-	writeProgram(t, batch, fmt.Sprintf("#!/bin/sh\nexport %s='%s' GORACE=atexit_sleep_ms=0\nexec %s %s/script\n", asRunner, config, c.program, c.dir))
-	submit := exec.Command(l.Bin("sbatch"), "--parsable", "--requeue", "--open-mode=append", "--nodes=1", "--ntasks=1", "--gres=gpu:1", "--output="+c.out, batch)
-	submit.Env, submit.Dir = append(os.Environ(), l.Env()...), "/"
-	asOrdinary(submit)
-	said, err := submit.CombinedOutput()
-	if err != nil {
-		t.Fatalf("sbatch: %v: %s", err, said)
-	}
-	id, err := strconv.ParseInt(strings.TrimSpace(string(said)), 10, 64)
-	must(t, err)
-	j.id = slurm.JobID(id)
-	t.Cleanup(func() { client.Cancel(context.WithoutCancel(t.Context()), j.id); j.dump() })
+	c.config.Grace = 5 * time.Second
+	j := cagedOnSlurm(t, l, c, "--nodes=1", "--ntasks=1", "--gres=gpu:1")
 
 	j.tells("run 0 ready")
 	j.move(nodes.Placement{{Node: "gpu1", GPUs: 3}}, slurm.Update{GPUsPerNode: 3})
@@ -63,6 +34,6 @@ await; save $((n+31415)) "$request"; pause "$request"
 	if strings.Contains(j.story(), "Slurm is inside") {
 		t.Error(j.story())
 	}
-	must(t, client.Cancel(t.Context(), j.id))
-	j.until("it is cancelled", func() bool { time.Sleep(100 * time.Millisecond); return j.show().State == slurm.Cancelled })
+	must(t, j.client.Cancel(t.Context(), j.id))
+	j.ended(slurm.Cancelled)
 }

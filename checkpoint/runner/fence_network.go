@@ -46,13 +46,13 @@ type network struct {
 
 	mu   sync.Mutex
 	mesh *tunnel.Mesh
-	up   bool  // the program was let start
+	up   bool  // the program was allowed to start
 	over bool  // its end is wanted
 	why  error // why it ended, if that was not wanted
 }
 
-// connect gives a fence that waits its network and then lets it start. It returns at once; when there can be no
-// network, or it ends, the program is killed.
+// connect gives a fence its network, for which the fence waits, and then lets its program start. It returns at once.
+// When there can be no network, or the network ends, the program is killed.
 func (r *run) connect(e *enclosure, script string) *network {
 	ctx, cancel := context.WithCancel(context.Background())
 	n := &network{nodes: r.where.hosts, run: e, family: r.family, cancel: cancel, served: make(chan struct{})}
@@ -262,16 +262,16 @@ func (l *lines) collect(from *os.File) {
 	_, _ = io.Copy(io.Discard, from)
 }
 
-// words are the lines as one, after the end of who says them.
+// words are the lines as one. It waits a second for the program's end.
 func (l *lines) words() string {
 	select {
 	case <-l.read:
 	case <-time.After(time.Second):
-		return "it goes on"
+		return "no reason was given within a second"
 	}
 	said := strings.Split(strings.TrimSpace(string(l.said)), "\n")
 	if said[0] == "" {
-		return "it said nothing"
+		return "no reason was given"
 	}
 	return clipped(strings.Join(said, "; "), 1000)
 }

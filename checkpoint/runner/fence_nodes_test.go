@@ -109,7 +109,7 @@ var waysOfNodes = []way{
 }
 
 var openWithNodes = map[string]string{
-	"relay_traffic": "give confined jobs nodes of their own, and a network whose traffic others cannot watch",
+	"relay_traffic": "give confined jobs nodes of their own, on a network that other users cannot watch",
 }
 
 // TestFenceOnTwoNodes: two ranks of a confined job talk to each other from two nodes, and reach nothing else.
@@ -320,8 +320,8 @@ func (j *slurmJob) killPart(program string) {
 	j.Fatal("it does not run")
 }
 
-// TestNodeLost: when a node leaves the network of a confined job with 4 GPUs on three nodes, its program is ended on all nodes, and tried again
-// with new fences on all of them.
+// TestNodeLost: when a node leaves the network of a confined job with 4 GPUs on three nodes, its program is ended on all
+// nodes, and tried again with new fences on all of them.
 func TestNodeLost(t *testing.T) {
 	tunneltest.Need(t)
 	l := labtest.Up(t, lab.Config{FastScheduling: true, Nodes: 3, GPUs: 2})

@@ -2,10 +2,10 @@ package runner
 
 import (
 	"fmt"
-	"syscall"
 	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/checkpoint/process"
 )
 
 // The work since the last checkpoint is lost when the job's node fails. So the runner
@@ -107,7 +107,7 @@ func (r *run) askOwn() {
 		Version: checkpoint.Version, Job: r.job.id.Job, ID: p.request, Incarnation: r.target.Incarnation, Restarts: r.job.restarts,
 		Asked: now, Deadline: now.Add(unansweredFor), Why: "a periodic checkpoint", Continue: true,
 	}})
-	if sig, ok := signals[r.Signal]; ok && r.child != nil && r.watch.handed {
+	if sig, ok := process.Asking[r.Signal]; ok && r.child != nil && r.watch.handed {
 		r.family.Tell(sig) // the processes that handle it
 	}
 }
@@ -213,6 +213,3 @@ func (f folders) saveTook(name string) (took time.Duration) {
 	})
 	return took
 }
-
-// signals are those that a user can name for requests.
-var signals = map[string]syscall.Signal{"USR1": syscall.SIGUSR1, "USR2": syscall.SIGUSR2, "HUP": syscall.SIGHUP}

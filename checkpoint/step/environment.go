@@ -14,8 +14,8 @@ import (
 var ofNode = []string{"SLURMD_NODENAME", "SLURM_GPUS_ON_NODE", "SLURM_JOB_GPUS", "SLURM_STEP_GPUS", "SLURM_CPUS_ON_NODE", "SLURM_MEM_PER_NODE",
 	"CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "ROCR_VISIBLE_DEVICES"}
 
-// steps is the number of a step: those of one run differ, and later ones are larger.
-func steps(now time.Time) string { return strconv.FormatInt(now.UnixMicro(), 10) }
+// stepID is the number of a step: those of one run differ, and later ones are larger.
+func stepID(now time.Time) string { return strconv.FormatInt(now.UnixMicro(), 10) }
 
 // shared are the variables of a step that are the same on all of its nodes.
 func shared(env []string, nodes int, id string) []string {

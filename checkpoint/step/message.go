@@ -49,12 +49,12 @@ func (s *sender) say(message any) error {
 }
 
 // copyOut sends what a task prints, until it has closed its output.
-func (s *sender) copyOut(from io.ReadCloser, make_ func([]byte) report) {
+func (s *sender) copyOut(from io.ReadCloser, wrap func([]byte) report) {
 	defer from.Close()
 	buffer := make([]byte, chunk)
 	for {
 		n, err := from.Read(buffer)
-		if n > 0 && s.say(make_(buffer[:n])) != nil || err != nil {
+		if n > 0 && s.say(wrap(buffer[:n])) != nil || err != nil {
 			return
 		}
 	}

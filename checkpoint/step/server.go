@@ -139,8 +139,8 @@ func launch(family *process.Family, what start, own []string, out *sender) (chil
 	command := process.Command{Argv: what.Argv, Env: onNode(what.Env, own, what.Node)}
 	var mine []*os.File
 	for _, o := range []struct {
-		file  **os.File
-		make_ func([]byte) report
+		file **os.File
+		wrap func([]byte) report
 	}{{&command.Stdout, func(b []byte) report { return report{Out: b} }}, {&command.Stderr, func(b []byte) report { return report{Err: b} }}} {
 		read, write, err := os.Pipe()
 		if err != nil {
@@ -148,7 +148,7 @@ func launch(family *process.Family, what start, own []string, out *sender) (chil
 		}
 		*o.file, mine = write, append(mine, write)
 		go func() { // ends when no process has the output open
-			out.copyOut(read, o.make_)
+			out.copyOut(read, o.wrap)
 			done <- struct{}{}
 		}()
 	}

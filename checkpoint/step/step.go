@@ -59,7 +59,7 @@ type tasks struct {
 
 // start starts all tasks, those of other nodes first: when one cannot be reached nothing has begun here.
 func (t *tasks) start() (err error) {
-	env := shared(t.Env, len(t.Nodes), steps(t.Now))
+	env := shared(t.Env, len(t.Nodes), stepID(t.Now))
 	dir, err := os.Getwd()
 	if err != nil {
 		return err

@@ -236,7 +236,7 @@ func TestEnvironment(t *testing.T) {
 	if len(vars) != len(env) {
 		t.Errorf("a variable is set twice: %q", env)
 	}
-	if early, late := steps(time.Unix(10, 0)), steps(time.Unix(10, 1000)); early >= late {
+	if early, late := stepID(time.Unix(10, 0)), stepID(time.Unix(10, 1000)); early >= late {
 		t.Errorf("steps %s and %s", early, late)
 	}
 }

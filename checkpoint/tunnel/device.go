@@ -51,7 +51,7 @@ func Enter(pid int) (e Entry, err error) {
 func MakeDevice(node int, to *os.File) error {
 	fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return &confine.Impossible{Why: confine.NoTunnel, Text: err.Error(), Hint: "as root: modprobe tun && chmod 0666 /dev/net/tun, which udev does by default"}
+		return confine.WithoutTunnel(err)
 	}
 	defer unix.Close(fd)
 	const noHeader = unix.IFF_TUN | unix.IFF_NO_PI

@@ -16,7 +16,8 @@ import (
 // Slurm requeued, carries out users' orders and writes them into comments, and withdraws requests
 // that no move needs. Jobs that are to contend in Slurm's own order get their begin time now: no move
 // is recorded, since a job that was never started waits as before if sluiced dies here. Lanes that
-// wait although their sweep is over are cancelled. It reports whether there were any of these. Then it renews begin times.
+// wait although their sweep is over are cancelled. It reports whether there were any of these. Then
+// it renews begin times.
 //
 // It MUST come AFTER Act: jobs with open moves are left to those. A job's actions end at the first
 // that fails, since later ones rely on it; other jobs go on. Renewals do not count in the result:
