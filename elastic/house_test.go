@@ -77,7 +77,7 @@ var may = map[string][]string{
 	"checkpoint":                  {"nodes"},
 	"checkpoint/supervise":        {"checkpoint/process"},
 	"checkpoint/ranks":            {"checkpoint", "checkpoint/process", "checkpoint/supervise", "nodes", "slurm"},
-	"checkpoint/step":             {"checkpoint/confine", "checkpoint/process", "checkpoint/supervise"},
+	"checkpoint/step":             {"checkpoint/confine", "checkpoint/process", "checkpoint/supervise", "checkpoint/tunnel"},
 	"checkpoint/searcher":         {"checkpoint", "checkpoint/process", "checkpoint/supervise", "elastic/sweep", "elastic/sweep/book", "elastic/sweep/space"},
 	"checkpoint/lane":             {"checkpoint", "checkpoint/process", "checkpoint/searcher", "checkpoint/supervise", "elastic/sweep", "elastic/sweep/sharing"},
 	"checkpoint/runner":           {"checkpoint", "checkpoint/attempts", "checkpoint/confine", "checkpoint/gate", "checkpoint/process", "checkpoint/python", "checkpoint/ranks", "checkpoint/step", "checkpoint/supervise", "checkpoint/tunnel", "nodes", "slurm"},

@@ -16,12 +16,18 @@ type Data struct {
 	Bundle, Log      int         // bytes: of a job's code, of its released log
 }
 
-// DataNetworks are what the programs of a confined job reach: nothing, so that the job has one node; or the job's own
-// programs on its other nodes.
-var DataNetworks = []string{"none", "relay"}
+// DataNetworks are what the programs of a confined job reach: nothing, so that the job has one node; the job's own
+// programs on its other nodes; or all that its nodes reach.
+var DataNetworks = []string{"none", "relay", "site"}
 
-// Relayed reports whether confined jobs may have several nodes.
+// Relayed reports whether the programs of a confined job reach each other, and nothing else.
 func (d Data) Relayed() bool { return d.Network == "relay" }
+
+// OnSite reports whether they reach all that their nodes reach, which nobody counts.
+func (d Data) OnSite() bool { return d.Network == "site" }
+
+// Connected reports whether confined jobs may have several nodes.
+func (d Data) Connected() bool { return d.Relayed() || d.OnSite() }
 
 // DataOwner may add data sets whose folders are Folder or lie below it.
 type DataOwner struct{ User, Folder string }

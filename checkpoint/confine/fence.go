@@ -43,12 +43,17 @@ type Fence struct {
 	Environment []string `json:"environment"`
 	// Log bounds the job's log, in bytes over the job's life.
 	Log int64 `json:"log"`
-	// Network is Relayed if the job may have several nodes; "" = one.
+	// Network is what the programs reach: "" = nothing, and the job has one node; Relayed or OfSite.
 	Network string `json:"network,omitempty"`
 }
 
-// Relayed: the fences of a job on several nodes have a network of their own, which sluice's relays carry.
-const Relayed = "relay"
+// What the programs of a job reach that may have several nodes.
+const (
+	// Relayed: each other, through a network of their own, which sluice's relays carry.
+	Relayed = "relay"
+	// OfSite: all that their nodes reach. What they send there is not counted.
+	OfSite = "site"
+)
 
 // Errors of reading a fence. Test with errors.Is.
 var (
@@ -176,7 +181,7 @@ func (f Fence) Valid() *FormatError {
 	}
 	c.that(f.Numbers >= 0 && f.Numbers <= maxBytes, ErrMalformed, "numbers: %d, want bytes from 0 to %d", f.Numbers, int64(maxBytes))
 	c.that(f.Log >= 0 && f.Log <= maxBytes, ErrMalformed, "log: %d, want bytes from 0 to %d", f.Log, int64(maxBytes))
-	c.that(f.Network == "" || f.Network == Relayed, ErrMalformed, "network: %q, want %q or nothing", f.Network, Relayed)
+	c.that(f.Network == "" || f.Network == Relayed || f.Network == OfSite, ErrMalformed, "network: %q, want %q, %q or nothing", f.Network, Relayed, OfSite)
 	c.apart(f)
 	return c.err
 }

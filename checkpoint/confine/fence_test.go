@@ -55,7 +55,7 @@ func TestFenceRefused(t *testing.T) {
 		{"output in inner", func(f *Fence) { f.Output = f.Inner + "/out" }, ErrUnsafe, "overlap"},
 		{"the vault as data", func(f *Fence) { f.Data["all"] = "/vault/jobs" }, ErrUnsafe, "overlap"},
 		{"a negative budget", func(f *Fence) { f.Numbers = -1 }, ErrMalformed, "numbers"},
-		{"a network that is not known", func(f *Fence) { f.Network = "site" }, ErrMalformed, "network"},
+		{"a network that is not known", func(f *Fence) { f.Network = "all" }, ErrMalformed, "network"},
 		{"a variable with =", func(f *Fence) { f.Environment = []string{"A=B"} }, ErrMalformed, "A=B"},
 		{"every variable", func(f *Fence) { f.Environment = []string{"*"} }, ErrMalformed, "*"},
 	} {

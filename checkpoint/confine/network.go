@@ -28,6 +28,9 @@ func Address(node int) netip.Addr {
 	return netip.AddrFrom4(a)
 }
 
+// ServerOf is where a node's server of tasks listens inside.
+func ServerOf(node int) string { return netip.AddrPortFrom(Address(node), StepPort).String() }
+
 // hosts is /etc/hosts inside. On several nodes the fence's own name is the node's address, so that
 // programs that look their own name up listen where the other nodes reach them.
 func hosts(node int, names []string) string {

@@ -39,6 +39,8 @@ type Start struct {
 	// more the fence waits for its network before it starts its command.
 	Nodes []string
 	Node  int
+	// Site is what the fence shows of the network of the site; it counts with OfSite only.
+	Site Site
 }
 
 // several reports whether the job has several nodes.
@@ -88,9 +90,12 @@ func Build(s Start, m Machine) Plan {
 	p := Plan{Waits: s.several()}
 	next := First + 3
 	add := func(options ...string) { p.Options = append(p.Options, options...) }
-	add("--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try",
+	add("--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try",
 		"--cap-drop", "ALL", "--hostname", hostname, "--new-session", "--die-with-parent",
 		"--seccomp", strconv.Itoa(First+1), "--json-status-fd", strconv.Itoa(First+2))
+	if s.Fence.Network != OfSite {
+		add("--unshare-net")
+	}
 	if p.Waits {
 		add("--block-fd", strconv.Itoa(next))
 		next++
@@ -135,7 +140,7 @@ func Build(s Start, m Machine) Plan {
 			add("--setenv", name, value)
 		}
 	}
-	if p.Waits {
+	if p.Waits && s.Fence.Network == Relayed {
 		for _, v := range toDevice {
 			add("--setenv", v[0], v[1])
 		}
@@ -148,13 +153,18 @@ const user = "sluice"
 
 // etc are the files of /etc that every fence has: one user, one group and one host.
 func etc(s Start) []File {
-	return []File{
+	files := []File{
 		{"/etc/passwd", fmt.Sprintf("%s:x:%d:%d::/tmp:/bin/sh\n", user, s.UID, s.GID)},
 		{"/etc/group", fmt.Sprintf("%s:x:%d:\n", user, s.GID)},
-		{"/etc/hosts", hosts(s.Node, s.Nodes)},
-		{"/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n"},
 	}
+	if s.Fence.Network == OfSite {
+		return append(files, s.Site.files()...)
+	}
+	return append(files, File{"/etc/hosts", hosts(s.Node, s.Nodes)}, File{"/etc/nsswitch.conf", switches("files")})
 }
+
+// switches is /etc/nsswitch.conf inside, where the names of machines are looked up so.
+func switches(hosts string) string { return "passwd: files\ngroup: files\nhosts: " + hosts + "\n" }
 
 // passed are the variables that every confined program gets if they are set: what it has of
 // the node, as numbers.

@@ -23,8 +23,12 @@ func TestPlan(t *testing.T) {
 		Env: Environment(f, given), GPUs: []string{"/dev/nvidia1"}, UID: 990, GID: 991}
 	m := Machine{Shown: []Entry{{Path: "/usr"}, {Path: "/lib", Link: "usr/lib"}, {Path: "/opt/conda"}}, Masked: []string{"/usr/bin/sbatch", "/usr/bin/srun"}}
 	golden(t, "plan.golden", Build(s, m))
-	s.Nodes, s.Node = []string{"gpu1", "gpu7"}, 1
+	s.Nodes, s.Node, s.Fence.Network = []string{"gpu1", "gpu7"}, 1, Relayed
 	golden(t, "plan-nodes.golden", Build(s, m))
+	s.Fence.Network, s.Site = OfSite, Site{Name: "gpu7", Address: netip.MustParseAddr("192.0.2.7"), Hosts: "127.0.1.1 gpu7\n192.0.2.1 gpu1\n", Resolv: "nameserver 192.0.2.53\n"}
+	golden(t, "plan-site.golden", Build(s, m))
+	s.Nodes, s.Site = nil, Site{}
+	golden(t, "plan-site-one.golden", Build(s, m))
 }
 
 func golden(t *testing.T, name string, plan Plan) {

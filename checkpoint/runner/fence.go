@@ -82,7 +82,7 @@ func (f *fence) paths(v facts, token string) facts {
 	if v.python != "" {
 		v.python = confine.PythonDir
 	}
-	if len(v.where.hosts) > 1 {
+	if len(v.where.hosts) > 1 && f.Network != confine.OfSite {
 		v.master = confine.Address(0).String()
 	}
 	return v
@@ -104,6 +104,9 @@ func (r *run) launchInside(argv []string) (*process.Child, error) {
 	}
 	start := confine.Start{Fence: f.Fence, Token: r.job.id.Token, Script: script, Sluice: r.Sluice, Python: r.Python,
 		Env: r.environment(), GPUs: ranks.GPUFiles(r.vars), Nodes: r.where.hosts}
+	if f.Network == confine.OfSite {
+		start.Site = confine.LookAtSite(r.vars["SLURMD_NODENAME"], address(r.from.master))
+	}
 	out, in, err := os.Pipe()
 	if err != nil {
 		return nil, err

@@ -55,10 +55,13 @@ func (b *builder) prepare(node string, now func() time.Time) error {
 // mayHave returns why the job may not have so many nodes.
 func (b *builder) mayHave(nodes int) error {
 	switch {
-	case b.Network != confine.Relayed:
+	case b.Network == "":
 		return fmt.Errorf("%w: %d nodes; at this site a confined job has one: submit it with --nodes=1", errConfined, nodes)
 	case nodes > confine.MaxNodes:
 		return fmt.Errorf("%w: %d nodes, at most %d", errConfined, nodes, confine.MaxNodes)
+	}
+	if b.Network == confine.OfSite {
+		return nil
 	}
 	return confine.Connectable()
 }
@@ -107,16 +110,18 @@ type enclosure struct {
 	child   *process.Child
 	status  *status
 	release *os.File // a byte starts its command; nil = nothing holds it back
+	site    bool     // it is on the network of the site
 }
 
-// enclose starts a command inside of the fence, with this output.
-func (b *builder) enclose(family *process.Family, s confine.Start, argv []string, out *os.File) (e *enclosure, err error) {
+// enclose starts a command inside of the fence, with this output. It gets the files passed, and their numbers as its
+// last arguments; they are closed here.
+func (b *builder) enclose(family *process.Family, s confine.Start, argv []string, out *os.File, passed ...*os.File) (e *enclosure, err error) {
 	s.UID, s.GID = os.Geteuid(), os.Getegid()
 	plan := confine.Build(s, confine.Look(b.Fence))
 	var files []*os.File // the child's, closed here once it has them
-	e = &enclosure{}
+	e = &enclosure{site: s.Fence.Network == confine.OfSite}
 	defer func() {
-		for _, file := range files {
+		for _, file := range slices.Concat(files, passed) {
 			file.Close()
 		}
 		if err != nil {
@@ -159,6 +164,10 @@ func (b *builder) enclose(family *process.Family, s confine.Start, argv []string
 	if err != nil {
 		return nil, err
 	}
+	for _, file := range passed {
+		argv, files = append(argv, strconv.Itoa(confine.First+len(files))), append(files, file)
+	}
+	passed = nil
 	if argv, files, err = b.tally.guard(argv, files); err != nil {
 		return nil, err
 	}

@@ -14,8 +14,10 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/checkpoint/confine"
 	"github.com/sluice-hpc/sluice/checkpoint/process"
+	"github.com/sluice-hpc/sluice/checkpoint/step"
 	"github.com/sluice-hpc/sluice/checkpoint/supervise"
 	"github.com/sluice-hpc/sluice/checkpoint/tunnel"
 )
@@ -27,9 +29,10 @@ const joinWithin = 2 * time.Minute
 // variables can be read by others.
 type orders struct {
 	Key    []byte   `json:"key"`
-	First  string   `json:"first"` // address of the first node's relay
-	Nodes  []string `json:"nodes"` // in Slurm's order
-	JSON   []byte   `json:"fence"` // fence.json
+	First  string   `json:"first"`           // address of the first node's relay
+	Nodes  []string `json:"nodes"`           // in Slurm's order
+	Tasks  []byte   `json:"tasks,omitempty"` // key of the servers of tasks, on the network of the site
+	JSON   []byte   `json:"fence"`           // fence.json
 	Token  string   `json:"token"`
 	Script string   `json:"script"`
 	Python string   `json:"python,omitempty"`
@@ -38,11 +41,13 @@ type orders struct {
 // network is what the fences of one start on several nodes share. Each start has its own: fences, key, connections.
 type network struct {
 	nodes  []string
+	inner  string     // the program's job folder
 	run    *enclosure // the fence of this node
 	srun   *process.Child
 	family *process.Family
 	cancel context.CancelFunc
 	served chan struct{} // closed when no packet is carried any more
+	tasks  *tunnel.Key   // of the servers of tasks on the network of the site; nil = the fences have a network of their own
 
 	mu   sync.Mutex
 	mesh *tunnel.Mesh
@@ -55,12 +60,16 @@ type network struct {
 // When there can be no network, or the network ends, the program is killed.
 func (r *run) connect(e *enclosure, script string) *network {
 	ctx, cancel := context.WithCancel(context.Background())
-	n := &network{nodes: r.where.hosts, run: e, family: r.family, cancel: cancel, served: make(chan struct{})}
+	n := &network{nodes: r.where.hosts, inner: r.fence.Inner, run: e, family: r.family, cancel: cancel, served: make(chan struct{})}
+	if e.site {
+		key := tunnel.NewKey()
+		n.tasks = &key
+	}
 	listener, err := net.Listen("tcp", ":0")
 	key := tunnel.NewKey()
 	var said *lines
 	if err == nil {
-		n.srun, said, err = r.startOthers(key, net.JoinHostPort(r.from.master, strconv.Itoa(listener.Addr().(*net.TCPAddr).Port)), script)
+		n.srun, said, err = r.startOthers(key, n.tasks, net.JoinHostPort(r.from.master, strconv.Itoa(listener.Addr().(*net.TCPAddr).Port)), script)
 	}
 	if err != nil && listener != nil {
 		listener.Close()
@@ -110,13 +119,19 @@ func (n *network) serve(ctx context.Context, l net.Listener, key tunnel.Key, sai
 	n.mu.Lock()
 	n.mesh = mesh
 	n.mu.Unlock()
-	device, err := makeDevice(n.family, n.run, 0)
-	if err != nil {
-		return err
+	var device *os.File
+	if n.tasks == nil {
+		if device, err = makeDevice(n.family, n.run, 0); err != nil {
+			return err
+		}
+		defer device.Close()
 	}
-	defer device.Close()
-	if err := mesh.Await(short); err != nil {
+	servers, err := mesh.Await(short)
+	if err != nil {
 		return n.unstarted(err, said)
+	}
+	if err := n.writeBook(servers); err != nil {
+		return err
 	}
 	n.mu.Lock()
 	n.up = !n.over
@@ -127,7 +142,25 @@ func (n *network) serve(ctx context.Context, l net.Listener, key tunnel.Key, sai
 	if _, err := n.run.release.Write([]byte{1}); err != nil {
 		return err
 	}
+	if device == nil {
+		return mesh.Hold()
+	}
 	return mesh.Carry(device)
+}
+
+// writeBook tells the program's srun where the servers of tasks listen on the network of the site.
+func (n *network) writeBook(servers []string) error {
+	if n.tasks == nil {
+		return nil
+	}
+	data, err := step.Book{Servers: servers, Key: *n.tasks}.Data()
+	if err != nil {
+		return err
+	}
+	if err := checkpoint.WriteIn(n.inner, step.BookFile, data, 0o600); err != nil {
+		return fmt.Errorf("the program's folder cannot be written: %w", err)
+	}
+	return nil
 }
 
 // unstarted is why the other nodes did not come: what one of them says, or what srun said.
@@ -208,12 +241,16 @@ func (n *network) failed() error {
 }
 
 // startOthers starts the parts on the other nodes, outside of their fences.
-func (r *run) startOthers(key tunnel.Key, first, script string) (*process.Child, *lines, error) {
+func (r *run) startOthers(key tunnel.Key, tasks *tunnel.Key, first, script string) (*process.Child, *lines, error) {
 	fence, err := json.Marshal(r.fence.Fence)
 	if err != nil {
 		return nil, nil, err
 	}
-	data, err := json.Marshal(orders{Key: key[:], First: first, Nodes: r.where.hosts, JSON: fence, Token: r.job.id.Token, Script: script, Python: r.Python})
+	o := orders{Key: key[:], First: first, Nodes: r.where.hosts, JSON: fence, Token: r.job.id.Token, Script: script, Python: r.Python}
+	if tasks != nil {
+		o.Tasks = tasks[:]
+	}
+	data, err := json.Marshal(o)
 	if err != nil {
 		return nil, nil, err
 	}

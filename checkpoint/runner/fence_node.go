@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -28,6 +27,7 @@ const (
 	deviceVerb = "fence-device"
 	serveVerb  = "fence-serve"
 	taskVerb   = "fence-task"
+	keyedVerb  = "fence-task-keyed"
 )
 
 // Part runs such a part, or srun inside of a fence, and returns its exit code; is is false if the command line,
@@ -49,12 +49,13 @@ func Part(argv []string, now func() time.Time) (code int, is bool) {
 			err = tunnel.MakeDevice(node, os.NewFile(5, "runner"))
 		}
 	case len(args) == 2 && args[0] == serveVerb:
-		var at netip.AddrPort
-		if at, err = netip.ParseAddrPort(args[1]); err == nil {
-			err = step.Serve(at, confine.Sluice, taskVerb)
-		}
+		err = serveOwn(args[1])
+	case len(args) == 3 && args[0] == serveVerb:
+		err = serveSite(args[1], args[2])
 	case len(args) == 1 && args[0] == taskVerb:
-		return step.Task(os.NewFile(3, "step"), os.Environ()), true
+		return step.Task(os.NewFile(3, "step"), nil, os.Environ()), true
+	case len(args) == 1 && args[0] == keyedVerb:
+		return step.Task(os.NewFile(3, "step"), os.NewFile(4, "key"), os.Environ()), true
 	default:
 		return 0, false
 	}
@@ -71,6 +72,7 @@ type part struct {
 	builder
 	*supervise.Session
 	self int
+	port int // on which the server of tasks listens on the network of the site; 0 = it does not
 	mesh *tunnel.Mesh
 }
 
@@ -104,13 +106,15 @@ func onOtherNode(from io.Reader, now func() time.Time) error {
 	defer s.Family.KillAll(leave)
 	e, device, err := p.fence(now)
 	if err != nil {
-		return errors.Join(err, p.mesh.Ready(err.Error()))
+		return errors.Join(err, p.mesh.Unready(err.Error()))
 	}
 	defer p.tally.settle(leave) // AFTER all else: what ends until then is counted
 	defer e.release.Close()     // AFTER the fence has ended
 	defer s.Family.KillAll(leave)
-	defer device.Close()
-	if err := p.mesh.Ready(""); err != nil {
+	if device != nil {
+		defer device.Close()
+	}
+	if err := p.mesh.Ready(p.port); err != nil {
 		return err
 	}
 	if _, err := e.release.Write([]byte{1}); err != nil {
@@ -139,9 +143,12 @@ func (p *part) fence(now func() time.Time) (*enclosure, *os.File, error) {
 	delete(p.Vars, "SLUICE_GPU_FILES")
 	start := confine.Start{Fence: f, Token: p.Token, Script: p.Script, Sluice: self, Python: p.Python, Env: confine.Environment(f, os.Environ()),
 		GPUs: ranks.GPUFiles(p.Vars), Nodes: p.orders.Nodes, Node: p.self}
-	at := netip.AddrPortFrom(confine.Address(p.self), confine.StepPort)
+	if f.Network == confine.OfSite {
+		e, err := p.onSite(start)
+		return e, nil, err
+	}
 	// Nothing that the program prints here is printed outside.
-	e, err := p.enclose(p.Family, start, []string{confine.Sluice, serveVerb, at.String()}, nil)
+	e, err := p.enclose(p.Family, start, []string{confine.Sluice, serveVerb, confine.ServerOf(p.self)}, nil)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -158,7 +165,13 @@ func (p *part) fence(now func() time.Time) (*enclosure, *os.File, error) {
 // serve carries packets until the network or the fence ends. Signals of Slurm's are for the first node to pass on.
 func (p *part) serve(e *enclosure, device *os.File) error {
 	ended := make(chan error, 1)
-	go func() { ended <- p.mesh.Carry(device) }() // ends with the mesh
+	go func() { // ends with the mesh
+		if device == nil {
+			ended <- p.mesh.Hold()
+			return
+		}
+		ended <- p.mesh.Carry(device)
+	}()
 	lost := supervise.Abandoned(nil)
 	for {
 		select {

@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"net"
+	"net/netip"
 	"time"
 )
 
@@ -25,4 +26,16 @@ func masterAddress(ctx context.Context, hosts []string, host string) string {
 		}
 	}
 	return "127.0.0.1"
+}
+
+// address is the first address of a name, IPv4 before IPv6; the zero Addr if there is none.
+func address(name string) netip.Addr {
+	ctx, cancel := context.WithTimeout(context.Background(), resolvePatience)
+	defer cancel()
+	for _, network := range []string{"ip4", "ip6"} {
+		if found, err := net.DefaultResolver.LookupNetIP(ctx, network, name); err == nil && len(found) > 0 {
+			return found[0].Unmap()
+		}
+	}
+	return netip.Addr{}
 }

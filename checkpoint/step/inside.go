@@ -2,7 +2,6 @@ package step
 
 import (
 	"fmt"
-	"net/netip"
 	"os"
 	"os/exec"
 	"strconv"
@@ -26,8 +25,9 @@ func Inside(args []string, now func() time.Time) int {
 	}
 	if s.Nodes > 1 {
 		c := Config{Argv: s.Argv, Env: os.Environ(), Kill: s.Kill, Now: now(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
-		for node := range s.Nodes {
-			c.Nodes = append(c.Nodes, netip.AddrPortFrom(confine.Address(node), confine.StepPort))
+		if c.Nodes, c.Key, err = openBook(os.Getenv("SLUICE_JOB_DIR"), s.Nodes); err != nil {
+			fmt.Fprintln(os.Stderr, "srun: error:", err)
+			return startCode
 		}
 		return Run(c)
 	}

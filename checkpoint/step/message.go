@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint/process"
+	"github.com/sluice-hpc/sluice/checkpoint/tunnel"
 )
 
 // start is the first message, from the stand-in: the task of one node.
@@ -63,13 +64,21 @@ func (s *sender) copyOut(from io.ReadCloser, wrap func([]byte) report) {
 // within is how long a fence may take to start its server after the first one has been started.
 const within = time.Minute
 
-// reach connects to the server of a node.
-func reach(address string) (conn net.Conn, err error) {
+// reach connects to the server of a node, with a key if it asks for one.
+func reach(address string, key *tunnel.Key) (conn net.Conn, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
 	for ctx.Err() == nil {
 		if conn, err = (&net.Dialer{Timeout: within / 4}).DialContext(ctx, "tcp", address); err == nil {
-			return conn, nil
+			if key == nil {
+				return conn, nil
+			}
+			shaken, err := key.Secure(ctx, conn, true)
+			if err != nil {
+				conn.Close()
+				return nil, err
+			}
+			return shaken, nil
 		}
 		time.Sleep(50 * time.Millisecond)
 	}

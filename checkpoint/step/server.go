@@ -1,12 +1,12 @@
 package step
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
-	"net/netip"
 	"os"
 	"os/exec"
 	"syscall"
@@ -14,18 +14,16 @@ import (
 
 	"github.com/sluice-hpc/sluice/checkpoint/process"
 	"github.com/sluice-hpc/sluice/checkpoint/supervise"
+	"github.com/sluice-hpc/sluice/checkpoint/tunnel"
 )
 
 // maxTasks bounds the tasks that run on a node at a time.
 const maxTasks = 256
 
-// Serve starts tasks on this node as long as it can listen: for each that is asked for, it starts program with
-// this command line and the connection as descriptor 3, where Task MUST be called.
-func Serve(at netip.AddrPort, program string, args ...string) error {
-	l, err := net.Listen("tcp", at.String())
-	if err != nil {
-		return err
-	}
+// Serve starts tasks on this node as long as the listener listens: for each that is asked for, it starts program with
+// this command line, the connection as descriptor 3 and the file with the key as descriptor 4, where Task MUST be
+// called. Without a file everybody who can connect is served.
+func Serve(l net.Listener, key *os.File, program string, args ...string) error {
 	seats := make(chan struct{}, maxTasks)
 	for {
 		conn, err := l.Accept()
@@ -34,7 +32,7 @@ func Serve(at netip.AddrPort, program string, args ...string) error {
 		}
 		select {
 		case seats <- struct{}{}:
-			err = begin(conn.(*net.TCPConn), func() { <-seats }, program, args)
+			err = begin(conn.(*net.TCPConn), key, func() { <-seats }, program, args)
 		default:
 			err = errors.New("too many tasks")
 		}
@@ -46,7 +44,7 @@ func Serve(at netip.AddrPort, program string, args ...string) error {
 }
 
 // begin starts the process that looks after one task.
-func begin(conn *net.TCPConn, ended func(), program string, args []string) error {
+func begin(conn *net.TCPConn, key *os.File, ended func(), program string, args []string) error {
 	file, err := conn.File()
 	if err != nil {
 		ended()
@@ -54,7 +52,9 @@ func begin(conn *net.TCPConn, ended func(), program string, args []string) error
 	}
 	defer file.Close()
 	cmd := exec.Command(program, args...)
-	cmd.ExtraFiles = []*os.File{file}
+	if cmd.ExtraFiles = []*os.File{file}; key != nil {
+		cmd.ExtraFiles = append(cmd.ExtraFiles, key)
+	}
 	if err := cmd.Start(); err != nil {
 		ended()
 		return err
@@ -67,14 +67,20 @@ func begin(conn *net.TCPConn, ended func(), program string, args []string) error
 }
 
 // Task runs the task that the stand-in at the other end of a connection asks for, and ends all that it started with
-// it, or with the connection. env is the node's own environment.
-func Task(connection *os.File, env []string) int {
+// it, or with the connection. The stand-in must have the key of the file, unless that is nil. env is the node's own
+// environment.
+func Task(connection, key *os.File, env []string) int {
 	conn, err := net.FileConn(connection)
 	if err != nil {
 		return startCode
 	}
 	connection.Close()
-	defer conn.Close()
+	defer func() { conn.Close() }()
+	if key != nil {
+		if conn, err = opened(conn, key); err != nil {
+			return startCode
+		}
+	}
 	s, err := supervise.Begin(env)
 	if err != nil {
 		return startCode
@@ -123,6 +129,25 @@ func Task(connection *os.File, env []string) int {
 		}
 	}
 }
+
+// opened is a connection whose other side has shown that it has the key.
+func opened(conn net.Conn, file *os.File) (net.Conn, error) {
+	defer file.Close()
+	key, err := readKey(file)
+	if err != nil {
+		return conn, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), greetWithin)
+	defer cancel()
+	shaken, err := key.Secure(ctx, conn, false)
+	if err != nil {
+		return conn, err
+	}
+	return shaken, nil
+}
+
+// greetWithin is how long a connection may take to show that its other side has the key.
+const greetWithin = 10 * time.Second
 
 // grace is how long processes that were killed may take to end.
 const grace = 3 * time.Second
@@ -177,8 +202,8 @@ type remote struct {
 }
 
 // ask has a node start its task.
-func ask(address string, what start) (*remote, error) {
-	conn, err := reach(address)
+func ask(address string, key *tunnel.Key, what start) (*remote, error) {
+	conn, err := reach(address, key)
 	if err != nil {
 		return nil, err
 	}

@@ -2,22 +2,23 @@ package step
 
 import (
 	"fmt"
-	"net/netip"
 	"os"
 	"syscall"
 	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint/process"
 	"github.com/sluice-hpc/sluice/checkpoint/supervise"
+	"github.com/sluice-hpc/sluice/checkpoint/tunnel"
 )
 
 // Config is one step.
 type Config struct {
 	Argv  []string
 	Env   []string
-	Nodes []netip.AddrPort // where the servers of the step's nodes listen; the first is this node, which needs none
-	Now   time.Time        // numbers the step
-	Kill  bool             // the first task that fails ends the others
+	Nodes []string    // where the servers of the step's nodes listen; the first is this node, which needs none
+	Key   *tunnel.Key // of the servers; nil = they ask for none
+	Now   time.Time   // numbers the step
+	Kill  bool        // the first task that fails ends the others
 	// Stdin is the first task's.
 	Stdin, Stdout, Stderr *os.File
 }
@@ -65,7 +66,7 @@ func (t *tasks) start() (err error) {
 		return err
 	}
 	for node := 1; node < len(t.Nodes); node++ {
-		r, err := ask(t.Nodes[node].String(), start{Argv: t.Argv, Env: env, Dir: dir, Node: node})
+		r, err := ask(t.Nodes[node], t.Key, start{Argv: t.Argv, Env: env, Dir: dir, Node: node})
 		if r != nil {
 			t.away = append(t.away, r)
 		}

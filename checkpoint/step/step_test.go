@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
-	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,7 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-hpc/sluice/checkpoint/confine"
 	"github.com/sluice-hpc/sluice/checkpoint/supervise"
+	"github.com/sluice-hpc/sluice/checkpoint/tunnel"
 )
 
 // asPart makes this program a part of a step: serve, task, or the stand-in, whose nodes are in partNodes and kill in partKill.
@@ -23,24 +24,49 @@ const (
 	asPart    = "SLUICE_TEST_STEP"
 	partNodes = "SLUICE_TEST_NODES"
 	partKill  = "SLUICE_TEST_KILL"
+	partKey   = "SLUICE_TEST_KEY"
 )
 
 func TestMain(m *testing.M) {
 	switch os.Getenv(asPart) {
 	case "serve":
 		os.Setenv(asPart, "task")
-		fmt.Println(Serve(netip.MustParseAddrPort(os.Args[1]), os.Args[0]))
+		l, err := net.Listen("tcp", os.Args[1])
+		if err == nil {
+			err = Serve(l, memory(), os.Args[0])
+		}
+		fmt.Println(err)
 		os.Exit(1)
 	case "task":
-		os.Exit(Task(os.NewFile(3, "step"), os.Environ()))
+		var key *os.File
+		if os.Getenv(partKey) != "" {
+			key = os.NewFile(4, "key")
+		}
+		os.Exit(Task(os.NewFile(3, "step"), key, os.Environ()))
 	case "run":
-		c := Config{Argv: os.Args[1:], Env: os.Environ(), Kill: os.Getenv(partKill) != "", Stdout: os.Stdout, Stderr: os.Stderr}
-		for a := range strings.SplitSeq(os.Getenv(partNodes), ",") {
-			c.Nodes = append(c.Nodes, netip.MustParseAddrPort(a))
+		c := Config{Argv: os.Args[1:], Env: os.Environ(), Kill: os.Getenv(partKill) != "", Stdout: os.Stdout, Stderr: os.Stderr, Nodes: strings.Split(os.Getenv(partNodes), ",")}
+		if text := os.Getenv(partKey); text != "" {
+			c.Key = &tunnel.Key{}
+			copy(c.Key[:], text)
 		}
 		os.Exit(Run(c))
 	}
 	os.Exit(m.Run())
+}
+
+// memory is a file with the key of this part, if it has one.
+func memory() *os.File {
+	text := os.Getenv(partKey)
+	if text == "" {
+		return nil
+	}
+	var key tunnel.Key
+	copy(key[:], text)
+	file, err := confine.Memory("key", key[:])
+	if err != nil {
+		panic(err)
+	}
+	return file
 }
 
 func must(t *testing.T, err error) {
@@ -58,7 +84,7 @@ type site struct {
 	servers []*exec.Cmd
 }
 
-func newSite(t *testing.T, nodes int) *site {
+func newSite(t *testing.T, nodes int, more ...string) *site {
 	t.Helper()
 	s := &site{T: t, folder: t.TempDir(), nodes: []string{"127.0.0.1:1"}}
 	for i := 1; i < nodes; i++ {
@@ -67,7 +93,7 @@ func newSite(t *testing.T, nodes int) *site {
 		at := l.Addr().String()
 		must(t, l.Close())
 		server := exec.Command(os.Args[0], at)
-		server.Env = []string{asPart + "=serve", "PATH=" + os.Getenv("PATH"), fmt.Sprintf("SLURMD_NODENAME=gpu%d", i+1), fmt.Sprintf("CUDA_VISIBLE_DEVICES=%d", i)}
+		server.Env = append([]string{asPart + "=serve", "PATH=" + os.Getenv("PATH"), fmt.Sprintf("SLURMD_NODENAME=gpu%d", i+1), fmt.Sprintf("CUDA_VISIBLE_DEVICES=%d", i)}, more...)
 		server.Stderr = os.Stderr
 		must(t, server.Start())
 		t.Cleanup(func() { server.Process.Kill(); server.Wait() })
@@ -136,6 +162,58 @@ echo "err $SLURM_PROCID" >&2; head -c 200000 /dev/zero | tr '\0' x; exit $((SLUR
 	}
 	if n := strings.Count(text, "x"); n < 600_000 {
 		t.Errorf("%d bytes of output came of 600000", n)
+	}
+}
+
+// TestKeyedStep: on the network of the site a server starts tasks for who has the key, and for nobody else.
+func TestKeyedStep(t *testing.T) {
+	s := newSite(t, 2, partKey+"=the key of the servers")
+	cmd, out, errs := s.step([]string{partKey + "=the key of the servers"}, `echo "task $SLURM_PROCID"; exit $((SLURM_PROCID * 3))`)
+	if cmd.Wait(); cmd.ProcessState.ExitCode() != 3 || !strings.Contains(out.String(), "task 0\n") || !strings.Contains(out.String(), "task 1\n") {
+		t.Errorf("with the key: %v; %s%s", cmd.ProcessState, out, errs)
+	}
+	cmd, out, _ = s.step([]string{partKey + "=another one"}, `echo "$SLURM_PROCID" >"$FOLDER/ran.$SLURM_PROCID"`)
+	if cmd.Wait(); cmd.ProcessState.ExitCode() == 0 {
+		t.Errorf("with another key: %v; %s", cmd.ProcessState, out)
+	}
+	conn, err := net.Dial("tcp", s.nodes[1])
+	must(t, err)
+	defer conn.Close()
+	must(t, json.NewEncoder(conn).Encode(start{Argv: []string{"sh", "-c", "echo x >" + s.folder + "/ran.plain"}, Dir: "/", Node: 1}))
+	must(t, conn.SetReadDeadline(time.Now().Add(time.Minute)))
+	var said report
+	if err := json.NewDecoder(conn).Decode(&said); err == nil {
+		t.Errorf("without a key it answers %+v", said)
+	}
+	for _, name := range []string{"ran.1", "ran.plain"} {
+		if _, err := os.Stat(filepath.Join(s.folder, name)); err == nil {
+			t.Errorf("%s: a task was started without the key", name)
+		}
+	}
+}
+
+// TestBook: the stand-in finds the servers in the book, and those of the fences' own network where there is none.
+func TestBook(t *testing.T) {
+	folder := t.TempDir()
+	servers, key, err := openBook(folder, 2)
+	if err != nil || key != nil || !slices.Equal(servers, []string{"10.117.0.1:4711", "10.117.0.2:4711"}) {
+		t.Errorf("without a book: %v %v %v", servers, key, err)
+	}
+	b := Book{Servers: []string{"", "192.0.2.7:4000"}, Key: tunnel.NewKey()}
+	data, err := b.Data()
+	must(t, err)
+	must(t, os.WriteFile(filepath.Join(folder, BookFile), data, 0o600))
+	if servers, key, err = openBook(folder, 2); err != nil || *key != b.Key || !slices.Equal(servers, b.Servers) {
+		t.Errorf("%v %v %v", servers, key, err)
+	}
+	for _, bad := range []struct {
+		text  string
+		nodes int
+	}{{"{", 2}, {string(data), 3}, {`{"servers":["a","b"],"key":[1,2,"x"]}`, 2}} {
+		must(t, os.WriteFile(filepath.Join(folder, BookFile), []byte(bad.text), 0o600))
+		if _, _, err := openBook(folder, bad.nodes); err == nil || !strings.Contains(err.Error(), BookFile) {
+			t.Errorf("%.40s: %v", bad.text, err)
+		}
 	}
 }
 

@@ -22,14 +22,7 @@ func (m *Mesh) Carry(device *os.File) error {
 		}
 	}
 	go func() { ended <- m.take(device) }() // ends with the device or a connection
-	err := <-ended
-	m.mu.Lock()
-	over := m.over
-	m.mu.Unlock()
-	if over {
-		return nil
-	}
-	return err
+	return m.ended(<-ended)
 }
 
 // bring writes what another node sends into the device.

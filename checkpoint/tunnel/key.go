@@ -1,6 +1,7 @@
 package tunnel
 
 import (
+	"context"
 	"crypto/ed25519"
 	"crypto/hkdf"
 	"crypto/rand"
@@ -10,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"net"
 	"time"
 )
 
@@ -20,6 +22,20 @@ type Key [32]byte
 func NewKey() (k Key) {
 	rand.Read(k[:]) // never fails
 	return k
+}
+
+// Secure returns a connection whose two sides have shown each other that they have the key; the caller closes conn
+// if that fails. ctx bounds it. One of the two sides is the client.
+func (k Key) Secure(ctx context.Context, conn net.Conn, client bool) (net.Conn, error) {
+	config, err := k.config()
+	if err != nil {
+		return nil, err
+	}
+	shaken := tls.Server(conn, config)
+	if client {
+		shaken = tls.Client(conn, config)
+	}
+	return shaken, shaken.HandshakeContext(ctx)
 }
 
 // errStranger: the other side does not have the key of the run.

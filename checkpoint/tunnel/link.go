@@ -122,7 +122,7 @@ func (l *link) receive(into []byte) ([]byte, error) {
 // note is what relays say to each other before packets are carried.
 type note struct {
 	Node  int      `json:"node"`            // of the sender
-	Port  int      `json:"port,omitempty"`  // on which it lets nodes with higher numbers in
+	Port  int      `json:"port,omitempty"`  // on which it lets nodes with higher numbers in; of a ready node: on which it starts tasks
 	Peers []string `json:"peers,omitempty"` // of node 0: where each node lets others in
 	Ready bool     `json:"ready,omitempty"`
 	Why   string   `json:"why,omitempty"` // it is not ready

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"strconv"
 	"sync"
 	"time"
@@ -217,31 +218,72 @@ func reception(ctx context.Context, l net.Listener, key Key, buffered int, guest
 	}
 }
 
-// Await returns when all other nodes are ready: node 0 calls it. The error is a *Lost or an *Unready.
-func (m *Mesh) Await(ctx context.Context) error {
+// Await returns when all other nodes are ready: node 0 calls it. servers are the addresses at which their servers of
+// tasks listen, by node, as far as they said ports. The error is a *Lost or an *Unready.
+func (m *Mesh) Await(ctx context.Context) (servers []string, err error) {
+	servers = make([]string, len(m.links))
 	for i, l := range m.links {
 		if l == nil {
 			continue
 		}
 		var n note
-		var err error
 		m.within(ctx, i, func() { n, err = l.hear() })
 		switch {
 		case err != nil:
-			return &Lost{i, errors.Join(err, ctx.Err())}
+			return nil, &Lost{i, errors.Join(err, ctx.Err())}
 		case !n.Ready:
-			return &Unready{i, n.Why}
+			return nil, &Unready{i, n.Why}
+		}
+		if n.Port > 0 {
+			host, _, _ := net.SplitHostPort(l.RemoteAddr().String())
+			servers[i] = net.JoinHostPort(host, strconv.Itoa(n.Port))
 		}
 	}
-	return nil
+	return servers, nil
 }
 
-// Ready tells node 0 that this node's fence stands, or why it cannot; "" = it does.
-func (m *Mesh) Ready(why string) error {
-	return m.links[0].say(note{Node: m.self, Ready: why == "", Why: why})
+// Ready tells node 0 that this node's fence stands, and on which port its server of tasks listens, if not on that of
+// the job's own network (0).
+func (m *Mesh) Ready(port int) error {
+	return m.links[0].say(note{Node: m.self, Ready: true, Port: port})
 }
 
-// Close ends all connections; Carry returns then.
+// Unready tells node 0 why this node's fence cannot stand.
+func (m *Mesh) Unready(why string) error {
+	return m.links[0].say(note{Node: m.self, Why: why})
+}
+
+// Address is this node's, as the first node sees it; only the others ask.
+func (m *Mesh) Address() netip.Addr {
+	at, _ := netip.ParseAddrPort(m.links[0].LocalAddr().String()) // the zero Addr if it is none
+	return at.Addr().Unmap()
+}
+
+// Hold waits until a connection ends, where no packets are carried: nil after Close, else a *Lost.
+func (m *Mesh) Hold() error {
+	ended := make(chan error, len(m.links))
+	for i, l := range m.links {
+		if l != nil {
+			go func() { // ends with the connection
+				_, err := l.receive(make([]byte, 1))
+				ended <- &Lost{i, errors.Join(err, errFrame)}
+			}()
+		}
+	}
+	return m.ended(<-ended)
+}
+
+// ended is why the connections ended: nil if Close ended them.
+func (m *Mesh) ended(err error) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.over {
+		return nil
+	}
+	return err
+}
+
+// Close ends all connections; Carry and Hold return then.
 func (m *Mesh) Close() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -137,9 +138,12 @@ func devices(t testing.TB, all []*Mesh) (fences []*os.File, ended []chan error) 
 func TestMesh(t *testing.T) {
 	all := run(t, NewKey(), 3)
 	ready := make(chan error, 1)
-	go func() { ready <- all[0].Await(t.Context()) }()
+	go func() {
+		_, err := all[0].Await(t.Context())
+		ready <- err
+	}()
 	for _, m := range all[1:] {
-		if err := m.Ready(""); err != nil {
+		if err := m.Ready(0); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -215,14 +219,46 @@ func TestRoom(t *testing.T) {
 	}
 }
 
+// TestHold: without packets node 0 learns where the other nodes listen, and each node when another one is gone.
+func TestHold(t *testing.T) {
+	all := run(t, NewKey(), 3)
+	for i, m := range all[1:] {
+		if err := m.Ready(4000 + i); err != nil {
+			t.Fatal(err)
+		}
+		if at := m.Address(); at != netip.MustParseAddr("127.0.0.1") {
+			t.Errorf("node %d has the address %s", i+1, at)
+		}
+	}
+	servers, err := all[0].Await(t.Context())
+	if want := []string{"", "127.0.0.1:4000", "127.0.0.1:4001"}; err != nil || !slices.Equal(servers, want) {
+		t.Errorf("%q, %v, want %q", servers, err, want)
+	}
+	ended := make([]chan error, len(all))
+	for i, m := range all {
+		ended[i] = make(chan error, 1)
+		go func() { ended[i] <- m.Hold() }()
+	}
+	all[2].Close()
+	if err := <-ended[2]; err != nil {
+		t.Errorf("closed: %v", err)
+	}
+	for i := range 2 {
+		var lost *Lost
+		if err := <-ended[i]; !errors.As(err, &lost) || lost.Node != 2 {
+			t.Errorf("node %d: %v, want that node 2 is lost", i, err)
+		}
+	}
+}
+
 // TestUnready: node 0 learns why a node cannot take part.
 func TestUnready(t *testing.T) {
 	all := run(t, NewKey(), 2)
-	if err := all[1].Ready("no bubblewrap"); err != nil {
+	if err := all[1].Unready("no bubblewrap"); err != nil {
 		t.Fatal(err)
 	}
 	var why *Unready
-	if err := all[0].Await(t.Context()); !errors.As(err, &why) || why.Node != 1 || why.Why != "no bubblewrap" {
+	if _, err := all[0].Await(t.Context()); !errors.As(err, &why) || why.Node != 1 || why.Why != "no bubblewrap" {
 		t.Errorf("%v", err)
 	}
 }

@@ -90,6 +90,40 @@ func TestTheWholeWay(t *testing.T) {
 	}
 }
 
+// TestSiteNetwork: where the programs of jobs reach the network of the site, each job's fence and entry of the record say so, and
+// the owner is told how many jobs could send bytes that no budget counts.
+func TestSiteNetwork(t *testing.T) {
+	l := newLab(t)
+	l.add("mammo", "5KB/job,10KB/week")
+	before := l.submit(ada)
+	l.s.site.Data.Network = "site"
+	during := l.submit(ada)
+	l.s.site.Data.Network = "none"
+	after := l.submit(bob)
+	for id, want := range map[string]string{before: "", during: confine.OfSite, after: ""} {
+		f, err := confine.Read(filepath.Join(l.s.site.Data.Root, "jobs", id, confine.FenceFile))
+		if err != nil || f.Network != want {
+			t.Errorf("the fence of %s has the network %q, want %q (%v)", id, f.Network, want, err)
+		}
+		for _, e := range l.entries() {
+			if e.Event == vault.Submitted && e.Job == id && e.Network != want {
+				t.Errorf("the record says %q of the network of %s, want %q", e.Network, id, want)
+			}
+		}
+	}
+	show, _ := l.get(hanna, wire.Request{Do: wire.Show, Name: "mammo"})
+	if len(show.Uses) != 2 || show.Uses[0].Open != 1 || show.Uses[1].Open != 0 {
+		t.Errorf("uses: %+v", show.Uses)
+	}
+	l.open() // the record is read again
+	if again, _ := l.get(hanna, wire.Request{Do: wire.Show, Name: "mammo"}); len(again.Uses) != 2 || again.Uses[0].Open != 1 {
+		t.Errorf("uses after a restart: %+v", again.Uses)
+	}
+	if vault.OfSite != confine.OfSite {
+		t.Errorf("the record calls it %q, and the fence %q", vault.OfSite, confine.OfSite)
+	}
+}
+
 // What another user may not do is refused as if there were nothing, and is in the record.
 func TestOthersAreRefused(t *testing.T) {
 	l := newLab(t)

@@ -55,6 +55,8 @@ type submission struct {
 	bundle string // digest of the bundle
 	args   []string
 	bill   bill
+	// network is what its programs reach, as in fence.json.
+	network string
 }
 
 // submit takes a job: its script and its code, which it keeps. The entry that it is submitted is made before
@@ -250,9 +252,13 @@ func (s *service) fence(sub *submission, dir string) ([]byte, error) {
 	d := s.site.Data
 	f := confine.Fence{Version: confine.Version, Inner: filepath.Join(dir, innerName), Code: filepath.Join(dir, codeName), Output: filepath.Join(dir, outName),
 		Data: map[string]string{}, System: d.System, Software: d.Software, Numbers: int64(d.Numbers), Environment: environment, Log: int64(d.Log)}
-	if d.Relayed() {
+	switch {
+	case d.Relayed():
 		f.Network = confine.Relayed
+	case d.OnSite():
+		f.Network = confine.OfSite
 	}
+	sub.network = f.Network
 	s.vault.mu.Lock()
 	for _, name := range sub.q.Data {
 		if set := s.vault.state.Set(name); set != nil {
@@ -284,7 +290,7 @@ func (s *service) intend(sub *submission) error {
 			"the job may report %d bytes of progress ([data] numbers in sluice.toml), and the budgets of its data sets leave you %d bytes now", cost, room)
 	}
 	return s.vault.write(vault.Entry{Event: vault.Submitted, By: sub.who.name, Job: sub.id, Sets: sub.q.Data, Script: clipped(sub.q.Script), Digest: sub.digest, Bundle: sub.bundle,
-		Options: sub.q.Options, Cost: cost})
+		Options: sub.q.Options, Network: sub.network, Cost: cost})
 }
 
 // clipped is a name from outside, of a bounded length.

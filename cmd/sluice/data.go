@@ -146,13 +146,24 @@ func newDataShowCommand() *cobra.Command {
 			}
 			t := terminal.Table{Columns: []terminal.Column{terminal.Left("USER"), terminal.Right("JOBS"), terminal.Right("LEFT"), terminal.Right("LEFT-NOW"), terminal.Left("LAST")},
 				Room: terminal.Room(cmd.OutOrStdout())}
+			open := 0
 			for _, u := range a.Uses {
 				t.Add(u.User, strconv.Itoa(u.Jobs), size(u.Released), size(u.Window), present.When(u.Last))
+				open += u.Open
 			}
 			fmt.Fprintln(cmd.OutOrStdout())
-			return t.Write(cmd.OutOrStdout())
+			return errors.Join(t.Write(cmd.OutOrStdout()), sayOpen(cmd.OutOrStdout(), open))
 		},
 	}
+}
+
+// sayOpen says how many jobs on a data set could send bytes that are not counted.
+func sayOpen(w io.Writer, jobs int) error {
+	if jobs == 0 {
+		return nil
+	}
+	_, err := fmt.Fprintf(w, "\n%s could reach the network of the site ([data] network = \"site\"). What they sent\nthere is not counted: it is not in LEFT, and no budget bounds it.\n", terminal.Plural(jobs, "job"))
+	return err
 }
 
 // printSet prints what is known of a data set.

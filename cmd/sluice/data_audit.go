@@ -25,6 +25,9 @@ which code (its SHA-256), what left and what was refused. Each line has the dige
 the line before it. All lines are verified first, also those of other data sets; if the
 chain does not hold, the exit code is 1.
 
+Where a line of a submitted job says "network":"site", its programs could reach the
+network of the site, and what they sent there is not counted.
+
 --attempts prints a table instead: which system calls that could leave the fence the
 programs of each job made, how often, and when first and last. All were denied.`,
 		Example: "  sluice data audit mammo | grep released\n  sluice data audit mammo --attempts",
@@ -47,6 +50,9 @@ programs of each job made, how often, and when first and last. All were denied.`
 				return fmt.Errorf("the record does not hold from line %d on: it was changed after it was written; tell your administrators", a.Broken)
 			}
 			fmt.Fprintf(cmd.ErrOrStderr(), "sluice: the record holds: %s verified\n", terminal.Plural(a.Lines, "line"))
+			if found.open > 0 {
+				fmt.Fprintf(cmd.ErrOrStderr(), "sluice: %s could reach the network of the site; what they sent there is not counted\n", terminal.Plural(found.open, "job"))
+			}
 			if len(found.jobs) > 0 && !attempts {
 				fmt.Fprintf(cmd.ErrOrStderr(), "sluice: calls of %s were denied, or not counted: sluice data audit %s --attempts\n", terminal.Plural(len(found.jobs), "job"), args[0])
 			}
@@ -59,12 +65,14 @@ programs of each job made, how often, and when first and last. All were denied.`
 	return c
 }
 
-// denials passes lines of a record on, and keeps the newest entry about denied calls of each job.
+// denials passes lines of a record on, keeps the newest entry about denied calls of each job, and counts the jobs that
+// could send bytes that are not counted.
 type denials struct {
 	out  io.Writer
 	line []byte
 	jobs map[string]vault.Entry
 	list []string // the jobs, in order of their first entry
+	open int      // jobs that could reach the network of the site
 }
 
 // Write takes a part of the record.
@@ -84,6 +92,10 @@ func (d *denials) Write(data []byte) (int, error) {
 
 func (d *denials) take(line []byte) {
 	var e vault.Entry
+	if bytes.Contains(line, []byte(`"network"`)) && json.Unmarshal(line, &e) == nil && e.Event == vault.Submitted && vault.Open(e.Network) {
+		d.open++
+		return
+	}
 	if !bytes.Contains(line, []byte(`"`+string(vault.Attempted)+`"`)) || json.Unmarshal(line, &e) != nil || e.Event != vault.Attempted {
 		return
 	}

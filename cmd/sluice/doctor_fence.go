@@ -16,10 +16,19 @@ func examineFence(ctx context.Context, p patient) []finding {
 	}
 	mounts, _ := os.ReadFile("/proc/mounts") // unreadable: as if nothing were hidden
 	all := aboutFence(confine.Possible(ctx), confine.Hides(string(mounts)))
-	if p.site.Data.Relayed() {
+	switch d := p.site.Data; {
+	case d.Relayed():
 		all = append(all, aboutTunnel(confine.Connectable()))
+	case d.OnSite():
+		all = append(all, aboutSite())
 	}
 	return all
+}
+
+// aboutSite says what the site answers for.
+func aboutSite() finding {
+	return warned("fence", `set network = "relay" or "none" in [data] unless nobody else can be reached from these nodes: no other user, no way out, no DNS`,
+		`jobs with --data reach all that this node reaches ([data] network = "site"); what they send is not counted`)
 }
 
 // aboutTunnel says whether this node can take part in a confined job on several nodes.

@@ -17,6 +17,12 @@ func TestDoctorAboutTunnels(t *testing.T) {
 	}
 }
 
+func TestDoctorAboutTheSitesNetwork(t *testing.T) {
+	if got := aboutSite(); got.Verdict != warning || got.Do == "" {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestDoctorAboutFences(t *testing.T) {
 	for _, c := range []struct {
 		err   error

@@ -109,7 +109,7 @@ func (s *submission) submit(ctx context.Context, cmd *cobra.Command, args []stri
 		return err
 	}
 	s.request.Own = s.site.Own
-	if s.site.Data.Relayed() {
+	if s.site.Data.Connected() {
 		s.request.Connected()
 	}
 	if err := errors.Join(s.trusted(line), s.managed(), s.patient(), s.notified(), s.request.Sized()); err != nil {

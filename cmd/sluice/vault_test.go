@@ -531,6 +531,24 @@ func TestAuditOfAttempts(t *testing.T) {
 	}
 }
 
+// TestSiteNetworkIsSaid: the owner reads of jobs whose programs could send bytes that are not counted.
+func TestSiteNetworkIsSaid(t *testing.T) {
+	s := newStandIn(t, "")
+	s.answer = func(wire.Request) (wire.Answer, []byte) {
+		return wire.Answer{Set: &wire.Set{Name: "mammo"}, Whole: true, Lines: 3, Uses: []wire.Use{{User: "ada", Jobs: 3, Open: 2}}},
+			[]byte(`{"n":1,"event":"submitted","job":"a","network":"site"}` + "\n" + `{"n":2,"event":"submitted","job":"b","network":"relay"}` + "\n" +
+				`{"n":3,"event":"submitted","job":"c","network":"site"}` + "\n")
+	}
+	for verb, want := range map[string]string{
+		"show":  "2 jobs could reach the network of the site ([data] network = \"site\"). What they sent\nthere is not counted: it is not in LEFT, and no budget bounds it.\n",
+		"audit": "sluice: 2 jobs could reach the network of the site; what they sent there is not counted\n",
+	} {
+		if code, out, errs := sluice(t, "data", verb, "mammo"); code != 0 || !strings.Contains(out+errs, want) {
+			t.Errorf("%s: %d, %s%s", verb, code, out, errs)
+		}
+	}
+}
+
 // TestData: what the verbs ask and print.
 func TestData(t *testing.T) {
 	s := newStandIn(t, "")

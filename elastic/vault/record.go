@@ -21,7 +21,7 @@ const (
 	Granted   Event = "granted"   // (By, Set, Readers)
 	Revoked   Event = "revoked"   // (By, Set, Readers)
 	Denied    Event = "denied"    // a request that was refused because of its caller (By, Do, Set, Job)
-	Submitted Event = "submitted" // BEFORE sluice submit runs (By, Job, Sets, Script, Digest, Bundle, Options, Cost: the numbers)
+	Submitted Event = "submitted" // BEFORE sluice submit runs (By, Job, Sets, Script, Digest, Bundle, Options, Network, Cost: the numbers)
 	Started   Event = "started"   // Slurm has it, or has it again after it seemed to have ended (Job, JobID)
 	Refused   Event = "refused"   // Slurm certainly never had it (Job)
 	Ended     Event = "ended"     // nothing of it runs any more (Job)
@@ -56,6 +56,7 @@ type Entry struct {
 	Script  string   `json:"script,omitempty"` // its name
 	Bundle  string   `json:"bundle,omitempty"` // SHA-256 of the tar
 	Options []string `json:"options,omitempty"`
+	Network string   `json:"network,omitempty"` // as in fence.json
 
 	File   string `json:"file,omitempty"`
 	Size   int64  `json:"size,omitempty"`

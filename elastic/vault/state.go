@@ -12,6 +12,7 @@ import (
 type Job struct {
 	ID, User, Script string
 	Sets             []string
+	Network          string // as in fence.json
 	Number           int64 // Slurm's; 0 = not known
 	Submitted        time.Time
 	State            string // as wire.Job
@@ -128,7 +129,7 @@ func (s *State) applySubmitted(e Entry) error {
 			return fmt.Errorf("there is no data set %q, or it is named twice", name)
 		}
 	}
-	j := &Job{ID: e.Job, User: e.By, Script: e.Script, Sets: e.Sets, Submitted: e.Time, State: wire.StateSubmitted,
+	j := &Job{ID: e.Job, User: e.By, Script: e.Script, Sets: e.Sets, Network: e.Network, Submitted: e.Time, State: wire.StateSubmitted,
 		Counted: e.Cost, Numbers: e.Cost, Files: map[string]*File{}}
 	s.jobs[e.Job], s.list = j, append(s.list, j)
 	for _, name := range j.Sets {

@@ -122,11 +122,13 @@ type Set struct {
 
 // Use is what one user did with a data set.
 type Use struct {
-	User     string    `json:"user"`
-	Jobs     int       `json:"jobs"`
-	Released int64     `json:"released"` // bytes counted in all
-	Window   int64     `json:"window"`   // bytes counted in the present window
-	Last     time.Time `json:"last"`     // of the last submission
+	User     string `json:"user"`
+	Jobs     int    `json:"jobs"`
+	Released int64  `json:"released"` // bytes counted in all
+	Window   int64  `json:"window"`   // bytes counted in the present window
+	// Open are the jobs that could send bytes over the network of the site, which are in none of these numbers.
+	Open int       `json:"open,omitempty"`
+	Last time.Time `json:"last"` // of the last submission
 }
 
 // Job is a confined job.
