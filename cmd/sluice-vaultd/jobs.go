@@ -99,9 +99,14 @@ type listing struct {
 const listedFor = 5 * time.Second
 
 func (l *listing) jobs(ctx context.Context, from slurmClient) ([]slurm.Job, error) {
+	return l.since(ctx, from, listedFor)
+}
+
+// since returns a list that is no older than this.
+func (l *listing) since(ctx context.Context, from slurmClient, most time.Duration) ([]slurm.Job, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if age := time.Since(l.at); age >= 0 && age < listedFor {
+	if age := time.Since(l.at); age >= 0 && age < most {
 		return l.list, nil
 	}
 	at := time.Now()
