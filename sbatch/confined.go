@@ -108,10 +108,27 @@ func notConfined(name string) (why, do string) {
 		return "sluice reads no files and no output of a confined job", "leave it out; save and report through sluice's library (import sluice)"
 	case "reservation", "wckey":
 		return "Slurm would look whether the service account may use it, not whether you may", "leave it out"
+	case "dependency":
+		return "to Slurm all confined jobs have one user, so singleton would wait for jobs of others", "leave it out, or write --dependency=afterany:JOB"
+	case "exclude":
+		return "sbatch would read this file, as the service account", "write the names of nodes"
+	case profiling.name:
+		return "sluice does not measure steps of a confined job", "leave it out"
 	case "test-only":
 		return "a confined job cannot be tested without submitting it", "leave it out"
 	}
 	return "a confined job cannot have this option: sbatch would act on it outside of the fence", "leave it out"
+}
+
+// harmless reports whether a confined job may have this value of an option that it may have.
+func harmless(s setting) bool {
+	switch s.name {
+	case "dependency":
+		return !strings.Contains(strings.ToLower(s.value), "singleton")
+	case "exclude":
+		return !strings.Contains(s.value, "/") // then sbatch reads it as a file of names
+	}
+	return true
 }
 
 // confine reads what makes a job confined, and refuses what such a job cannot have.
@@ -133,8 +150,9 @@ func (m *merger) confine() {
 			case i == fromLine && k < given:
 			case s.name == "constraint" && slices.ContainsFunc(m.sources[fromLine][:given], func(v setting) bool { return v.name == s.name }):
 				m.fail(s.fail("the owner of the data chooses the nodes", "leave it out"))
-			case slices.Contains(mayConfined, s.name) && (r.Service == nil || s.name != "wrap"), slices.Contains(onlyService, s.name):
-			case r.Service == nil && s.name == "config", s.name == profiling.name, s.at.Line == 0 && overruled(s.at.Source):
+			case slices.Contains(mayConfined, s.name) && (r.Service == nil || s.name != "wrap") && harmless(s):
+			case slices.Contains(onlyService, s.name), s.name == profiling.name && strings.EqualFold(s.value, "no"):
+			case r.Service == nil && s.name == "config", s.at.Line == 0 && overruled(s.at.Source):
 			case sweeps && slices.Contains(sweepOptions, s.name):
 			default:
 				why, do := notConfined(s.name)

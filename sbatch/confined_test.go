@@ -32,9 +32,9 @@ func merged(t *testing.T, args string, env []string, script string) Request {
 
 // TestForwarded: what sluice-vaultd is given means in its environment what it means here, and the client's own options are not in it.
 func TestForwarded(t *testing.T) {
-	env := []string{"SBATCH_ACCOUNT=bio", "SBATCH_QOS=low", "SBATCH_PARTITION=gpu", "SLUICE_MAX_GPUS=8", "SLUICE_PROFILE=2,4", "SLUICE_EPOCHS=5", "SBATCH_WAIT=1", "SLUICE_ALLOW_UNEVEN=yes"}
+	env := []string{"SBATCH_ACCOUNT=bio", "SBATCH_QOS=low", "SBATCH_PARTITION=gpu", "SLUICE_MAX_GPUS=8", "SLUICE_PROFILE=no", "SLUICE_EPOCHS=5", "SBATCH_WAIT=1", "SLUICE_ALLOW_UNEVEN=yes"}
 	r := merged(t, "--data=mammo --code=src --config=/c --parsable -Q --wait -qhigh --steps 90 -t 60 --hold train.py a b", env, "#!/bin/sh\n#SLUICE --min-gpus=2\n#SBATCH -p cpu\ntrue\n")
-	want := "--job-name=train.py --account=bio --partition=gpu --allow-uneven=yes --max-gpus=8 --profile=2,4 --data=mammo -qhigh --steps 90 -t 60 --hold"
+	want := "--job-name=train.py --account=bio --partition=gpu --allow-uneven=yes --max-gpus=8 --profile=no --data=mammo -qhigh --steps 90 -t 60 --hold"
 	if got := strings.Join(r.Forwarded(), " "); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -151,11 +151,14 @@ func TestChargedAsServiceSays(t *testing.T) {
 	}
 }
 
-// TestUncheckedIsRefused: what Slurm would check against the service account, wherever it is given.
+// TestUncheckedIsRefused: what Slurm would check against the service account, or read as it, and what no confined job can run with, wherever it is given.
 func TestUncheckedIsRefused(t *testing.T) {
 	for _, c := range []struct{ typed, env, want string }{
 		{"--reservation=r", "", "--reservation=r"}, {"--wckey=w", "", "--wckey=w"}, {"--account=", "", "names none"}, {"--qos=", "", "names none"},
 		{"", "SBATCH_RESERVATION=r", "unset SBATCH_RESERVATION"}, {"", "SBATCH_WCKEY=w", "unset SBATCH_WCKEY"},
+		{"--exclude=/etc/shadow", "", "read this file"}, {"--exclude sub/f", "", "read this file"}, {"-x/f", "", "read this file"}, {"-Hx ./f", "", "read this file"},
+		{"--exclude=/f --exclude=n1", "", "read this file"}, {"--dependency=singleton", "", "jobs of others"}, {"-dafter:1,Singleton", "", "jobs of others"},
+		{"--profile", "", "steps of a confined job"}, {"--profile=1,2", "", "steps of a confined job"}, {"", "SLUICE_PROFILE=yes", "unset SLUICE_PROFILE"},
 	} {
 		line, err := ParseCommandLine(strings.Fields("--data=mammo --max-gpus=2 " + c.typed + " train.sh"))
 		if err != nil {
@@ -168,7 +171,20 @@ func TestUncheckedIsRefused(t *testing.T) {
 		if _, err := Merge(line, []string{c.env}, s); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s%s: %v, want %s", c.typed, c.env, err, c.want)
 		}
+		if c.env != "" || strings.HasPrefix(c.typed, "--profile") {
+			continue
+		}
+		if line, err = ParseCommandLine([]string{"--data=mammo", "--max-gpus=2", "train.sh"}); err != nil {
+			t.Fatal(err)
+		}
+		if s, err = ParseScript("train.sh", []byte("#!/bin/sh\n#SBATCH "+c.typed+"\ntrue\n")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Merge(line, nil, s); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("#SBATCH %s: %v, want %s", c.typed, err, c.want)
+		}
 	}
+	merged(t, "--data=mammo --max-gpus=2 --exclude=n[1-2],n7 --dependency=afterok:4711 --profile=no train.sh", nil, "#!/bin/sh\ntrue\n")
 }
 
 // TestNothingIsTakenForService: no option of the user's can take the place of sluice-vaultd's, or take one as its value.

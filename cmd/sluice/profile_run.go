@@ -71,7 +71,7 @@ func (p *profiling) prepare(ctx context.Context, line sbatch.CommandLine) (err e
 		return err
 	}
 	if p.base.request.Confined() {
-		return errors.New("--data: runs that only measure have no data sets; leave it out and measure on data of your own, or give --profile to 'sluice submit'")
+		return errors.New("--data: runs that only measure have no data sets; leave it out and measure on data of your own")
 	}
 	if p.base.site, err = reach.Load(line.Config, line.User); err != nil {
 		return err
