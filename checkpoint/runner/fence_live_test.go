@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -471,6 +472,19 @@ done >>"$SLUICE_JOB_DIR/progress.jsonl"
 			t.Error(err)
 		}
 	}
+}
+
+// TestRestartsInAFence: a program that saves and fails is not started again at once, though its user allowed retries.
+func TestRestartsInAFence(t *testing.T) {
+	c := newCaged(t, `save 1 ""; exit 1`, nil)
+	c.config.Retries, c.config.Backoff = 3, time.Hour
+	c.start()
+	c.until("it waits to be started again", func() bool { return !c.word().RetryAt.IsZero() })
+	if w := c.word(); w.RetryAt.Before(w.FirstLine.Add(time.Hour - time.Second)) {
+		t.Errorf("started at %v, again at %v, want an hour between", w.FirstLine, w.RetryAt)
+	}
+	c.stop()
+	c.exits(1)
 }
 
 // TestHostileFilesInAFence: links, pipes and folders in the place of files hold nothing up and

@@ -67,15 +67,36 @@ func (r *run) outward(w checkpoint.Runner) (checkpoint.Runner, error) {
 			return w, err
 		}
 	}
-	w.Skipped, w.Note, w.Rhythm, w.Every, w.Cost = nil, r.retried(), 0, 0, 0
+	w.Skipped, w.Note, w.Rhythm, w.Every, w.Cost = nil, r.again(), 0, 0, 0
+	w.RetryAt = w.RetryAt.Truncate(time.Second)
+	if r.starts > 1 { // Slurm and sluiced chose the first
+		w.FirstLine = w.FirstLine.Truncate(time.Second)
+	}
 	if w.Exit != nil {
-		w.Exit = &checkpoint.Exit{Code: r.outcome(w.Exit.Code), At: w.Exit.At}
+		w.Exit = &checkpoint.Exit{Code: r.outcome(w.Exit.Code), At: w.Exit.At.Truncate(time.Second)}
 	}
 	if f.why != "" {
 		w.LastWords = checkpoint.NewLastWords(f.why, nil)
 	}
 	w.Devices = plainDevices(w.Devices)
 	return w, nil
+}
+
+// apart is how long to wait before the next start, at least pause. Two starts of a confined job's script are
+// Backoff apart, whatever the reason for the second: the program chooses when it ends, and others see the start.
+func (r *run) apart(pause time.Duration) time.Duration {
+	if r.fence == nil || r.starts == 0 {
+		return pause
+	}
+	return max(pause, min(r.Backoff, r.Backoff-r.Now().Sub(r.first)))
+}
+
+// again says that the script was started again, and not how often: the program would choose the number.
+func (r *run) again() string {
+	if r.failures == 0 {
+		return ""
+	}
+	return "the script failed and was started again in this run"
 }
 
 // plainDevices are the GPUs without what the program does on them: it could use their load

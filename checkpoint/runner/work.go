@@ -104,7 +104,7 @@ func (r *run) findNewest() func(context.Context) any {
 	seed := fmt.Sprintf("%s.%d.%d", r.job.id.Token, r.job.restarts, r.starts)
 	hosts, host := r.where.hosts, r.Host
 	own := r.readying()
-	pause := r.state.pause(r.Patience, r.Linger, r.Backoff)
+	pause := r.apart(r.state.pause(r.Patience, r.Linger, r.Backoff))
 	if r.retryAt = (time.Time{}); pause > 0 && r.state.tried > 0 {
 		r.retryAt = r.Now().Add(pause)
 	}
