@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"os"
+	"strings"
+	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint/confine"
 )
@@ -21,6 +23,39 @@ func examineFence(ctx context.Context, p patient) []finding {
 		all = append(all, aboutTunnel(confine.Connectable()))
 	case d.OnSite():
 		all = append(all, aboutSite())
+	}
+	ctx, cancel := context.WithTimeout(ctx, longestLook)
+	defer cancel()
+	return append(all, aboutShown(confine.LookForWays(ctx, confine.Fence{System: p.site.Data.System, Software: p.site.Data.Software}, mostShown))...)
+}
+
+// Bounds on the look at what a fence shows: its time, and how many files and folders.
+const (
+	longestLook = 20 * time.Second
+	mostShown   = 1_000_000
+)
+
+// aboutShown is about what others can write below the folders that a fence shows.
+func aboutShown(w confine.Writable) (all []finding) {
+	names := func(list []string) string { return strings.Join(list, ", ") }
+	if len(w.Ways) > 0 {
+		all = append(all, failed("fence", "remove them, or list folders in [data] system and software that do not have them",
+			"confined jobs can write into named pipes or sockets of this node, though what they see is read-only: %s", names(w.Ways)))
+	}
+	if len(w.Open) > 0 {
+		all = append(all, failed("fence", "chmod o-w, or list other folders in [data] system and software",
+			"confined jobs see folders in which every user can make a named pipe, by which data can leave: %s", names(w.Open)))
+	}
+	if len(w.Others) > 0 {
+		all = append(all, warned("fence", "let root own what is listed in [data] system and software, or list other folders",
+			"confined jobs see folders in which others than root can make a named pipe, by which data can leave: %s", names(w.Others)))
+	}
+	switch {
+	case !w.Whole:
+		all = append(all, warned("fence", "list fewer folders in [data] system and software, or look: find FOLDER -type p -o -type s -o -type d -perm -2",
+			"not all that confined jobs see of this node was looked at: there is too much of it"))
+	case len(all) == 0:
+		all = append(all, passed("fence", "only root can write what confined jobs see of this node"))
 	}
 	return all
 }
