@@ -22,7 +22,7 @@ const (
 	wordFailed  = 'F' // the script was not started
 )
 
-// Guard installs the filter, hands its listener out over a socket, and becomes the command. args are what
+// Guard locks the file systems down as far as the kernel can, installs the filter, hands its listener out over a socket, and becomes the command. args are what
 // confine.Guarded put behind confine.GuardVerb. It returns only if it cannot, which it tells the watch, too. The
 // filter below is installed already, so nothing is allowed meanwhile that is denied later.
 func Guard(args []string, env []string) error {
@@ -47,6 +47,9 @@ func guard(socket int, command, env []string) error {
 	runtime.LockOSThread() // a filter is one of a thread; the others end when this one becomes the command
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return err
+	}
+	if err := confine.LockDown(); err != nil {
+		return fmt.Errorf("what may be written: %w", err)
 	}
 	listener, refused := install(confine.Over, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER)
 	if refused != nil {

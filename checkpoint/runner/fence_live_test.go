@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"os/exec"
@@ -160,6 +161,8 @@ type outside struct {
 	Key       int      `json:"key"`
 	Shown     string   `json:"shown"`
 	Watched   string   `json:"watched"`
+	Pipe      string   `json:"pipe"`
+	Server    string   `json:"server"`
 	got       chan string
 }
 
@@ -208,6 +211,7 @@ func (c *caged) listen() *outside {
 	l, err = net.Listen("unix", o.Socket)
 	accept("unix socket", l, err)
 	must(c, os.Chmod(o.Socket, 0o777))
+	c.software(o)
 	for _, dir := range []string{"/dev/shm", "/tmp", "/var/tmp"} {
 		name := filepath.Join(dir, o.Name)
 		must(c, os.WriteFile(name, []byte("outside"), 0o666))
@@ -215,6 +219,33 @@ func (c *caged) listen() *outside {
 	}
 	c.systemV(o)
 	return o
+}
+
+// software makes a folder of the site's with a named pipe and a socket that another user made. It is not below /tmp,
+// which a program has its own of.
+func (c *caged) software(o *outside) {
+	home, _ := os.UserHomeDir()
+	var dir string
+	var err error
+	for _, above := range []string{"/srv", "/opt", home} {
+		if dir, err = os.MkdirTemp(above, "sluice-test-"); err == nil {
+			break
+		}
+	}
+	must(c, err)
+	c.Cleanup(func() { os.RemoveAll(dir) })
+	must(c, os.Chmod(dir, 0o755))
+	c.fence.Software = []string{dir}
+	o.Pipe, o.Server = filepath.Join(dir, "pipe"), filepath.Join(dir, "server")
+	must(c, unix.Mkfifo(o.Pipe, 0o666))
+	must(c, os.Chmod(o.Pipe, 0o666))
+	reader, err := os.OpenFile(o.Pipe, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	must(c, err)
+	c.Cleanup(func() { reader.Close() })
+	l, err := net.Listen("unix", o.Server) // a connection that waits is open, too
+	must(c, err)
+	c.Cleanup(func() { l.Close() })
+	must(c, os.Chmod(o.Server, 0o777))
 }
 
 // systemV makes a shared memory segment, a semaphore, a queue, and a POSIX queue outside.
@@ -320,15 +351,18 @@ var waysOut = []way{
 	{"environment", "the node's variables"},
 	{"other_tables", "calls of 32-bit programs and of x32"},
 	{"command_line", "a command line that others of the node read"},
+	{"software_pipe", "a named pipe that another user made below the software"},
+	{"software_socket", "a Unix socket that another user made below the software"},
 	{"file_lock", "a lock on a system file"},
 	{"file_events", "a system file opened, which others watch"},
 }
 
 // openWays are those that a fence cannot close, and what a site does about it.
 var openWays = map[string]string{
-	"command_line": "give confined jobs nodes of their own (sluice data add --nodes FEATURE), or mount /proc with hidepid=2",
-	"file_lock":    "give confined jobs nodes of their own (sluice data add --nodes FEATURE), and mount network file systems with local locks",
-	"file_events":  "give confined jobs nodes of their own (sluice data add --nodes FEATURE)",
+	"command_line":    "give confined jobs nodes of their own (sluice data add --nodes FEATURE), or mount /proc with hidepid=2",
+	"software_socket": "list only folders in which root alone can write; sluice doctor names others",
+	"file_lock":       "give confined jobs nodes of their own (sluice data add --nodes FEATURE), and mount network file systems with local locks",
+	"file_events":     "give confined jobs nodes of their own (sluice data add --nodes FEATURE)",
 }
 
 func TestHostileProgram(t *testing.T) {
@@ -372,7 +406,11 @@ func TestHostileProgram(t *testing.T) {
 			outcomes[name] = [2]string{"open", "seen from outside"}
 		}
 	}
-	report(t, "program", waysOut, openWays, outcomes)
+	known := maps.Clone(openWays)
+	if !confine.LocksDown() {
+		known["software_pipe"] = known["software_socket"]
+	}
+	report(t, "program", waysOut, known, outcomes)
 	c.told(toldOfHostile)
 	close(o.got)
 	for what := range o.got {

@@ -329,7 +329,7 @@ func TestNodeLost(t *testing.T) {
 say "the step ended"; exit 1
 `, nil)
 	c.fence.Network = confine.Relayed
-	c.config.Retries = 1
+	c.config.Retries, c.config.Backoff = 1, time.Second
 	j := cagedOnSlurm(t, l, c, "--nodes=3", "--ntasks=3", "--gpus=4")
 	all := func(times int) {
 		t.Helper()

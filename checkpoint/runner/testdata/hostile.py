@@ -90,6 +90,20 @@ def abstract_socket(): return connect(socket.AF_UNIX, socket.SOCK_STREAM, "\0" +
 @way
 def unix_socket(): return connect(socket.AF_UNIX, socket.SOCK_STREAM, out["socket"])
 @way
+def software_pipe():
+    """Another user has made it, and reads it."""
+    def put(flags):
+        fd = os.open(out["pipe"], flags | os.O_NONBLOCK)
+        os.write(fd, b"secret")
+        return "wrote into " + out["pipe"]
+    return all_blocked([lambda f=f: put(f) for f in (os.O_WRONLY, os.O_RDWR, os.O_WRONLY | os.O_TRUNC, os.O_WRONLY | os.O_CREAT)])
+@way
+def software_socket():
+    s = socket.socket(socket.AF_UNIX)
+    s.settimeout(3)
+    s.connect(out["server"])
+    return "connected to " + out["server"]
+@way
 def daemons(): return all_blocked([lambda p=p: connect(socket.AF_UNIX, socket.SOCK_STREAM, p) for p in (
     "/run/munge/munge.socket.2", "/var/run/munge/munge.socket.2", "/run/dbus/system_bus_socket", "/run/systemd/private", "/dev/log",
     "/run/sluice/control.sock", "/run/sluice-data/vaultd.sock", "/var/run/docker.sock")])
