@@ -10,7 +10,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/checkpoint/confine"
 	"github.com/sluice-hpc/sluice/checkpoint/gate"
 	"github.com/sluice-hpc/sluice/checkpoint/process"
@@ -57,12 +56,10 @@ func (r *run) confine() error {
 	if err := f.prepare(r.Host, r.Now); err != nil {
 		return err
 	}
-	if data, err := checkpoint.ReadIn(f.vault(), gate.LedgerFile, smallFile); err == nil {
-		if f.ledger, err = gate.Parse(data); err != nil {
-			r.say("%v: no more progress is passed on", own(gate.ErrLedger.Error()))
-			f.ledger = gate.Spent(f.Numbers)
-		}
-	} else if !errors.Is(err, os.ErrNotExist) {
+	var err error
+	if f.ledger, err = f.stored(); errors.Is(err, gate.ErrLedger) {
+		r.say("%v: no more progress is passed on", own(gate.ErrLedger.Error()))
+	} else if err != nil {
 		return fmt.Errorf("%w: %w", gate.ErrLedger, err)
 	}
 	f.read = r.job.progressSize()

@@ -46,28 +46,22 @@ func (r *run) passNumbers() {
 func (r *run) passOne(p checkpoint.Progress) {
 	f := r.fence
 	self := gate.Self{Restarts: r.job.restarts, GPUs: r.where.gpus, Nodes: max(1, len(r.where.hosts))}
-	next, line, ok := f.ledger.Pass(p, self, f.Numbers, r.Now())
-	if !ok {
+	var line []byte
+	err := r.recount(func(l gate.Ledger) (next gate.Ledger, ok bool) {
+		next, line, ok = l.Pass(p, self, f.Numbers, r.Now())
+		return next, ok
+	})
+	if err != nil {
+		f.queue.Add([]checkpoint.Progress{p})
 		return
 	}
-	if err := r.keepLedger(next); err != nil {
-		f.queue.Add([]checkpoint.Progress{p})
+	if line == nil {
 		return
 	}
 	r.complain("writing "+checkpoint.ProgressFile, appendLine(filepath.Join(r.job.jobDir, checkpoint.ProgressFile), line))
 	if out, err := checkpoint.ParseProgress(line); err == nil {
 		f.step, f.epoch = out.Step, out.Epoch
 	}
-}
-
-// keepLedger stores the ledger durably.
-func (r *run) keepLedger(next gate.Ledger) error {
-	err := checkpoint.WriteIn(r.fence.vault(), gate.LedgerFile, next.Data(), 0o600)
-	r.complain("writing "+gate.LedgerFile, err)
-	if err == nil {
-		r.fence.ledger = next
-	}
-	return err
 }
 
 // passLast lets the last line of a script that has ended through, which may have to wait.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/checkpoint/gate"
 	"github.com/sluice-hpc/sluice/checkpoint/ranks"
 	"github.com/sluice-hpc/sluice/nodes"
 )
@@ -52,20 +53,26 @@ func plainError(err error) string {
 // not be stored.
 func (r *run) outward(w checkpoint.Runner) (checkpoint.Runner, error) {
 	f := r.fence
-	ledger := f.ledger
-	ledger, w.Resumed = ledger.Outside(w.Resumed)
+	var resumed, answered string
+	name := func(l gate.Ledger) (next gate.Ledger, more bool) {
+		next, resumed = l.Outside(w.Resumed)
+		if w.Answer != nil {
+			next, answered = next.Outside(w.Answer.Checkpoint)
+		}
+		return next, len(next.Names) != len(l.Names) || next.First != l.First
+	}
+	if _, more := name(f.ledger); more {
+		if err := r.recount(name); err != nil {
+			return w, err
+		}
+	}
+	w.Resumed = resumed
 	if a := w.Answer; a != nil {
-		out := checkpoint.Answer{Request: a.Request, Step: f.step, Epoch: f.epoch, Committed: a.Verified, Verified: a.Verified}
-		ledger, out.Checkpoint = ledger.Outside(a.Checkpoint)
+		out := checkpoint.Answer{Request: a.Request, Step: f.step, Epoch: f.epoch, Committed: a.Verified, Verified: a.Verified, Checkpoint: answered}
 		if out.Checkpoint == "" {
 			out.Error = "the checkpoint that the program saved cannot be used"
 		}
 		w.Answer = &out
-	}
-	if len(ledger.Names) != len(f.ledger.Names) || ledger.First != f.ledger.First {
-		if err := r.keepLedger(ledger); err != nil {
-			return w, err
-		}
 	}
 	w.Skipped, w.Note, w.Rhythm, w.Every, w.Cost = nil, r.again(), 0, 0, 0
 	w.RetryAt = w.RetryAt.Truncate(time.Second)
