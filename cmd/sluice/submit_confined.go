@@ -56,7 +56,7 @@ func (s *submission) confined(ctx context.Context, line sbatch.CommandLine) ([]h
 func (s *submission) handIn(ctx context.Context, vault *client.Client, q wire.Request, script, code []byte) (token string, made handedIn, err error) {
 	a, err := vault.Do(ctx, q, io.MultiReader(bytes.NewReader(script), bytes.NewReader(code)), nil)
 	if err != nil {
-		return "", made, err
+		return "", made, inDoubt(a, err)
 	}
 	for text := range strings.Lines(a.Output) {
 		fmt.Fprintln(s.errs, "sluice-vaultd:", terminal.Escape(strings.TrimSpace(text)))
@@ -65,6 +65,15 @@ func (s *submission) handIn(ctx context.Context, vault *client.Client, q wire.Re
 		return a.ID, made, errors.New("the job may or may not be submitted: sluice-vaultd does not know its number; before you try again, look with: sluice queue")
 	}
 	return a.ID, handedIn{slurm.JobID(a.JobID), filepath.Join(s.site.Paths.Jobs, a.ID)}, nil
+}
+
+// inDoubt says of a submission without an answer, also if it broke off, that there may be a job all the same.
+func inDoubt(a wire.Answer, err error) error {
+	var lost *wire.Error
+	if a.Version == 0 && errors.As(err, &lost) && lost.Code == wire.Unavailable {
+		return wire.Fail(lost.Code, "before you try again, look with: sluice queue", "the job may or may not be submitted: %s", lost.Text)
+	}
+	return err
 }
 
 // confinedArray hands in a job for each task, or none: what was submitted before a failure is cancelled. sluiced starts none

@@ -98,6 +98,9 @@ func (s *vaultStandIn) serve(conn net.Conn) {
 	s.asked, s.sent = append(s.asked, q), append(s.sent, raw)
 	s.mu.Unlock()
 	a, body := s.answer(q)
+	if a.Size < 0 {
+		return // it is killed
+	}
 	a.Version = wire.Version
 	if a.Size == 0 {
 		a.Size = int64(len(body))
@@ -139,6 +142,28 @@ func write(t *testing.T, name, text string) {
 	}
 	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestSubmissionBrokenOff: nobody is told to submit again what may be submitted, nor to look for what was refused.
+func TestSubmissionBrokenOff(t *testing.T) {
+	s := newStandIn(t, "")
+	write(t, "train.sh", trainScript)
+	for _, c := range []struct {
+		answer wire.Answer
+		doubt  bool
+	}{{wire.Answer{Size: -1}, true}, {wire.Answer{Error: wire.Fail(wire.Unavailable, "try again", "slurmdbd does not answer")}, false}} {
+		s.answer = func(wire.Request) (wire.Answer, []byte) { return c.answer, nil }
+		code, out, errs := sluice(t, "submit", "train.sh")
+		if code == 0 || out != "" || strings.Contains(errs, "may or may not be submitted") != c.doubt || strings.Contains(errs, "look with: sluice queue") != c.doubt || strings.Contains(errs, "try again;") {
+			t.Errorf("%d, %q, %q", code, out, errs)
+		}
+	}
+	if err := os.Remove(filepath.Join(s.dir, "vault")); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, errs := sluice(t, "submit", "train.sh"); strings.Contains(errs, "may or may not") {
+		t.Errorf("%q", errs)
 	}
 }
 
