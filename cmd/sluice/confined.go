@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/sluice-hpc/sluice/cmd/reach"
 	"github.com/sluice-hpc/sluice/elastic"
@@ -28,6 +29,8 @@ func confinedJobsAt(ctx context.Context, site etc.Config) (c confinedJobs) {
 	if c.vault, c.lost = reach.Vault(site); c.lost != nil {
 		return c
 	}
+	ctx, cancel := context.WithTimeout(ctx, vaultLimit)
+	defer cancel()
 	a, err := c.vault.Do(ctx, wire.Request{Do: wire.Jobs}, nil, nil)
 	if err != nil {
 		c.lost = fmt.Errorf("if this is a job with --data: %w", err)
@@ -36,20 +39,28 @@ func confinedJobsAt(ctx context.Context, site etc.Config) (c confinedJobs) {
 	return c
 }
 
-// of returns the id of a job; "" if it is not a confined one of the caller.
-func (c confinedJobs) of(job elastic.JobID) string {
-	id, newest := "", int64(0) // Slurm may use a number twice
+// vaultLimit is how long an ordinary job waits for a sluice-vaultd that does not answer.
+const vaultLimit = 5 * time.Second
+
+// of returns the id of a job; "" if it is not a confined one of the caller. over: it has ended, and Slurm may have given
+// its number to another job since.
+func (c confinedJobs) of(job elastic.JobID) (id string, over bool) {
+	newest := int64(0) // Slurm may use a number twice
 	for _, j := range c.jobs {
 		if at := j.Submitted.Unix(); elastic.JobID(j.JobID) == job && (id == "" || at > newest) {
-			id, newest = j.ID, at
+			id, newest, over = j.ID, at, j.State == wire.StateEnded
 		}
 	}
-	return id
+	return id, over
 }
 
 // cancel cancels a job. For Slurm a confined one is the service account's.
 func (c confinedJobs) cancel(ctx context.Context, user slurm.Client, job elastic.JobID) error {
-	if id := c.of(job); id != "" {
+	id, over := c.of(job)
+	if over && user.Cancel(ctx, slurm.JobID(job)) == nil {
+		return nil
+	}
+	if id != "" {
 		_, err := c.vault.Do(ctx, wire.Request{Do: wire.Cancel, Job: id}, nil, nil)
 		return err
 	}

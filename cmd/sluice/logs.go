@@ -55,13 +55,21 @@ that is printed first counts against it, also those that --lines leaves out.`,
 				return err
 			}
 			known := confinedJobsAt(cmd.Context(), site)
-			if id := known.of(job); id != "" {
+			id, over := known.of(job)
+			if id != "" && !over {
 				return o.printConfined(cmd, known.vault, job, id)
 			}
-			if err := o.print(cmd, job); err != nil {
+			source, file, err := o.find(cmd, job)
+			if err == nil {
+				defer file.Close()
+			}
+			switch {
+			case id != "" && (err != nil || source.foreign()):
+				return o.printConfined(cmd, known.vault, job, id)
+			case err != nil:
 				return errors.Join(err, known.lost)
 			}
-			return nil
+			return o.print(cmd, job, source, file)
 		},
 	}
 	c.Flags().Var(&o.segment, "segment", "only this run: RUN in 'sluice history', or last")
@@ -115,17 +123,18 @@ func (s *segment) Set(text string) error {
 // Type is the name of the value in the help.
 func (s *segment) Type() string { return "N|last" }
 
-// print finds the file and prints it.
-func (o logOptions) print(cmd *cobra.Command, job elastic.JobID) error {
+// find finds the file and opens it.
+func (o logOptions) find(cmd *cobra.Command, job elastic.JobID) (*logSource, *os.File, error) {
 	source, err := newLogSource(cmd, job)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	file, err := o.open(cmd.Context(), source)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
+	return source, file, err
+}
+
+// print prints the file.
+func (o logOptions) print(cmd *cobra.Command, job elastic.JobID, source *logSource, file *os.File) (err error) {
 	out := cmd.OutOrStdout()
 	if source.foreign() && isTerminal(out) {
 		out = &harmless{out: out}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluice-hpc/sluice/checkpoint/runner"
 	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/vault/client"
@@ -57,7 +58,7 @@ type bounded struct {
 // Write passes on what there is room for.
 func (b *bounded) Write(p []byte) (int, error) {
 	if b.left -= len(p); b.left < 0 {
-		return 0, fmt.Errorf("the log is longer than %d MiB, which no log that leaves can be", mostLog>>20)
+		return 0, fmt.Errorf("the answer is longer than %d MiB, which no part of a log is", mostLog>>20)
 	}
 	return b.to.Write(p)
 }
@@ -107,20 +108,20 @@ const lookAtLog = 2 * time.Second
 
 // tail reads all that there is, and prints the part that --lines or --segment last means.
 func (o logOptions) tail(ctx context.Context, p *picker, log *confinedLog, job int64) error {
-	var whole bytes.Buffer
-	to := bounded{to: &whole, left: mostLog}
-	for part := []byte{0}; len(part) > 0; {
-		var err error
-		if part, err = log.next(ctx); err != nil {
+	var text []byte
+	for full := trimmed; ; {
+		part, err := log.next(ctx)
+		if err != nil {
 			return err
 		}
-		if _, err := to.Write(part); err != nil {
-			return err
+		text = append(text, part...)
+		if done := len(part) == 0; done || len(text) > full {
+			text = bytes.Clone(o.end(text, job))
+			full = trimmed + 2*len(text)
+			if done {
+				break
+			}
 		}
-	}
-	text := whole.Bytes()
-	if o.lines > 0 {
-		text = lastLines(text, o.lines)
 	}
 	if o.segment == newest {
 		last := &seeker{job: job, last: -1}
@@ -132,6 +133,24 @@ func (o logOptions) tail(ctx context.Context, p *picker, log *confinedLog, job i
 	}
 	_, err := p.Write(text)
 	return err
+}
+
+// trimmed is how much of a log is kept, in bytes, before what is not wanted is dropped.
+const trimmed = 4 << 20
+
+// end is the part of a log's beginning that --lines or --segment last can still mean, whatever follows.
+func (o logOptions) end(text []byte, job int64) []byte {
+	if o.lines > 0 {
+		return lastLines(text, o.lines)
+	}
+	from, at, last := 0, 0, -1
+	for line := range bytes.Lines(text) {
+		if b, ok := runner.ParseBanner(string(line)); ok && !b.End && b.Job == job && b.Segment > last && line[len(line)-1] == '\n' {
+			from, last = at, b.Segment
+		}
+		at += len(line)
+	}
+	return text[from:]
 }
 
 // lastLines are the last n lines of a text.

@@ -494,6 +494,25 @@ func TestLogsConfined(t *testing.T) {
 	}
 }
 
+// TestLongLogConfined: the end of a log that is longer than what is taken at once; only the end is kept.
+func TestLongLogConfined(t *testing.T) {
+	s := newStandIn(t, "")
+	const last = "== sluice: segment 1 of job 7 · 2 GPUs on n1:2 · 2026-11-28T10:00:00Z ==\nthree\nfour\n"
+	log := "== sluice: segment 0 of job 7 · 1 GPU on n1:1 · 2026-11-28T10:00:00Z ==\n" + strings.Repeat(strings.Repeat("x", 99)+"\n", mostLog/100+10_000) + last
+	s.answer = func(q wire.Request) (wire.Answer, []byte) {
+		if q.Do == wire.Jobs {
+			return wire.Answer{Jobs: []wire.Job{{ID: "b", JobID: 7}}}, nil
+		}
+		part := log[q.From:min(len(log), int(q.From)+mostLog/3)]
+		return wire.Answer{Next: q.From + int64(len(part)), Ended: int(q.From)+len(part) == len(log)}, []byte(part)
+	}
+	for args, want := range map[string]string{"logs -n 2 7": "three\nfour\n", "logs --segment last 7": last} {
+		if code, out, errs := sluice(t, strings.Fields(args)...); code != 0 || out != want {
+			t.Errorf("%s: %d, %d bytes, %q", args, code, len(out), errs)
+		}
+	}
+}
+
 // TestHostileLog: an answer that never moves on, or that moves on without a byte, ends the command.
 func TestHostileLog(t *testing.T) {
 	s := newStandIn(t, "")
@@ -533,6 +552,50 @@ func TestCancelConfined(t *testing.T) {
 	}
 	if code, _, errs := sluice(t, "cancel", "9"); code != 0 || !strings.Contains(s.slurm(), "scancel 9\n") {
 		t.Errorf("%d, %q", code, errs)
+	}
+}
+
+// TestNumberUsedAgain: once a confined job has ended Slurm may give its number to an ordinary one, which is meant then.
+func TestNumberUsedAgain(t *testing.T) {
+	s := newStandIn(t, "")
+	s.answer = func(q wire.Request) (wire.Answer, []byte) {
+		if q.Do == wire.Logs {
+			return wire.Answer{Next: 4, Ended: true}, []byte("old\n")[min(q.From, 4):]
+		}
+		return wire.Answer{Jobs: []wire.Job{{ID: strings.Repeat("b", 32), JobID: 7, State: wire.StateEnded}}}, nil
+	}
+	if code, _, errs := sluice(t, "cancel", "7"); code != 0 || !strings.Contains(s.slurm(), "scancel 7\n") {
+		t.Errorf("%d, %q", code, errs)
+	}
+	if q, _ := s.last(wire.Cancel); q.Job != "" {
+		t.Errorf("%+v", q)
+	}
+	if err := os.WriteFile(filepath.Join(s.dir, "bin", "scancel"), []byte("#!/bin/sh\nexit 1\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, errs := sluice(t, "cancel", "7"); code != 0 {
+		t.Errorf("%d, %q", code, errs)
+	}
+	if q, _ := s.last(wire.Cancel); q.Job == "" {
+		t.Error("sluice-vaultd is not asked about a job that Slurm does not cancel")
+	}
+	if code, out, errs := sluice(t, "logs", "7"); code != 0 || out != "old\n" {
+		t.Errorf("%d, %q, %q", code, out, errs)
+	}
+}
+
+// TestVaultThatHangs: an ordinary job is cancelled though sluice-vaultd does not answer.
+func TestVaultThatHangs(t *testing.T) {
+	s := newStandIn(t, "")
+	hang := make(chan struct{})
+	t.Cleanup(func() { close(hang) })
+	s.answer = func(wire.Request) (wire.Answer, []byte) { <-hang; return wire.Answer{}, nil }
+	began := time.Now()
+	if code, _, errs := sluice(t, "cancel", "9"); code != 0 || !strings.Contains(s.slurm(), "scancel 9\n") {
+		t.Errorf("%d, %q", code, errs)
+	}
+	if took := time.Since(began); took > 50*time.Second { // a request has a minute
+		t.Errorf("after %v", took)
 	}
 }
 
