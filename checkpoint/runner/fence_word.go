@@ -107,7 +107,7 @@ func (r *run) again() string {
 }
 
 // plainDevices are the GPUs without what the program does on them: it could use their load
-// and their memory as a signal.
+// and their memory as a signal. Why a GPU is unfit stays: the driver reports faults of the hardware.
 func plainDevices(all []checkpoint.Devices) []checkpoint.Devices {
 	var out []checkpoint.Devices
 	for _, d := range all {
