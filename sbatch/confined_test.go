@@ -190,7 +190,7 @@ func TestUncheckedIsRefused(t *testing.T) {
 // TestNothingIsTakenForService: no option of the user's can take the place of sluice-vaultd's, or take one as its value.
 func TestNothingIsTakenForService(t *testing.T) {
 	for _, typed := range []string{"--for=bob", "--token=" + strings.Repeat("1", 32), "--fence=/tmp/f", "--output=/x", "-o/x", "-e/x", "-D/x", "--chdir /x", "--config=/x", "--export=ALL", "--export-file=/x",
-		"--get-user-env", "--input=/x", "-i/x", "--user", "--wrap", "--uid=0", "--gid=0", "--bb=x", "--container=x", "--plugin=x", "--propagate", "--fe=/x", "--out=/x", "--test-only", "--array=1", "--task=0_1", "--network=x", "--prefer=x"} {
+		"--get-user-env", "--input=/x", "-i/x", "--user", "--wrap", "--uid=0", "--gid=0", "--bb=x", "--container=x", "--plugin=x", "--propagate", "--fe=/x", "--out=/x", "--test-only", "--array=1", "--task=0_1", "--network=x", "--prefer=x", "-x/x", "--exclude=x/y", "--dependency=singleton", "--profile"} {
 		for _, tail := range []string{"/v/j/script", "x /v/j/script"} {
 			c, err := ParseCommandLine(strings.Fields(bySetup + " --max-gpus=2 " + typed + " " + tail))
 			if err != nil {

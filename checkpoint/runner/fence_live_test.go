@@ -470,6 +470,35 @@ while :; do sleep 0.02; done
 	}
 }
 
+// TestWritesInAFence: what a program may write, it can, by every way that it has: own files, moved between its folders
+// and linked, pipes and sockets of its own, what it was given as output, and files without a name.
+func TestWritesInAFence(t *testing.T) {
+	c := newCaged(t, `set -e
+trap 'say failed at $LINENO' EXIT
+echo to stdout >/dev/stdout; echo to stderr >/dev/stderr; echo x >/dev/null; echo y >>/proc/self/fd/1
+for d in "$SLUICE_OUTPUT" "$SLUICE_JOB_DIR" /tmp /var/tmp /dev/shm; do
+  mkdir -p "$d/a" "$d/b"; echo 1 >"$d/a/f"; mv "$d/a/f" "$d/b/g"; ln "$d/b/g" "$d/a/h"; echo 2 >>"$d/a/h"; mv "$d/b" "$d/a/c"
+  [ "$(cat "$d/a/c/g")" = "1
+2" ]
+  mkfifo "$d/p"; cat "$d/p" >"$d/got" & echo through >"$d/p"; wait; [ "$(cat "$d/got")" = through ]
+done
+python3 - <<'END'
+import os, socket, tempfile
+fd = os.memfd_create("m"); os.write(fd, b"m"); open("/proc/self/fd/%d" % fd, "r+b").write(b"n")
+with tempfile.TemporaryFile() as f: f.write(b"x"); f.flush(); open("/proc/self/fd/%d" % f.fileno(), "r+b").write(b"y")
+s = socket.socket(socket.AF_UNIX); s.bind("/tmp/s"); s.listen(); c = socket.socket(socket.AF_UNIX); c.connect("/tmp/s")
+os.rename("/tmp/a/c/g", "/tmp/a/g"); os.replace("/tmp/a/g", "/tmp/a/h")
+END
+trap - EXIT
+say "all written"
+`, nil)
+	c.start()
+	c.exits(0)
+	if c.story() != "all written\n" || !strings.Contains(slurp(c.out), "to stdout") || !strings.Contains(slurp(c.out), "to stderr") {
+		t.Errorf("%s\n%s", c.story(), slurp(c.out))
+	}
+}
+
 // TestGateInAFence: a program writes progress as fast as it can, over several runs.
 func TestGateInAFence(t *testing.T) {
 	c := newCaged(t, `trap 'exit 0' TERM
