@@ -185,7 +185,7 @@ func (s *service) copy(job, name string, leaves bool, room int64) (copied, error
 		return c, nil
 	}
 	defer file.Close()
-	c.plain, c.size = true, info.Size()
+	c.plain, c.size = true, min(info.Size(), vault.MaxBytes)
 	if c.over = c.size > room; c.over { // it is not even read: a sparse file may have any size
 		return c, nil
 	}
