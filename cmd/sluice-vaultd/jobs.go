@@ -200,7 +200,7 @@ func (s *service) review(who caller, q wire.Request) (answer, error) {
 		return answer{}, err
 	}
 	waits := func(j *vault.Job, f *vault.File) bool {
-		return f != nil && f.State == wire.FileKept && f.Orders[set.Name] == "" && slices.Contains(j.Sets, set.Name)
+		return f != nil && f.State == wire.FileKept && f.Ordered(set.Name, f.Digest) == "" && slices.Contains(j.Sets, set.Name)
 	}
 	if q.Order != "" {
 		j := s.named(q.Job)

@@ -132,14 +132,10 @@ func (w *walk) folder(dir *checkpoint.Dir, at string, deep int) {
 // budget does not even hold its name.
 func (s *service) result(who caller, q wire.Request, j *vault.Job, name string) (f wire.File, told bool, err error) {
 	s.vault.mu.Lock()
-	if known := j.Files[name]; known != nil && (known.State == wire.FileReleased || known.State == wire.FileRefused) {
+	if known := j.Files[name]; known != nil && known.State == wire.FileReleased {
 		f = wire.File{Name: name, Size: known.Size, Digest: known.Digest, State: known.State}
 	}
-	digest := ""
-	if known := j.Files[name]; known != nil {
-		digest = known.Digest
-	}
-	leaves := s.vault.state.Decide(j, name, digest) == wire.FileReleased
+	leaves := s.vault.state.MayLeave(j, name)
 	room := s.vault.state.Room(j.ID, j.User, j.Sets, s.vault.now())
 	s.vault.mu.Unlock()
 	if f.State != "" {

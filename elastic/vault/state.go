@@ -29,8 +29,19 @@ type Job struct {
 type File struct {
 	Name, Digest string
 	Size         int64
-	State        string            // as wire.File
-	Orders       map[string]string // by data set: its owner's order of a review
+	State        string           // as wire.File
+	Orders       map[string]Order // by data set: the last one of its owner
+}
+
+// Order is an owner's order of a review, wire.Allow or wire.Refuse. It holds for content of that digest, and for no other.
+type Order struct{ Digest, Order string }
+
+// Ordered returns what the owner of a data set ordered about content of that digest; "" = nothing, and the owner has to.
+func (f *File) Ordered(set, digest string) string {
+	if f == nil || f.Orders[set].Digest != digest {
+		return ""
+	}
+	return f.Orders[set].Order
 }
 
 // use is what counts in the window of a user of a data set.
@@ -191,7 +202,7 @@ func (s *State) applyJob(e Entry) error {
 			return fmt.Errorf("the file %q of the job %q was released already", e.File, e.Job)
 		}
 		if file == nil {
-			file = &File{Name: e.File, Orders: map[string]string{}}
+			file = &File{Name: e.File, Orders: map[string]Order{}}
 			j.Files[e.File] = file
 		}
 		file.Size, file.Digest, file.State = e.Size, e.Digest, e.State
@@ -200,10 +211,10 @@ func (s *State) applyJob(e Entry) error {
 		}
 		s.count(j, e)
 	case Reviewed:
-		if file == nil || !slices.Contains(j.Sets, e.Set) || e.State != wire.Allow && e.State != wire.Refuse {
+		if file == nil || e.Digest == "" || !slices.Contains(j.Sets, e.Set) || e.State != wire.Allow && e.State != wire.Refuse {
 			return fmt.Errorf("the file %q of the job %q cannot be reviewed", e.File, e.Job)
 		}
-		file.Orders[e.Set] = e.State
+		file.Orders[e.Set] = Order{e.Digest, e.State}
 	}
 	return nil
 }

@@ -229,8 +229,8 @@ func TestDecide(t *testing.T) {
 		{Time: day0, Event: Told, Job: "a", File: "sub/m.pt", Digest: "d", State: wire.FileKept},
 	})
 	j := s.Job("a")
-	review := func(set, order string) {
-		if err := s.Apply(Entry{Time: day0, Event: Reviewed, Job: "a", File: "sub/m.pt", Set: set, State: order}); err != nil {
+	review := func(set, digest, order string) {
+		if err := s.Apply(Entry{Time: day0, Event: Reviewed, Job: "a", File: "sub/m.pt", Set: set, Digest: digest, State: order}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -242,11 +242,35 @@ func TestDecide(t *testing.T) {
 	}
 	want("at first", "sub/m.pt", "d", wire.FileKept) // n releases *.txt only
 	want("at first", "x.txt", "d", wire.FileKept)    // m does not
-	review("n", wire.Allow)
+	told := func(digest, state string) {
+		if err := s.Apply(Entry{Time: day0, Event: Told, Job: "a", File: "sub/m.pt", Digest: digest, State: state}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	may := func(when string, want bool) {
+		t.Helper()
+		if got := s.MayLeave(j, "sub/m.pt"); got != want {
+			t.Errorf("%s: it may leave: %v", when, got)
+		}
+	}
+	may("at first", false)
+	review("n", "d", wire.Allow)
+	may("allowed", true)
 	want("allowed", "sub/m.pt", "d", wire.FileReleased)
 	want("changed since", "sub/m.pt", "e", wire.FileKept)
-	review("m", wire.Refuse)
+	told("e", wire.FileKept)
+	want("changed, and told of", "sub/m.pt", "e", wire.FileKept)
+	want("as it was again", "sub/m.pt", "d", wire.FileReleased)
+	told("", wire.FileOver)
+	want("over the budget in between", "sub/m.pt", "d", wire.FileReleased)
+	want("not read", "sub/m.pt", "", wire.FileKept)
+	review("m", "d", wire.Refuse)
 	want("refused by the other", "sub/m.pt", "d", wire.FileRefused)
+	told("f", wire.FileKept)
+	want("changed after it was refused", "sub/m.pt", "f", wire.FileKept)
+	if err := s.Apply(Entry{Event: Reviewed, Job: "a", File: "sub/m.pt", Set: "m", State: wire.Allow}); err == nil {
+		t.Error("an order about no content is taken")
+	}
 }
 
 func TestMayRead(t *testing.T) {
