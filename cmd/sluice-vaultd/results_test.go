@@ -1,10 +1,18 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
+	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic/vault/wire"
 )
 
@@ -81,5 +89,103 @@ func TestReviewHoldsForOneContent(t *testing.T) {
 	l.fetched("with room again", id, "c.txt=released m.pt=released")
 	if got := l.waiting(); got != "" || l.counted(id) != counted+2500 {
 		t.Errorf("%q waits for a review, and %d bytes count", got, l.counted(id)-counted)
+	}
+}
+
+// A name that could not be read, or was no file of its own, is looked at again: nothing is recorded of the one, and the
+// other leaves once it is a file.
+func TestFilesAreLookedAtAgain(t *testing.T) {
+	l := newLab(t)
+	l.add("mammo", "50KB/job,100KB/week")
+	id := l.submit(ada)
+	out := filepath.Join(l.s.vault.jobFolder(id), "out")
+	l.must(os.Symlink("/etc/passwd", filepath.Join(out, "link.pt")))
+	l.end(id)
+	l.fetched("a link", id, "link.pt=refused")
+	counted := l.counted(id)
+	l.fetched("a link still", id, "link.pt=refused")
+	if l.counted(id) != counted {
+		t.Error("it is counted twice")
+	}
+	l.must(os.Remove(filepath.Join(out, "link.pt")))
+	l.put(id, "out/link.pt", "model")
+	if got := l.fetched("a file", id, "link.pt=released"); got["link.pt"] != "model" {
+		t.Errorf("%q", got)
+	}
+
+	counted = l.counted(id)
+	for range 2 { // another node has removed it since the folder was listed
+		f, told, err := l.s.result(&look{ctx: t.Context()}, caller{uid: ada, name: "ada"}, wire.Request{Job: id}, l.s.vault.state.Job(id), "gone.pt")
+		if err != nil || told || f.State != "" || l.counted(id) != counted {
+			t.Errorf("a file that cannot be read: %+v, told %v, %d bytes, %v", f, told, l.counted(id)-counted, err)
+		}
+	}
+	for _, err := range []error{syscall.ESTALE, syscall.EIO, syscall.EMFILE, fs.ErrNotExist} {
+		if got := refused(fmt.Errorf("x: %w", err)); !errors.Is(got, errUnread) {
+			t.Errorf("%v says something of the file: %v", err, got)
+		}
+	}
+	for _, err := range []error{checkpoint.ErrNotRegular, checkpoint.ErrOwner, checkpoint.ErrName, syscall.EACCES} {
+		if got := refused(fmt.Errorf("x: %w", err)); got != nil {
+			t.Errorf("%v: %v", err, got)
+		}
+	}
+}
+
+// One request reads so much and no more; the next goes on. A kept file is read again only if it changed, and none once
+// sluice-vaultd stops. Folders without end are not walked to their end.
+func TestOneRequestEnds(t *testing.T) {
+	l := newLab(t)
+	l.add("mammo", "500KB/job,900KB/week")
+	defer func(was int64) { mostRead = was }(mostRead)
+	mostRead = 10_000
+	id := l.submit(ada)
+	for _, name := range []string{"a", "b", "c", "d"} {
+		l.put(id, "out/"+name+".bin", strings.Repeat(name, 4000))
+	}
+	l.put(id, "out/e.pt", strings.Repeat("e", 30_000))
+	l.end(id)
+	ask := func(ctx context.Context) (int64, error) {
+		l.s.vault.mu.Lock()
+		j := l.s.vault.state.Job(id)
+		l.s.vault.mu.Unlock()
+		look := &look{ctx: ctx}
+		for _, name := range []string{"a.bin", "b.bin", "c.bin", "d.bin", "e.pt"} {
+			if _, _, err := l.s.result(look, caller{uid: ada, name: "ada"}, wire.Request{Job: id}, j, name); err != nil {
+				return look.read, err
+			}
+		}
+		return look.read, nil
+	}
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	for i, want := range []int64{0, 8000, 8000, 30_000, 0} {
+		ctx := t.Context()
+		if i == 0 {
+			ctx = stopped
+		}
+		if read, err := ask(ctx); read != want || err != nil {
+			t.Errorf("request %d reads %d bytes, want %d (%v)", i, read, want, err)
+		}
+	}
+	l.fetched("in the end", id, "a.bin=kept b.bin=kept c.bin=kept d.bin=kept e.pt=released")
+	l.put(id, "out/a.bin", "other")
+	if read, err := ask(t.Context()); read != 5 || err != nil {
+		t.Errorf("one has changed, and %d bytes are read, %v", read, err)
+	}
+	if _, err := l.s.results(stopped, caller{uid: ada, name: "ada"}, wire.Request{Job: id}); !errors.Is(err, wire.ErrUnavailable) {
+		t.Errorf("sluice-vaultd stops: %v", err)
+	}
+	for i := range 10 {
+		l.must(os.MkdirAll(filepath.Join(l.s.vault.jobFolder(id), "out/f", fmt.Sprint(i)), 0o700))
+	}
+	dir, err := l.s.own(id, outName)
+	l.must(err)
+	defer dir.Close()
+	for left, want := range map[int]int{3: 3, 5: 5, 15: 5, 16: 5} {
+		w := walk{left: left}
+		if w.folder(dir, "", 1); len(w.names) != want || w.more != (left < 16) {
+			t.Errorf("%d names are looked at: %d files, and more: %v", left, len(w.names), w.more)
+		}
 	}
 }

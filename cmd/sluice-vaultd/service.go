@@ -47,6 +47,7 @@ type service struct {
 	listed               listing
 	books                *books
 	submissions, denials *pace
+	seen                 seen
 	busy                 sync.Map // id of a job to its *sync.Mutex: while bytes of it are copied
 	logged               sync.Map // id of a job to when a part of its log left last
 }

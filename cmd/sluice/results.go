@@ -179,7 +179,7 @@ func (o *resultOptions) leftOver(cmd *cobra.Command, job string, a wire.Answer) 
 		terminal.Warn(errs, fmt.Sprintf("the budget has no room for %s; fetch those that you need most, one by one: sluice results %s --file NAME", terminal.Plural(n, "file"), job))
 	}
 	if a.More {
-		terminal.Warn(errs, "there are further files; the budget does not even hold their names")
+		terminal.Warn(errs, "there are further files: the budget does not hold their names, they cannot be read now, or there are too many for one request; later, try again")
 	}
 	switch {
 	case len(a.Files) == 0 && !a.More && o.file != "":

@@ -13,7 +13,7 @@ type Job struct {
 	ID, User, Script string
 	Sets             []string
 	Network          string // as in fence.json
-	Number           int64 // Slurm's; 0 = not known
+	Number           int64  // Slurm's; 0 = not known
 	Submitted        time.Time
 	State            string // as wire.Job
 	Counted          int64  // bytes in the budgets, with Numbers

@@ -93,7 +93,8 @@ type Answer struct {
 	Output string `json:"output,omitempty"`
 	Jobs   []Job  `json:"jobs,omitempty"`
 	Files  []File `json:"files,omitempty"`
-	// More: there are files that are not told of, because the budget does not even hold their names.
+	// More: there are files that are not told of, because the budget does not even hold their names, they cannot be read
+	// now, or one request looks at no more.
 	More bool   `json:"more,omitempty"`
 	Kept []Kept `json:"kept,omitempty"`
 	// Next is the From that continues the log. Ended: the job has ended and all of its log was released that
