@@ -48,6 +48,9 @@ one that is refused never leaves.`,
 			for _, k := range a.Kept {
 				t.Add(k.Job, k.User, size(k.Size), k.Digest, k.Name)
 			}
+			if a.More {
+				terminal.Warn(cmd.ErrOrStderr(), "there are more; of each user those of the newest jobs are listed, and what you decide about makes room for others")
+			}
 			return t.Write(cmd.OutOrStdout())
 		},
 	}

@@ -94,7 +94,7 @@ type Answer struct {
 	Jobs   []Job  `json:"jobs,omitempty"`
 	Files  []File `json:"files,omitempty"`
 	// More: there are files that are not told of, because the budget does not even hold their names, they cannot be read
-	// now, or one request looks at no more.
+	// now, or one request looks at no more. In answers to Jobs and Review: older ones are left out.
 	More bool   `json:"more,omitempty"`
 	Kept []Kept `json:"kept,omitempty"`
 	// Next is the From that continues the log. Ended: the job has ended and all of its log was released that
