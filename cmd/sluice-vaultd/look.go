@@ -15,6 +15,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic/vault"
+	"github.com/sluice-hpc/sluice/elastic/vault/wire"
 )
 
 // mostRead bounds the bytes of files that one request reads, so that it answers while its client waits. One file is read
@@ -134,7 +135,36 @@ func (s *service) copy(l *look, job, name string, leaves bool, room int64) (copi
 	c.size, err = io.Copy(io.MultiWriter(to, hash), io.LimitReader(from, room+1))
 	c.digest, c.over = hex.EncodeToString(hash.Sum(nil)), c.size > room
 	c.kept = !c.over
-	return c, errors.Join(err, to.Sync(), to.Close(), syncFolder(filepath.Dir(at)))
+	if err = errors.Join(err, to.Sync(), to.Close(), syncFolder(filepath.Dir(at))); err == nil && c.kept {
+		s.seen.keep(job, name, info, c.digest)
+	}
+	return c, err
+}
+
+// differs reports whether a file has other content than what left of it. If it cannot be read now it is as it was.
+func (s *service) differs(l *look, job string, left wire.File) bool {
+	file, info, err := s.file(job, left.Name)
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	if info.Size() != left.Size {
+		return true
+	}
+	digest := s.seen.digest(job, left.Name, info)
+	if digest == "" {
+		from, err := l.of(file, left.Size)
+		hash := sha256.New()
+		if err == nil {
+			_, err = io.Copy(hash, io.LimitReader(from, left.Size))
+		}
+		if err != nil {
+			return false
+		}
+		digest = hex.EncodeToString(hash.Sum(nil))
+		s.seen.keep(job, left.Name, info, digest)
+	}
+	return digest != left.Digest
 }
 
 // mostSeen is the number of files above which all are forgotten; they are read again then.

@@ -138,13 +138,16 @@ func (s *service) result(l *look, who caller, q wire.Request, j *vault.Job, name
 	s.vault.mu.Lock()
 	known := j.Files[name]
 	if known != nil {
-		f = wire.File{Name: name, Size: known.Size, Digest: known.Digest, State: known.State}
+		f = wire.File{Name: name, Size: known.Size, Digest: known.Digest, State: known.State, Changed: known.Changed}
 	}
 	leaves := s.vault.state.MayLeave(j, name)
 	room := s.vault.state.Room(j.ID, j.User, j.Sets, s.vault.now())
 	s.vault.mu.Unlock()
 	if f.State == wire.FileReleased {
-		return f, true, nil
+		if !f.Changed && s.differs(l, j.ID, f) {
+			f.Changed, err = s.change(who, q, j, name)
+		}
+		return f, true, err
 	}
 	c, err := s.copy(l, j.ID, name, leaves, room)
 	if errors.Is(err, errUnread) {
@@ -161,6 +164,20 @@ func (s *service) result(l *look, who caller, q wire.Request, j *vault.Job, name
 		err = s.drop(j.ID, name, leaves)
 	}
 	return f, told, err
+}
+
+// change counts that a file has changed since it left, BEFORE that is told: which files are changed, a program may choose.
+func (s *service) change(who caller, q wire.Request, j *vault.Job, name string) (told bool, err error) {
+	s.vault.mu.Lock()
+	defer s.vault.mu.Unlock()
+	if err := s.reads(who, q, j); err != nil {
+		return false, err
+	}
+	if !s.vault.state.Fits(j, vault.ChangeCost, s.vault.now()) {
+		return false, nil
+	}
+	err = s.vault.write(vault.Entry{Event: vault.Changed, Job: j.ID, File: name, Cost: vault.ChangeCost})
+	return err == nil, err
 }
 
 // drop removes the copy of a file that was copied and does not leave.

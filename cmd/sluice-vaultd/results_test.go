@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/elastic/vault"
 	"github.com/sluice-hpc/sluice/elastic/vault/wire"
 )
 
@@ -188,4 +189,39 @@ func TestOneRequestEnds(t *testing.T) {
 			t.Errorf("%d names are looked at: %d files, and more: %v", left, len(w.names), w.more)
 		}
 	}
+}
+
+// A file leaves once. That it has other content since is told, and counted once; what left before comes again.
+func TestAFileLeavesOnce(t *testing.T) {
+	l := newLab(t)
+	l.add("mammo", "5KB/job,10KB/week")
+	id := l.submit(ada)
+	l.put(id, "out/a.pt", "model one")
+	l.put(id, "out/b.pt", "same size")
+	l.end(id)
+	want := func(when string, changed bool, costs int64) {
+		t.Helper()
+		before := l.counted(id)
+		a, raw := l.get(ada, wire.Request{Do: wire.Results, Job: id})
+		if len(a.Files) != 2 || a.Files[0].Changed != changed || a.Files[1].Changed || l.counted(id) != before+costs {
+			t.Errorf("%s: %+v, and %d bytes count", when, a.Files, l.counted(id)-before)
+		}
+		if got := l.files(raw); got["a.pt"] != "model one" || got["b.pt"] != "same size" {
+			t.Errorf("%s: %q", when, got)
+		}
+	}
+	name := vault.NameCost("a.pt")
+	want("at first", false, 2*(name+9))
+	want("again", false, 0)
+	l.open()
+	want("after a restart", false, 0)
+	l.put(id, "out/a.pt", "model two")
+	want("brought back, and ended again", true, vault.ChangeCost)
+	want("once more", true, 0)
+	l.put(id, "out/a.pt", "model one")
+	l.open()
+	want("as it was", true, 0)
+	l.put(id, "out/b.pt", "longer than it was")
+	l.s.vault.state.Job(id).Counted = 5000 // no budget is left
+	want("without budget", true, 0)
 }

@@ -15,6 +15,9 @@ const (
 	logOverhead  = 8
 )
 
+// ChangeCost is what it counts to tell that a file has changed since it left.
+const ChangeCost int64 = 8
+
 // FileCost is what a file of that size counts; the name counts once, when it leaves first.
 func FileCost(name string, size int64, known bool) int64 {
 	if known {

@@ -27,6 +27,7 @@ const (
 	Ended     Event = "ended"     // nothing of it runs any more (Job)
 	Told      Event = "told"      // the name of a file that does not leave now (Job, File, Size, Digest, State, Cost)
 	Released  Event = "released"  // a file, BEFORE it leaves (Job, File, Size, Digest, Cost)
+	Changed   Event = "changed"   // that a file has other content since it left (Job, File, Cost)
 	Logged    Event = "logged"    // a part of the log, BEFORE it leaves (Job, Size: of it, Raw: bytes read, Cost)
 	Reviewed  Event = "reviewed"  // an owner's order (By, Set, Job, File, Digest, State)
 	Cancelled Event = "cancelled" // BEFORE scancel runs (By, Job)

@@ -30,6 +30,7 @@ type File struct {
 	Name, Digest string
 	Size         int64
 	State        string           // as wire.File
+	Changed      bool             // its user was told that it has other content since it left
 	Orders       map[string]Order // by data set: the last one of its owner
 }
 
@@ -90,7 +91,7 @@ func (s *State) Apply(e Entry) error {
 	case Submitted:
 		err = s.applySubmitted(e)
 	case Denied, Repaired:
-	case Started, Refused, Ended, Told, Released, Logged, Reviewed, Cancelled, Attempted:
+	case Started, Refused, Ended, Told, Released, Changed, Logged, Reviewed, Cancelled, Attempted:
 		err = s.applyJob(e)
 	default:
 		err = fmt.Errorf("the event %q is not known", e.Event)
@@ -209,6 +210,12 @@ func (s *State) applyJob(e Entry) error {
 		if e.Event == Released {
 			file.State = wire.FileReleased
 		}
+		s.count(j, e)
+	case Changed:
+		if file == nil || file.State != wire.FileReleased || file.Changed {
+			return fmt.Errorf("the file %q of the job %q cannot have changed since it left", e.File, e.Job)
+		}
+		file.Changed = true
 		s.count(j, e)
 	case Reviewed:
 		if file == nil || e.Digest == "" || !slices.Contains(j.Sets, e.Set) || e.State != wire.Allow && e.State != wire.Refuse {

@@ -65,7 +65,7 @@ func TestBudgetHolds(t *testing.T) {
 		slices.Sort(names)
 		for n := range rapid.IntRange(0, 60).Draw(t, "steps") {
 			now = now.Add(time.Duration(rapid.IntRange(-40, 50).Draw(t, "minutes")) * 17 * time.Minute)
-			act := rapid.SampledFrom([]string{"submit", "log", "log", "file", "file", "refuse", "start", "end", "crash"}).Draw(t, "act")
+			act := rapid.SampledFrom([]string{"submit", "log", "log", "file", "file", "change", "refuse", "start", "end", "crash"}).Draw(t, "act")
 			if act == "submit" {
 				user := rapid.SampledFrom([]string{"ada", "bob"}).Draw(t, "user")
 				sets := names[:rapid.IntRange(1, len(names)).Draw(t, "of")]
@@ -106,6 +106,10 @@ func TestBudgetHolds(t *testing.T) {
 				}
 			case act == "log" && runs:
 				leaves(Entry{Event: Logged, Job: j.ID, Size: size, Raw: size, Cost: LogCost(size)})
+			case act == "change" && runs:
+				if f := j.Files[name]; f != nil && f.State == wire.FileReleased && !f.Changed {
+					leaves(Entry{Event: Changed, Job: j.ID, File: name, Cost: ChangeCost})
+				}
 			case act == "file" && runs:
 				if f := j.Files[name]; f == nil || f.State != wire.FileReleased {
 					leaves(Entry{Event: Released, Job: j.ID, File: name, Size: size, Digest: "d", Cost: FileCost(name, size, f != nil)})
@@ -150,6 +154,7 @@ func TestApplyRefuses(t *testing.T) {
 	released := append(slices.Clone(story), Entry{Time: day0, Event: Released, Job: "aa", File: "m.pt", Size: 5, Digest: "d", Cost: 7})
 	for name, e := range map[string]Entry{
 		"released twice":     {Event: Released, Job: "aa", File: "m.pt", Size: 5, Cost: 7},
+		"changed, not there": {Event: Changed, Job: "aa", File: "x.pt", Cost: ChangeCost},
 		"told after it left": {Event: Told, Job: "aa", File: "m.pt", State: wire.FileKept},
 		"a second start":     {Event: Started, Job: "aa", JobID: 8},
 		"refused, started":   {Event: Refused, Job: "aa"},

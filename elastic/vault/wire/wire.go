@@ -159,6 +159,8 @@ type File struct {
 	Size   int64  `json:"size"`
 	Digest string `json:"digest,omitempty"` // SHA-256, in hexadecimal
 	State  string `json:"state"`            // released, kept, refused, over
+	// Changed: the file has other content since it left. A file leaves once.
+	Changed bool `json:"changed,omitempty"`
 }
 
 // Values of File.State.
