@@ -45,15 +45,18 @@ func (f *File) Ordered(set, digest string) string {
 	return f.Orders[set].Order
 }
 
-// use is what counts in the window of a user of a data set.
+// use is what counts in the window of a user of a data set: what left from a time to another, as if it had left last.
 type use struct {
-	at   time.Time
-	cost int64
+	from, at time.Time
+	cost     int64
 }
+
+// steps is the number of uses into which a window is divided at least. There are at most twice as many.
+const steps = 1000
 
 // uses is what a user did with a data set.
 type uses struct {
-	parts []use // logs and files, in order of time
+	parts []use // logs and files of the present window, in order of time
 	jobs  []*Job
 }
 
@@ -161,10 +164,26 @@ func (s *State) applySubmitted(e Entry) error {
 // count adds the cost of an entry to the budgets of its job.
 func (s *State) count(j *Job, e Entry) {
 	j.Counted += e.Cost
+	now := s.Now(e.Time)
 	for _, name := range j.Sets {
-		of := s.uses[name][j.User]
-		of.parts = append(of.parts, use{s.Now(e.Time), e.Cost})
+		of, window := s.uses[name][j.User], s.sets[name].Release.Window
+		of.parts = slices.Delete(of.parts, 0, past(of.parts, now.Add(-window)))
+		if n := len(of.parts); n > 0 && now.Sub(of.parts[n-1].from) < window/steps {
+			of.parts[n-1].at = now
+			of.parts[n-1].cost += e.Cost
+			continue
+		}
+		of.parts = append(of.parts, use{now, now, e.Cost})
 	}
+}
+
+// past is how many uses, which are in order of time, count no more: time never goes back (Now).
+func past(parts []use, since time.Time) int {
+	n := 0
+	for n < len(parts) && !parts[n].at.After(since) {
+		n++
+	}
+	return n
 }
 
 func (s *State) applyJob(e Entry) error {

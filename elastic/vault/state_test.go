@@ -64,7 +64,7 @@ func TestBudgetHolds(t *testing.T) {
 		}
 		slices.Sort(names)
 		for n := range rapid.IntRange(0, 60).Draw(t, "steps") {
-			now = now.Add(time.Duration(rapid.IntRange(-40, 50).Draw(t, "minutes")) * 17 * time.Minute)
+			now = now.Add(time.Duration(rapid.IntRange(-40, 50).Draw(t, "times")) * rapid.SampledFrom([]time.Duration{5 * time.Second, 17 * time.Minute}).Draw(t, "step"))
 			act := rapid.SampledFrom([]string{"submit", "log", "log", "file", "file", "change", "refuse", "start", "end", "crash"}).Draw(t, "act")
 			if act == "submit" {
 				user := rapid.SampledFrom([]string{"ada", "bob"}).Draw(t, "user")
@@ -221,6 +221,38 @@ func TestWindow(t *testing.T) {
 	}
 	if room := s.Room("", "ada", []string{"m", "gone"}, day0.Add(48*time.Hour)); room != 0 {
 		t.Errorf("with an unknown data set there is room for %d bytes", room)
+	}
+}
+
+// A month of logs that are read each second is summed up in so many parts, and each of them counts as long as it must: no
+// byte leaves the window early, and none stays longer than the thousandth part of it.
+func TestWindowIsShort(t *testing.T) {
+	s := folded(t, []Entry{
+		{Time: day0, Event: Added, By: "hanna", Set: "m", Path: "/v", Release: "1GB/job,1GB/day"},
+		{Time: day0, Event: Submitted, By: "ada", Job: "a", Sets: []string{"m"}},
+		{Time: day0, Event: Started, Job: "a", JobID: 1},
+	})
+	const every, n = 9 * time.Second, 30_000 // three days
+	most := 0
+	for i := range n {
+		if err := s.Apply(Entry{Time: day0.Add(time.Duration(i) * every), Event: Logged, Job: "a", Cost: 1}); err != nil {
+			t.Fatal(err)
+		}
+		most = max(most, len(s.uses["m"]["ada"].parts))
+	}
+	if most > 2*steps {
+		t.Errorf("%d parts", most)
+	}
+	last := day0.Add((n - 1) * every)
+	for _, later := range []time.Duration{0, time.Hour, 12*time.Hour + time.Second, 23 * time.Hour} {
+		exact := int64((24*time.Hour - later + every - 1) / every)
+		slack := int64(24*time.Hour/steps/every) + 1
+		if got := s.Uses("m", last.Add(later))[0].Window; got < exact || got > exact+slack {
+			t.Errorf("after %v: %d bytes count, want %d and at most %d more", later, got, exact, slack)
+		}
+	}
+	if got := s.Uses("m", last.Add(24*time.Hour))[0].Window; got != 0 {
+		t.Errorf("after a window %d bytes count", got)
 	}
 }
 
