@@ -244,7 +244,7 @@ func TestWindowIsShort(t *testing.T) {
 		t.Errorf("%d parts", most)
 	}
 	last := day0.Add((n - 1) * every)
-	for _, later := range []time.Duration{0, time.Hour, 12*time.Hour + time.Second, 23 * time.Hour} {
+	for _, later := range []time.Duration{0, time.Hour + 33*time.Second, 12*time.Hour + 40*time.Second, 23*time.Hour + time.Second} {
 		exact := int64((24*time.Hour - later + every - 1) / every)
 		slack := int64(24*time.Hour/steps/every) + 1
 		if got := s.Uses("m", last.Add(later))[0].Window; got < exact || got > exact+slack {
