@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -261,14 +262,40 @@ func (s *service) waiting(set *vault.Set) map[string][]wire.Kept {
 	return all
 }
 
+// reviewed returns the digest of what an owner decides about: of a file that waits, or that the owner decided about before
+// and that has not left; "" if there is none.
+func reviewed(j *vault.Job, f *vault.File, set *vault.Set) string {
+	switch {
+	case f == nil || f.State == wire.FileReleased:
+		return ""
+	case waits(j, f, set):
+		return f.Digest
+	case f.Orders[set.Name].Order == "":
+		return ""
+	case f.Digest == "": // it was not read when it did not fit into the budget
+		return f.Orders[set.Name].Digest
+	}
+	return f.Digest
+}
+
 // decide records an owner's order about a file. The mutex must be held.
 func (s *service) decide(who caller, q wire.Request, set *vault.Set) error {
 	j := s.named(q.Job)
-	if j == nil || !waits(j, j.Files[q.File], set) {
+	digest := ""
+	if j != nil && slices.Contains(j.Sets, set.Name) {
+		if f := j.Files[q.File]; f != nil && f.State == wire.FileReleased {
+			return wire.Fail(wire.Conflict, "", "the file %q of job %q has left already", q.File, q.Job)
+		}
+		digest = reviewed(j, j.Files[q.File], set)
+	}
+	if digest == "" {
 		return wire.Fail(wire.NotFound, "'sluice data review "+set.Name+"' lists those that wait", "no file %q of job %q waits for your review", q.File, q.Job)
 	}
 	if q.Order != wire.Allow && q.Order != wire.Refuse {
 		return wire.Fail(wire.BadRequest, "", "the order %q is neither %s nor %s", q.Order, wire.Allow, wire.Refuse)
 	}
-	return s.vault.write(vault.Entry{Event: vault.Reviewed, By: who.name, Set: set.Name, Job: j.ID, File: q.File, Digest: j.Files[q.File].Digest, State: q.Order})
+	if !strings.HasPrefix(digest, q.Digest) {
+		return wire.Fail(wire.Conflict, "look at it again", "the file %q of job %q has other content now: its SHA-256 is %s", q.File, q.Job, digest)
+	}
+	return s.vault.write(vault.Entry{Event: vault.Reviewed, By: who.name, Set: set.Name, Job: j.ID, File: q.File, Digest: digest, State: q.Order})
 }

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -224,4 +226,55 @@ func TestAFileLeavesOnce(t *testing.T) {
 	l.put(id, "out/b.pt", "longer than it was")
 	l.s.vault.state.Job(id).Counted = 5000 // no budget is left
 	want("without budget", true, 0)
+}
+
+// As long as a file has not left its owner can decide otherwise; a file that left, or was never to be reviewed, is not decided about.
+func TestOwnersChangeTheirMind(t *testing.T) {
+	l := newLab(t)
+	l.add("mammo", "50KB/job,5KB/week")
+	id := l.submit(ada)
+	l.put(id, "out/a.txt", "notes")
+	l.put(id, "out/m.pt", strings.Repeat("m", 3000))
+	l.end(id)
+	l.get(ada, wire.Request{Do: wire.Results, Job: id, File: "a.txt"})
+	of := func(text string) wire.Request {
+		sum := sha256.Sum256([]byte(text))
+		return wire.Request{Do: wire.Review, Name: "mammo", Job: id, File: "a.txt", Order: wire.Allow, Digest: hex.EncodeToString(sum[:4])}
+	}
+	l.refused(wire.ErrConflict, "other content now", hanna, of("what the owner looked at"))
+	l.get(hanna, of("notes"))
+	l.reviewed(id, "a.txt", wire.Refuse)
+	if got := l.fetched("allowed by mistake", id, "a.txt=refused m.pt=released"); len(got) != 1 {
+		t.Errorf("it has left: %q", got)
+	}
+	l.reviewed(id, "a.txt", wire.Refuse)
+	l.reviewed(id, "a.txt", wire.Allow)
+	if got := l.fetched("refused by mistake", id, "a.txt=released m.pt=released"); got["a.txt"] != "notes" {
+		t.Errorf("%q", got)
+	}
+	review := func(file string) wire.Request {
+		return wire.Request{Do: wire.Review, Name: "mammo", Job: id, File: file, Order: wire.Refuse}
+	}
+	l.refused(wire.ErrConflict, "has left already", hanna, review("a.txt"))
+	l.refused(wire.ErrConflict, "has left already", hanna, review("m.pt"))
+	l.refused(wire.ErrNotFound, "waits for your review", hanna, review("x.pt"))
+
+	other := l.submit(bob)
+	l.put(other, "out/b.txt", strings.Repeat("b", 3000))
+	l.put(other, "out/c.pt", strings.Repeat("c", 9000))
+	l.end(other)
+	l.get(bob, wire.Request{Do: wire.Results, Job: other})
+	l.reviewed(other, "b.txt", wire.Allow)
+	l.put(other, "out/d.pt", strings.Repeat("d", 2500))
+	l.get(bob, wire.Request{Do: wire.Results, Job: other, File: "d.pt"})
+	if a, _ := l.get(bob, wire.Request{Do: wire.Results, Job: other, File: "b.txt"}); states(a.Files)["b.txt"] != wire.FileOver {
+		t.Errorf("%+v", a.Files)
+	}
+	id = other
+	l.reviewed(other, "b.txt", wire.Refuse)
+	l.refused(wire.ErrNotFound, "waits for your review", hanna, review("c.pt")) // the budget alone holds it up
+	l.s.vault.now = func() time.Time { return time.Now().Add(8 * 24 * time.Hour) }
+	if a, _ := l.get(bob, wire.Request{Do: wire.Results, Job: other, File: "b.txt"}); states(a.Files)["b.txt"] != wire.FileRefused {
+		t.Errorf("with room again: %+v", a.Files)
+	}
 }

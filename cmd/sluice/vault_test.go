@@ -572,6 +572,7 @@ func TestData(t *testing.T) {
 		{"data review mammo", "JOB                               USER  SIZE  SHA-256                                                           FILE\n" + strings.Repeat("b", 32) + "  ada   99 B  " +
 			strings.Repeat("d", 64) + "  loss.png\n", "", wire.Request{Do: wire.Review, Name: "mammo"}},
 		{"data review mammo 7 loss.png --allow", "", "", wire.Request{Do: wire.Review, Name: "mammo", Job: "7", File: "loss.png", Order: wire.Allow}},
+		{"data review mammo 7 loss.png --allow --digest AB12", "", "", wire.Request{Do: wire.Review, Name: "mammo", Job: "7", File: "loss.png", Order: wire.Allow, Digest: "ab12"}},
 		{"data review mammo 7 loss.png --refuse", "", "", wire.Request{Do: wire.Review, Name: "mammo", Job: "7", File: "loss.png", Order: wire.Refuse}},
 	} {
 		code, out, errs := sluice(t, strings.Fields(c.args)...)
@@ -590,6 +591,7 @@ func TestData(t *testing.T) {
 		"data grant mammo":                       "which users?",
 		"data review mammo 7 x":                  "--allow or --refuse",
 		"data review mammo --allow":              "which file?",
+		"data review mammo --digest ab":          "which file?",
 		"data review mammo 7 x --allow --refuse": "",
 		"data frobnicate":                        "",
 	} {

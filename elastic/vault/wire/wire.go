@@ -34,7 +34,7 @@ const (
 	Logs    Verb = "logs"    // Job, From -> Next, Ended, Size raw bytes
 	Results Verb = "results" // Job, File -> Files, Size raw bytes: a tar of released files
 	Cancel  Verb = "cancel"  // Job
-	Review  Verb = "review"  // Name; Job, File, Order to decide -> Kept
+	Review  Verb = "review"  // Name; Job, File, Order, Digest to decide -> Kept
 )
 
 // The values of Request.Order.
@@ -71,6 +71,8 @@ type Request struct {
 	File string `json:"file,omitempty"`
 	// Order is Allow or Refuse in a Review; "" asks for the files kept.
 	Order string `json:"order,omitempty"`
+	// Digest is the beginning of the SHA-256 of what the Order is about, in hexadecimal; "" = of whatever the file contains.
+	Digest string `json:"digest,omitempty"`
 }
 
 // Answer is the line of an answer.
