@@ -356,7 +356,7 @@ var waysOut = []wayOut{
 		s.end(s.id)
 		s.results(ada, "")
 		for _, q := range []wire.Request{{Do: wire.Grant, Name: "mammo", Readers: []string{"eve"}}, {Do: wire.Revoke, Name: "mammo", Readers: []string{"@radiology"}}, {Do: wire.Audit, Name: "mammo"},
-			{Do: wire.Review, Name: "mammo"}, {Do: wire.Review, Name: "mammo", Job: s.id, File: "a.png", Order: wire.Allow}} {
+			{Do: wire.Review, Name: "mammo"}, {Do: wire.Review, Name: "mammo", Job: s.id, File: "a.png"}, {Do: wire.Review, Name: "mammo", Job: s.id, File: "a.png", Order: wire.Allow}} {
 			for _, uid := range []uint32{ada, bob, eve} {
 				if _, raw, err := s.ask(uid, q); err == nil || raw != "" {
 					return fmt.Sprintf("user %d: %s", uid, q.Do)

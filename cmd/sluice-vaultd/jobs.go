@@ -221,7 +221,10 @@ func (s *service) end(ctx context.Context, who caller, j *vault.Job) error {
 }
 
 // review shows the files that wait for the owner of a data set, or takes an order of the owner.
-func (s *service) review(who caller, q wire.Request) (answer, error) {
+func (s *service) review(ctx context.Context, who caller, q wire.Request) (answer, error) {
+	if q.File != "" && q.Order == "" {
+		return s.showFile(ctx, who, q)
+	}
 	s.vault.mu.Lock()
 	set, err := s.owned(who, q)
 	var waiting map[string][]wire.Kept
@@ -278,23 +281,29 @@ func reviewed(j *vault.Job, f *vault.File, set *vault.Set) string {
 	return f.Digest
 }
 
+// reviewable returns a file's job and the digest of what the owner of a data set decides about. The mutex must be held.
+func (s *service) reviewable(q wire.Request, set *vault.Set) (*vault.Job, string, error) {
+	if j := s.named(q.Job); j != nil && slices.Contains(j.Sets, set.Name) {
+		f := j.Files[q.File]
+		if f != nil && f.State == wire.FileReleased {
+			return nil, "", wire.Fail(wire.Conflict, "", "the file %q of job %q has left already", q.File, q.Job)
+		}
+		if digest := reviewed(j, f, set); digest != "" {
+			return j, digest, nil
+		}
+	}
+	return nil, "", wire.Fail(wire.NotFound, "'sluice data review "+set.Name+"' lists those that wait", "no file %q of job %q waits for your review", q.File, q.Job)
+}
+
 // decide records an owner's order about a file. The mutex must be held.
 func (s *service) decide(who caller, q wire.Request, set *vault.Set) error {
-	j := s.named(q.Job)
-	digest := ""
-	if j != nil && slices.Contains(j.Sets, set.Name) {
-		if f := j.Files[q.File]; f != nil && f.State == wire.FileReleased {
-			return wire.Fail(wire.Conflict, "", "the file %q of job %q has left already", q.File, q.Job)
-		}
-		digest = reviewed(j, j.Files[q.File], set)
-	}
-	if digest == "" {
-		return wire.Fail(wire.NotFound, "'sluice data review "+set.Name+"' lists those that wait", "no file %q of job %q waits for your review", q.File, q.Job)
-	}
-	if q.Order != wire.Allow && q.Order != wire.Refuse {
+	j, digest, err := s.reviewable(q, set)
+	switch {
+	case err != nil:
+		return err
+	case q.Order != wire.Allow && q.Order != wire.Refuse:
 		return wire.Fail(wire.BadRequest, "", "the order %q is neither %s nor %s", q.Order, wire.Allow, wire.Refuse)
-	}
-	if !strings.HasPrefix(digest, q.Digest) {
+	case !strings.HasPrefix(digest, q.Digest):
 		return wire.Fail(wire.Conflict, "look at it again", "the file %q of job %q has other content now: its SHA-256 is %s", q.File, q.Job, digest)
 	}
 	return s.vault.write(vault.Entry{Event: vault.Reviewed, By: who.name, Set: set.Name, Job: j.ID, File: q.File, Digest: digest, State: q.Order})

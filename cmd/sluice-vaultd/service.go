@@ -91,7 +91,7 @@ func (s *service) do(ctx context.Context, uid uint32, q wire.Request, in io.Read
 	case wire.Cancel:
 		return s.cancel(ctx, who, q)
 	case wire.Review:
-		return s.review(who, q)
+		return s.review(ctx, who, q)
 	}
 	return answer{}, wire.Fail(wire.BadRequest, "install the same release of sluice on both sides", "sluice-vaultd does not know the request %q", q.Do)
 }

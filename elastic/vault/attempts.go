@@ -36,7 +36,7 @@ func denials(all []Attempt) int64 {
 // names of processes, counts rounded down to a power of two and times to the hour: the program chooses all of these, and
 // one owner could be told another's data by them.
 func (s *State) Attempt(j *Job, counted []Attempt, uncounted string, exact bool) (e Entry, ok bool) {
-	if s.owners(j) > 1 {
+	if s.Owners(j) > 1 {
 		if j.State != wire.StateEnded {
 			return e, false
 		}
@@ -56,8 +56,8 @@ func (s *State) Attempt(j *Job, counted []Attempt, uncounted string, exact bool)
 	return Entry{Event: Attempted, By: j.User, Job: j.ID, JobID: j.Number, Attempts: counted, Uncounted: uncounted}, true
 }
 
-// owners is how many owners the data sets of a job have.
-func (s *State) owners(j *Job) int {
+// Owners is how many owners the data sets of a job have.
+func (s *State) Owners(j *Job) int {
 	var all []string
 	for _, name := range j.Sets {
 		if set := s.sets[name]; set != nil && !slices.Contains(all, set.Owner) {

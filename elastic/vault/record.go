@@ -30,6 +30,7 @@ const (
 	Changed   Event = "changed"   // that a file has other content since it left (Job, File, Cost)
 	Logged    Event = "logged"    // a part of the log, BEFORE it leaves (Job, Size: of it, Raw: bytes read, Cost)
 	Reviewed  Event = "reviewed"  // an owner's order (By, Set, Job, File, Digest, State)
+	Shown     Event = "shown"     // a file to the owner of all data of its job, BEFORE it is sent (By, Set, Job, File, Digest)
 	Cancelled Event = "cancelled" // BEFORE scancel runs (By, Job)
 	Attempted Event = "attempted" // calls that the job's fence denied, all so far (By: the job's user, Job, JobID, Attempts, Uncounted)
 	Repaired  Event = "repaired"  // a torn last line was cut off (Size: its bytes)

@@ -94,7 +94,7 @@ func (s *State) Apply(e Entry) error {
 	case Submitted:
 		err = s.applySubmitted(e)
 	case Denied, Repaired:
-	case Started, Refused, Ended, Told, Released, Changed, Logged, Reviewed, Cancelled, Attempted:
+	case Started, Refused, Ended, Told, Released, Changed, Logged, Reviewed, Shown, Cancelled, Attempted:
 		err = s.applyJob(e)
 	default:
 		err = fmt.Errorf("the event %q is not known", e.Event)
@@ -236,6 +236,10 @@ func (s *State) applyJob(e Entry) error {
 		}
 		file.Changed = true
 		s.count(j, e)
+	case Shown:
+		if file == nil || !slices.Contains(j.Sets, e.Set) || s.Owners(j) != 1 {
+			return fmt.Errorf("the file %q of the job %q cannot be shown", e.File, e.Job)
+		}
 	case Reviewed:
 		if file == nil || e.Digest == "" || !slices.Contains(j.Sets, e.Set) || e.State != wire.Allow && e.State != wire.Refuse {
 			return fmt.Errorf("the file %q of the job %q cannot be reviewed", e.File, e.Job)

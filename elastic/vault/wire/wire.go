@@ -34,7 +34,7 @@ const (
 	Logs    Verb = "logs"    // Job, From -> Next, Ended, Size raw bytes
 	Results Verb = "results" // Job, File -> Files, Size raw bytes: a tar of released files
 	Cancel  Verb = "cancel"  // Job
-	Review  Verb = "review"  // Name; Job, File, Order, Digest to decide -> Kept
+	Review  Verb = "review"  // Name -> Kept; Job, File, Order, Digest to decide; Job, File -> Files, Size raw bytes: a tar of that file
 )
 
 // The values of Request.Order.
