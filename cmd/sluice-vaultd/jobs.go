@@ -2,7 +2,10 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -24,12 +27,9 @@ func (s *service) jobs(ctx context.Context, who caller) (answer, error) {
 	if err := s.refresh(ctx, mine...); err != nil {
 		s.log.Warn().Err(err).Msg("states of jobs are as of before")
 	}
+	var all []wire.Job
 	s.vault.mu.Lock()
-	defer s.vault.mu.Unlock()
-	if s.vault.broken != nil {
-		return answer{}, s.vault.broken
-	}
-	var a answer
+	broken := s.vault.broken
 	for _, j := range mine {
 		w := wire.Job{ID: j.ID, JobID: j.Number, User: j.User, Data: j.Sets, Script: j.Script, Submitted: j.Submitted, State: j.State, Released: j.Counted}
 		for _, f := range j.Files {
@@ -37,9 +37,38 @@ func (s *service) jobs(ctx context.Context, who caller) (answer, error) {
 				w.Kept++
 			}
 		}
-		a.Jobs = append(a.Jobs, w)
+		all = append(all, w)
 	}
+	s.vault.mu.Unlock()
+	if broken != nil {
+		return answer{}, broken
+	}
+	slices.SortStableFunc(all, func(x, y wire.Job) int { return order(x) - order(y) })
+	var a answer
+	a.Jobs, a.More = newest(all, mostListed)
 	return a, nil
+}
+
+// order puts jobs that may still run last: a user may have to cancel them.
+func order(j wire.Job) int {
+	if j.State == wire.StateEnded || j.State == wire.StateRefused {
+		return 0
+	}
+	return 1
+}
+
+// mostListed bounds a list in an answer, in bytes; an answer of wire.MaxAnswer or more is not sent.
+const mostListed = wire.MaxAnswer / 2
+
+// newest are the last ones of a list, as many as fit into so many bytes; more says that there are others.
+func newest[T any](all []T, most int) (last []T, more bool) {
+	for i := len(all) - 1; i >= 0; i-- {
+		line, err := json.Marshal(all[i])
+		if most -= len(line) + 1; err != nil || most < 0 {
+			return all[i+1:], true
+		}
+	}
+	return all, false
 }
 
 // refresh looks up in Slurm how jobs are, and records what is new. One query whatever their number.
@@ -196,39 +225,91 @@ func (s *service) end(ctx context.Context, who caller, j *vault.Job) error {
 	return nil
 }
 
-// review shows the files that wait for the owner of a data set, and takes the owner's orders.
-func (s *service) review(who caller, q wire.Request) (answer, error) {
+// review shows the files that wait for the owner of a data set, or takes an order of the owner.
+func (s *service) review(ctx context.Context, who caller, q wire.Request) (answer, error) {
+	if q.File != "" && q.Order == "" {
+		return s.showFile(ctx, who, q)
+	}
 	s.vault.mu.Lock()
-	defer s.vault.mu.Unlock()
 	set, err := s.owned(who, q)
+	var waiting map[string][]wire.Kept
+	switch {
+	case err != nil:
+	case q.Order != "":
+		err = s.decide(who, q, set)
+	default:
+		waiting = s.waiting(set)
+	}
+	s.vault.mu.Unlock()
 	if err != nil {
 		return answer{}, err
 	}
-	waits := func(j *vault.Job, f *vault.File) bool {
-		return f != nil && f.State == wire.FileKept && f.Orders[set.Name] == "" && slices.Contains(j.Sets, set.Name)
-	}
-	if q.Order != "" {
-		j := s.named(q.Job)
-		if j == nil || !waits(j, j.Files[q.File]) {
-			return answer{}, wire.Fail(wire.NotFound, "'sluice data review "+set.Name+"' lists those that wait", "no file %q of job %q waits for your review", q.File, q.Job)
-		}
-		if q.Order != wire.Allow && q.Order != wire.Refuse {
-			return answer{}, wire.Fail(wire.BadRequest, "", "the order %q is neither %s nor %s", q.Order, wire.Allow, wire.Refuse)
-		}
-		if err := s.vault.write(vault.Entry{Event: vault.Reviewed, By: who.name, Set: set.Name, Job: j.ID, File: q.File, Digest: j.Files[q.File].Digest, State: q.Order}); err != nil {
-			return answer{}, err
-		}
-	}
 	var a answer
+	for _, user := range slices.Sorted(maps.Keys(waiting)) { // an equal share for each: none hides what others' jobs left
+		kept, more := newest(waiting[user], mostListed/len(waiting))
+		a.Kept, a.More = append(a.Kept, kept...), a.More || more
+	}
+	return a, nil
+}
+
+// waits reports whether a file waits for the owner of a data set.
+func waits(j *vault.Job, f *vault.File, set *vault.Set) bool {
+	return f != nil && f.State == wire.FileKept && f.Ordered(set.Name, f.Digest) == "" && slices.Contains(j.Sets, set.Name)
+}
+
+// waiting are the files that wait for the owner of a data set by user, those of the newest job last. The mutex must be held.
+func (s *service) waiting(set *vault.Set) map[string][]wire.Kept {
+	all := map[string][]wire.Kept{}
 	for _, j := range s.vault.state.Jobs() {
-		for _, f := range j.Files {
-			if waits(j, f) {
-				a.Kept = append(a.Kept, wire.Kept{Job: j.ID, User: j.User, Name: f.Name, Size: f.Size, Digest: f.Digest})
+		for _, name := range slices.Sorted(maps.Keys(j.Files)) {
+			if f := j.Files[name]; waits(j, f, set) {
+				all[j.User] = append(all[j.User], wire.Kept{Job: j.ID, User: j.User, Name: f.Name, Size: f.Size, Digest: f.Digest})
 			}
 		}
 	}
-	slices.SortFunc(a.Kept, func(x, y wire.Kept) int {
-		return slices.Compare([]string{x.Job, x.Name}, []string{y.Job, y.Name})
-	})
-	return a, nil
+	return all
+}
+
+// reviewed returns the digest of what an owner decides about: of a file that waits, or that the owner decided about before
+// and that has not left; "" if there is none.
+func reviewed(j *vault.Job, f *vault.File, set *vault.Set) string {
+	switch {
+	case f == nil || f.State == wire.FileReleased:
+		return ""
+	case waits(j, f, set):
+		return f.Digest
+	case f.Orders[set.Name].Order == "":
+		return ""
+	case f.Digest == "": // it was not read when it did not fit into the budget
+		return f.Orders[set.Name].Digest
+	}
+	return f.Digest
+}
+
+// reviewable returns a file's job and the digest of what the owner of a data set decides about. The mutex must be held.
+func (s *service) reviewable(q wire.Request, set *vault.Set) (*vault.Job, string, error) {
+	if j := s.named(q.Job); j != nil && slices.Contains(j.Sets, set.Name) {
+		f := j.Files[q.File]
+		if f != nil && f.State == wire.FileReleased {
+			return nil, "", wire.Fail(wire.Conflict, "", "the file %q of job %q has left already", q.File, q.Job)
+		}
+		if digest := reviewed(j, f, set); digest != "" {
+			return j, digest, nil
+		}
+	}
+	return nil, "", wire.Fail(wire.NotFound, "'sluice data review "+set.Name+"' lists those that wait", "no file %q of job %q waits for your review", q.File, q.Job)
+}
+
+// decide records an owner's order about a file. The mutex must be held.
+func (s *service) decide(who caller, q wire.Request, set *vault.Set) error {
+	j, digest, err := s.reviewable(q, set)
+	switch {
+	case err != nil:
+		return err
+	case q.Order != wire.Allow && q.Order != wire.Refuse:
+		return wire.Fail(wire.BadRequest, "", "the order %q is neither %s nor %s", q.Order, wire.Allow, wire.Refuse)
+	case !strings.HasPrefix(digest, q.Digest):
+		return wire.Fail(wire.Conflict, "look at it again", "the file %q of job %q has other content now: its SHA-256 is %s", q.File, q.Job, digest)
+	}
+	return s.vault.write(vault.Entry{Event: vault.Reviewed, By: who.name, Set: set.Name, Job: j.ID, File: q.File, Digest: digest, State: q.Order})
 }

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -20,6 +19,7 @@ import (
 // Bounds of what is looked at below $SLUICE_OUTPUT; what is beyond is More.
 const (
 	mostResults = 2000
+	mostNames   = 10_000 // with folders, and names that cannot be told
 	mostDeep    = 16
 )
 
@@ -48,12 +48,15 @@ func (s *service) results(ctx context.Context, who caller, q wire.Request) (answ
 	if err != nil {
 		return answer{}, err
 	}
-	a := answer{Answer: wire.Answer{ID: j.ID, More: more}}
+	a, l := answer{Answer: wire.Answer{ID: j.ID, More: more}}, &look{ctx: ctx}
 	for _, name := range names {
 		if q.File != "" && name != q.File {
 			continue
 		}
-		f, told, err := s.result(who, q, j, name)
+		f, told, err := s.result(l, who, q, j, name)
+		if err == nil && ctx.Err() != nil {
+			err = wire.Fail(wire.Unavailable, "try again", "sluice-vaultd stops")
+		}
 		switch {
 		case err != nil:
 			return answer{}, err
@@ -85,7 +88,7 @@ func (s *service) outputs(job string) (names []string, more bool, err error) {
 		return nil, false, err
 	}
 	defer out.Close()
-	w := walk{}
+	w := walk{left: mostNames}
 	w.folder(out, "", 1)
 	slices.Sort(w.names)
 	return w.names, w.more, nil
@@ -94,6 +97,7 @@ func (s *service) outputs(job string) (names []string, more bool, err error) {
 // walk lists files.
 type walk struct {
 	names []string
+	left  int // names in folders that may still be looked at
 	more  bool
 }
 
@@ -105,7 +109,7 @@ func (w *walk) folder(dir *checkpoint.Dir, at string, deep int) {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		if len(w.names) >= mostResults {
+		if w.left--; len(w.names) >= mostResults || w.left < 0 {
 			w.more = true
 			return
 		}
@@ -129,81 +133,63 @@ func (w *walk) folder(dir *checkpoint.Dir, at string, deep int) {
 }
 
 // result decides about one file, and counts it, or its name, before it is told of. told is false if the
-// budget does not even hold its name.
-func (s *service) result(who caller, q wire.Request, j *vault.Job, name string) (f wire.File, told bool, err error) {
+// budget does not even hold its name, or it cannot be read now and was never told of.
+func (s *service) result(l *look, who caller, q wire.Request, j *vault.Job, name string) (f wire.File, told bool, err error) {
 	s.vault.mu.Lock()
-	if known := j.Files[name]; known != nil && (known.State == wire.FileReleased || known.State == wire.FileRefused) {
-		f = wire.File{Name: name, Size: known.Size, Digest: known.Digest, State: known.State}
+	known := j.Files[name]
+	if known != nil {
+		f = wire.File{Name: name, Size: known.Size, Digest: known.Digest, State: known.State, Changed: known.Changed}
 	}
-	digest := ""
-	if known := j.Files[name]; known != nil {
-		digest = known.Digest
-	}
-	leaves := s.vault.state.Decide(j, name, digest) == wire.FileReleased
+	leaves := s.vault.state.MayLeave(j, name)
 	room := s.vault.state.Room(j.ID, j.User, j.Sets, s.vault.now())
 	s.vault.mu.Unlock()
-	if f.State != "" {
-		return f, true, nil
+	if f.State == wire.FileReleased {
+		if !f.Changed && s.differs(l, j.ID, f) {
+			f.Changed, err = s.change(who, q, j, name)
+		}
+		return f, true, err
 	}
-	c, err := s.copy(j.ID, name, leaves, room)
+	c, err := s.copy(l, j.ID, name, leaves, room)
+	if errors.Is(err, errUnread) {
+		if l.ctx.Err() == nil && !errors.Is(err, errEnough) {
+			s.log.Warn().Err(err).Str("job", j.ID).Msg("a file cannot be read now")
+		}
+		return f, known != nil, s.drop(j.ID, name, leaves)
+	}
 	if err != nil {
 		return f, false, err
 	}
 	f, told, err = s.count(who, q, j, c)
-	if (c.kept || c.over && leaves) && f.State != wire.FileReleased && err == nil {
-		if err = os.Remove(s.releasedFile(j.ID, name)); errors.Is(err, fs.ErrNotExist) {
-			err = nil // it was not even begun
-		}
+	if f.State != wire.FileReleased && err == nil {
+		err = s.drop(j.ID, name, leaves)
 	}
 	return f, told, err
 }
 
-// copied is a file that was read.
-type copied struct {
-	name, digest string
-	size         int64
-	plain        bool // it is a file of its own, of the service account
-	over         bool // it has more bytes than may leave
-	kept         bool // there is a copy of all of it
+// change counts that a file has changed since it left, BEFORE that is told: which files are changed, a program may choose.
+func (s *service) change(who caller, q wire.Request, j *vault.Job, name string) (told bool, err error) {
+	s.vault.mu.Lock()
+	defer s.vault.mu.Unlock()
+	if err := s.reads(who, q, j); err != nil {
+		return false, err
+	}
+	if !s.vault.state.Fits(j, vault.ChangeCost, s.vault.now()) {
+		return false, nil
+	}
+	err = s.vault.write(vault.Entry{Event: vault.Changed, Job: j.ID, File: name, Cost: vault.ChangeCost})
+	return err == nil, err
 }
 
-// copy reads a file, and copies it if it may leave and fits.
-func (s *service) copy(job, name string, leaves bool, room int64) (copied, error) {
-	c := copied{name: name}
-	out, err := s.own(job, outName)
-	if err != nil {
-		return c, err
+// drop removes the copy of a file that was copied and does not leave.
+func (s *service) drop(job, name string, copied bool) error {
+	if !copied {
+		return nil
 	}
-	defer out.Close()
-	dir, last, err := out.Reach(name)
-	if err != nil {
-		return c, nil
+	err := os.Remove(s.releasedFile(job, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // it was not even begun
 	}
-	defer dir.Close()
-	file, info, err := dir.Open(last)
-	if err != nil {
-		return c, nil
-	}
-	defer file.Close()
-	c.plain, c.size = true, info.Size()
-	if c.over = c.size > room; c.over { // it is not even read: a sparse file may have any size
-		return c, nil
-	}
-	hash := sha256.New()
-	if !leaves {
-		c.size, err = io.Copy(hash, io.LimitReader(file, room))
-		c.digest = hex.EncodeToString(hash.Sum(nil))
-		return c, err
-	}
-	at := s.releasedFile(job, name)
-	to, err := os.OpenFile(at, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return c, err
-	}
-	c.size, err = io.Copy(io.MultiWriter(to, hash), io.LimitReader(file, room+1))
-	c.digest, c.over = hex.EncodeToString(hash.Sum(nil)), c.size > room
-	c.kept = !c.over
-	return c, errors.Join(err, to.Sync(), to.Close(), syncFolder(filepath.Dir(at)))
+	return err
 }
 
 // count decides about a file that was read, and records it.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -215,13 +216,22 @@ func reply(to io.Writer, a answer) error {
 
 func send(to io.Writer, a wire.Answer) error {
 	a.Version = wire.Version
-	line, err := json.Marshal(a)
-	if err == nil && len(line) >= wire.MaxAnswer {
-		line, err = json.Marshal(wire.Answer{Version: wire.Version, Error: wire.Fail(wire.Internal, "", "the answer has %d bytes, more than a client takes", len(line))})
+	line, err := lineOf(a)
+	if err == nil && len(line) > wire.MaxAnswer {
+		line, err = lineOf(wire.Answer{Version: wire.Version, Error: wire.Fail(wire.Internal, "", "the answer has %d bytes, more than a client takes", len(line))})
 	}
 	if err != nil {
 		return err
 	}
-	_, err = to.Write(append(line, '\n'))
+	_, err = to.Write(line)
 	return err
+}
+
+// lineOf is an answer as a line. Characters of names such as '<' stay one byte each.
+func lineOf(a wire.Answer) ([]byte, error) {
+	var line bytes.Buffer
+	to := json.NewEncoder(&line)
+	to.SetEscapeHTML(false)
+	err := to.Encode(a)
+	return line.Bytes(), err
 }

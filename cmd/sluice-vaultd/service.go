@@ -48,6 +48,7 @@ type service struct {
 	books              *books
 	submissions, tasks *pace // tasks: those of an array, beyond the first
 	denials            *pace
+	seen               seen
 	busy               sync.Map // id of a job to its *sync.Mutex: while bytes of it are copied
 	logged             sync.Map // id of a job to when a part of its log left last
 }
@@ -91,7 +92,7 @@ func (s *service) do(ctx context.Context, uid uint32, q wire.Request, in io.Read
 	case wire.Cancel:
 		return s.cancel(ctx, who, q)
 	case wire.Review:
-		return s.review(who, q)
+		return s.review(ctx, who, q)
 	}
 	return answer{}, wire.Fail(wire.BadRequest, "install the same release of sluice on both sides", "sluice-vaultd does not know the request %q", q.Do)
 }

@@ -423,6 +423,10 @@ func TestSubmitRefuses(t *testing.T) {
 	q.BundleSize, q.ScriptSize = 0, 1<<40
 	l.refused(wire.ErrBadRequest, "at most", ada, wire.Request{Do: wire.Submit, Data: []string{"mammo"}, ScriptSize: 10, Options: slices.Repeat([]string{"-v"}, 2000)})
 	l.refused(wire.ErrBadRequest, "from 1 to", ada, q)
+	for _, options := range [][]string{{"--comment=" + strings.Repeat("<", mostText)}, slices.Repeat([]string{"--job-name=" + strings.Repeat("x", 90)}, 50)} {
+		q, body = submissionOf("", options...)
+		l.refused(wire.ErrBadRequest, "bytes; at most 4096", ada, q, body...)
+	}
 	l.must(os.Chmod(filepath.Join(l.dir, "sets/mammo"), 0o755))
 	q, body = submissionOf("")
 	l.refused(wire.ErrConflict, "mode 0755", ada, q, body...)

@@ -26,10 +26,12 @@ import (
 // idDigits is the length of a job's ID.
 const idDigits = 32
 
-// mostFiles bounds the files and folders of a bundle; mostOptions the words of a command line.
+// mostFiles bounds the files and folders of a bundle; mostOptions the words of a command line; mostText the bytes of its
+// options, which are in the record whether Slurm takes the job or not.
 const (
 	mostFiles   = 10_000
 	mostOptions = 1000
+	mostText    = 4 << 10
 )
 
 // What is in a job's folder.
@@ -125,6 +127,9 @@ func (s *service) admit(sub *submission) error {
 		return wire.Fail(wire.BadRequest, "leave out what the job does not need", "the code has %d bytes; at most %d are taken ([data] bundle in sluice.toml)", q.BundleSize, s.site.Data.Bundle)
 	case len(q.Options)+len(q.Arguments) > mostOptions:
 		return wire.Fail(wire.BadRequest, "", "the command line has %d words; at most %d are taken", len(q.Options)+len(q.Arguments), mostOptions)
+	case len(strings.Join(q.Options, " ")) > mostText:
+		return wire.Fail(wire.BadRequest, "write them into the script, as #SBATCH and #SLUICE lines", "the options have %d bytes; at most %d are taken, since they are in the record",
+			len(strings.Join(q.Options, " ")), mostText)
 	}
 	s.vault.mu.Lock()
 	defer s.vault.mu.Unlock()

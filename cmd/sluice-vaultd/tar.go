@@ -3,6 +3,7 @@ package main
 import (
 	"archive/tar"
 	"bytes"
+	"errors"
 	"io"
 	"os"
 
@@ -17,28 +18,41 @@ type tarOf struct {
 	parts []part
 	size  int64
 	open  *os.File
+	file  *os.File  // of a part; Close closes it
 	next  io.Reader // rest of the part that is read; nil = the next part begins
 }
 
-// part is a piece of the tar: bytes, or a file of size bytes.
+// part is a piece of the tar: bytes, or a file of size bytes, which is open or not.
 type part struct {
 	raw  []byte
 	file string
+	from *os.File
 	size int64
 }
 
-// add adds a file. Its header says nothing but its name and its size.
+// add adds a copy of a file.
 func (t *tarOf) add(f wire.File, file string) error {
 	if err := checked(file, f.Size); err != nil {
 		return err
 	}
+	return t.whole(f, part{file: file, size: f.Size})
+}
+
+// opened adds a file that is open, and that the tar closes. There can be one.
+func (t *tarOf) opened(f wire.File, file *os.File) error {
+	t.file = file
+	return t.whole(f, part{from: file, size: f.Size})
+}
+
+// whole adds a file with its header, which says nothing but its name and its size.
+func (t *tarOf) whole(f wire.File, content part) error {
 	var head bytes.Buffer
 	w := tar.NewWriter(&head)
 	if err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: f.Name, Size: f.Size, Mode: 0o644}); err != nil {
 		return err
 	}
 	t.push(part{raw: head.Bytes(), size: int64(head.Len())})
-	t.push(part{file: file, size: f.Size})
+	t.push(content)
 	if odd := f.Size % block; odd > 0 {
 		t.push(part{raw: make([]byte, block-odd), size: block - odd})
 	}
@@ -65,14 +79,18 @@ func (t *tarOf) Read(b []byte) (int, error) {
 				return n, err
 			}
 			t.next = nil
-			t.Close()
+			t.done()
 		}
 		if len(t.parts) == 0 {
 			return 0, io.EOF
 		}
 		p := t.parts[0]
 		t.parts = t.parts[1:]
-		if p.file == "" {
+		switch {
+		case p.from != nil:
+			t.next = io.LimitReader(p.from, p.size)
+			continue
+		case p.file == "":
 			t.next = bytes.NewReader(p.raw)
 			continue
 		}
@@ -84,8 +102,16 @@ func (t *tarOf) Read(b []byte) (int, error) {
 	}
 }
 
-// Close closes the file that is read.
+// Close closes the file that is read, and the one that was open before.
 func (t *tarOf) Close() error {
+	err := t.done()
+	if t.file != nil {
+		err = errors.Join(err, t.file.Close())
+	}
+	return err
+}
+
+func (t *tarOf) done() error {
 	if t.open == nil {
 		return nil
 	}

@@ -111,10 +111,13 @@ func (v *vaultFolder) write(e vault.Entry) error {
 	}
 	e.N, e.Prev, e.Time = v.lines+1, v.last, v.state.Now(v.now().UTC().Round(0))
 	line, err := e.Line()
-	if err != nil {
-		return err
+	if err == nil {
+		e, err = vault.ParseEntry(line) // what cannot be read again would stop the next vaultd
 	}
-	if err := v.state.Apply(e); err != nil {
+	if err == nil {
+		err = v.state.Apply(e)
+	}
+	if err != nil {
 		return err
 	}
 	_, err = v.record.Write(line)

@@ -93,6 +93,39 @@ func TestDamagedRecord(t *testing.T) {
 	}
 }
 
+// An entry that the next vaultd could not read is not made, and the record goes on without it.
+func TestOnlyWhatCanBeRead(t *testing.T) {
+	l := newLab(t)
+	l.add("mammo", "5KB/job,10KB/week")
+	id := l.submit(ada)
+	l.s.vault.mu.Lock()
+	err := l.s.vault.write(vault.Entry{Event: vault.Told, Job: id, File: "a.pt", Size: vault.MaxBytes + 1, State: wire.FileOver})
+	l.s.vault.mu.Unlock()
+	if err == nil || l.s.vault.state.Job(id).Files["a.pt"] != nil {
+		t.Errorf("it is taken: %v", err)
+	}
+	l.add("lungs", "5KB/job,10KB/week")
+	l.open()
+}
+
+// A sparse file may have more bytes than the record takes numbers. It is told of, and the next vaultd reads the record.
+func TestSparseBeyondTheRecord(t *testing.T) {
+	t.Setenv("TMPDIR", "/dev/shm") // ext4 has no files of that size
+	l := newLab(t)
+	l.add("mammo", "5KB/job,10KB/week")
+	id := l.submit(ada)
+	l.put(id, "out/a.pt", "x")
+	if err := os.Truncate(filepath.Join(l.s.vault.jobFolder(id), "out/a.pt"), 2*vault.MaxBytes); err != nil {
+		t.Skip(err)
+	}
+	l.end(id)
+	a, raw := l.get(ada, wire.Request{Do: wire.Results, Job: id})
+	if states(a.Files)["a.pt"] != wire.FileOver || raw != "" {
+		t.Errorf("%+v", a)
+	}
+	l.open()
+}
+
 // Folders of jobs that are not in the record are removed at the start; others are not.
 func TestTidy(t *testing.T) {
 	l := newLab(t)

@@ -24,7 +24,7 @@ func newResultsCommand() *cobra.Command {
 		Long: `Fetches the files that a confined job ('#SLUICE --data=NAME') has put into
 $SLUICE_OUTPUT, once the job has ended and as far as they may leave: each byte counts
 once against the release budget of the data sets. A file that has left can be fetched
-again.
+again, as it was: what the job writes into it later does not leave.
 
 Files of kinds that the owner did not allow wait for a review; those that do not fit
 into the budget stay. The list says which, and what to do. A file that is there is not
@@ -147,6 +147,9 @@ func listResults(w io.Writer, a wire.Answer, dir string, placed []string) error 
 		switch {
 		case slices.Contains(placed, name):
 			name = dir + "/" + name
+			if f.Changed {
+				state = "here, older"
+			}
 		case f.State == wire.FileReleased:
 			state = "not written"
 		}
@@ -178,8 +181,12 @@ func (o *resultOptions) leftOver(cmd *cobra.Command, job string, a wire.Answer) 
 	if n := count[wire.FileOver]; n > 0 {
 		terminal.Warn(errs, fmt.Sprintf("the budget has no room for %s; fetch those that you need most, one by one: sluice results %s --file NAME", terminal.Plural(n, "file"), job))
 	}
+	changed := slices.DeleteFunc(slices.Clone(a.Files), func(f wire.File) bool { return !f.Changed })
+	if n := len(changed); n > 0 {
+		terminal.Warn(errs, fmt.Sprintf("the job changed %s after they had left: a file leaves once, so these are as they were; write later ones under other names", terminal.Plural(n, "file")))
+	}
 	if a.More {
-		terminal.Warn(errs, "there are further files; the budget does not even hold their names")
+		terminal.Warn(errs, "there are further files: the budget does not hold their names, they cannot be read now, or there are too many for one request; later, try again")
 	}
 	switch {
 	case len(a.Files) == 0 && !a.More && o.file != "":

@@ -448,12 +448,46 @@ func TestHostileResults(t *testing.T) {
 		if code == 0 || evil(out+errs) != "" {
 			t.Errorf("%s: %d, %q, %q", what, code, out, errs)
 		}
+		if what != "not released" { // which an owner looks at
+			if code, out, errs := sluice(t, "data", "review", "mammo", "7", "model.pt", "-o", "in"); code == 0 || evil(out+errs) != "" {
+				t.Errorf("%s, to an owner: %d, %q, %q", what, code, out, errs)
+			}
+		}
 		if _, err := os.Lstat("in"); err == nil {
 			t.Errorf("%s: the folder was left", what)
 		}
 		if _, err := os.Lstat(filepath.Join(s.dir, "evil")); err == nil {
 			t.Fatalf("%s: written outside", what)
 		}
+	}
+}
+
+// TestReviewLook: an owner gets the file that waits, into a folder, and learns of no order.
+func TestReviewLook(t *testing.T) {
+	s := newStandIn(t, "")
+	raw, said := parcel(t, "plots/loss.png")
+	said[0].State = wire.FileKept
+	s.answer = func(wire.Request) (wire.Answer, []byte) { return wire.Answer{Files: said}, raw }
+	args := []string{"data", "review", "mammo", "7", "plots/loss.png", "-o", "look"}
+	code, out, errs := sluice(t, args...)
+	if code != 0 || out != "look/plots/loss.png\nSHA-256 "+said[0].Digest+"\n" {
+		t.Errorf("%d, %q, %s", code, out, errs)
+	}
+	if got, err := os.ReadFile("look/plots/loss.png"); err != nil || string(got) != "body of plots/loss.png" {
+		t.Errorf("%q, %v", got, err)
+	}
+	if q, _ := s.last(wire.Review); q.Job != "7" || q.File != "plots/loss.png" || q.Order != "" {
+		t.Errorf("%+v", q)
+	}
+	if code, _, errs := sluice(t, args...); code != 1 || !strings.Contains(errs, "a file of that name is there") {
+		t.Errorf("%d, %s", code, errs)
+	}
+	if code, _, errs := sluice(t, append(args, "--force")...); code != 0 {
+		t.Errorf("%d, %s", code, errs)
+	}
+	s.answer = func(wire.Request) (wire.Answer, []byte) { return wire.Answer{}, nil }
+	if code, _, errs := sluice(t, "data", "review", "mammo", "7", "x", "-o", "none"); code != 1 || !strings.Contains(errs, "sent no file") {
+		t.Errorf("%d, %s", code, errs)
 	}
 }
 
@@ -714,6 +748,7 @@ func TestData(t *testing.T) {
 		{"data review mammo", "JOB                               USER  SIZE  SHA-256                                                           FILE\n" + strings.Repeat("b", 32) + "  ada   99 B  " +
 			strings.Repeat("d", 64) + "  loss.png\n", "", wire.Request{Do: wire.Review, Name: "mammo"}},
 		{"data review mammo 7 loss.png --allow", "", "", wire.Request{Do: wire.Review, Name: "mammo", Job: "7", File: "loss.png", Order: wire.Allow}},
+		{"data review mammo 7 loss.png --allow --digest AB12", "", "", wire.Request{Do: wire.Review, Name: "mammo", Job: "7", File: "loss.png", Order: wire.Allow, Digest: "ab12"}},
 		{"data review mammo 7 loss.png --refuse", "", "", wire.Request{Do: wire.Review, Name: "mammo", Job: "7", File: "loss.png", Order: wire.Refuse}},
 	} {
 		code, out, errs := sluice(t, strings.Fields(c.args)...)
@@ -732,6 +767,8 @@ func TestData(t *testing.T) {
 		"data grant mammo":                       "which users?",
 		"data review mammo 7 x":                  "--allow or --refuse",
 		"data review mammo --allow":              "which file?",
+		"data review mammo --digest ab":          "which file?",
+		"data review mammo -o x":                 "which file?",
 		"data review mammo 7 x --allow --refuse": "",
 		"data frobnicate":                        "",
 	} {

@@ -5,7 +5,10 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"strings"
 	"time"
+
+	"github.com/sluice-hpc/sluice/elastic/vault/wire"
 )
 
 // Attempt is a call that the fence of a job denied.
@@ -29,10 +32,14 @@ func denials(all []Attempt) int64 {
 // Attempt returns the entry about calls of a job that its fence denied, as its nodes counted them; ok is false if
 // there is nothing to record. With exact the record gets every change. Else it gets what is new, and then each
 // doubling, so that a program that makes many calls fills no disk.
-// If the data sets of the job have several owners, names of processes are left out and counts are rounded down to a
-// power of two: the program chooses both, and one owner could be told another's data by them.
+// If the data sets of the job have several owners, the record gets them once it has ended, ordered by call, without
+// names of processes, counts rounded down to a power of two and times to the hour: the program chooses all of these, and
+// one owner could be told another's data by them.
 func (s *State) Attempt(j *Job, counted []Attempt, uncounted string, exact bool) (e Entry, ok bool) {
-	if s.owners(j) > 1 {
+	if s.Owners(j) > 1 {
+		if j.State != wire.StateEnded {
+			return e, false
+		}
 		counted = coarse(counted)
 	}
 	before, now := denials(j.Attempts), denials(counted)
@@ -49,8 +56,8 @@ func (s *State) Attempt(j *Job, counted []Attempt, uncounted string, exact bool)
 	return Entry{Event: Attempted, By: j.User, Job: j.ID, JobID: j.Number, Attempts: counted, Uncounted: uncounted}, true
 }
 
-// owners is how many owners the data sets of a job have.
-func (s *State) owners(j *Job) int {
+// Owners is how many owners the data sets of a job have.
+func (s *State) Owners(j *Job) int {
 	var all []string
 	for _, name := range j.Sets {
 		if set := s.sets[name]; set != nil && !slices.Contains(all, set.Owner) {
@@ -81,7 +88,9 @@ func coarse(counted []Attempt) []Attempt {
 	}
 	for i := range out {
 		out[i].Count = 1 << (bits.Len64(uint64(out[i].Count)) - 1)
+		out[i].First, out[i].Last = out[i].First.Truncate(time.Hour), out[i].Last.Truncate(time.Hour)
 	}
+	slices.SortFunc(out, func(a, b Attempt) int { return strings.Compare(a.Call, b.Call) })
 	return out
 }
 

@@ -2,6 +2,7 @@ package vault
 
 import (
 	"math"
+	"slices"
 	"testing"
 	"time"
 )
@@ -51,8 +52,28 @@ func TestAttempts(t *testing.T) {
 	if err := s.Apply(Entry{Event: Attempted, Job: "aa", Attempts: []Attempt{calls(-1, "x")}}); err == nil {
 		t.Error("a negative count is taken")
 	}
-	e, is := s.Attempt(s.Job("bb"), []Attempt{calls(5, "patient-0815"), {Call: "mount", Count: 1, First: day0, Last: day0}, calls(6, "patient-4711")}, "", true)
-	if !is || len(e.Attempts) != 2 || e.Attempts[0].Process != "" || e.Attempts[0].Count != 8 || e.Attempts[1].Count != 1 {
+	// The program chooses when it makes which call how often, and from which process.
+	later := func(a Attempt, by time.Duration) Attempt {
+		a.First, a.Last = a.First.Add(by), a.Last.Add(by)
+		return a
+	}
+	mount := Attempt{Call: "mount", Count: 1, First: day0, Last: day0}
+	one := []Attempt{calls(5, "patient-0815"), mount, calls(6, "patient-4711")}
+	other := []Attempt{later(mount, 17*time.Minute), later(calls(15, "python3"), 31*time.Minute)}
+	if _, is := s.Attempt(s.Job("bb"), one, "", true); is {
+		t.Error("several owners are told while the job runs")
+	}
+	for _, e := range []Entry{{Event: Started, Job: "bb", JobID: 8}, {Event: Ended, Job: "bb"}} {
+		if err := s.Apply(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e, is := s.Attempt(s.Job("bb"), one, "", true)
+	same, also := s.Attempt(s.Job("bb"), other, "", true)
+	if !is || !also || len(e.Attempts) != 2 || e.Attempts[1].Process != "" || e.Attempts[1].Count != 8 || e.Attempts[0].Count != 1 {
 		t.Errorf("to several owners: %+v", e.Attempts)
+	}
+	if !slices.Equal(e.Attempts, same.Attempts) {
+		t.Errorf("several owners tell one from the other: %+v, %+v", e.Attempts, same.Attempts)
 	}
 }

@@ -15,6 +15,9 @@ const (
 	logOverhead  = 8
 )
 
+// ChangeCost is what it counts to tell that a file has changed since it left.
+const ChangeCost int64 = 8
+
 // FileCost is what a file of that size counts; the name counts once, when it leaves first.
 func FileCost(name string, size int64, known bool) int64 {
 	if known {
@@ -81,11 +84,7 @@ func (s *State) Decide(j *Job, name, digest string) string {
 	known := j.Files[name]
 	state := wire.FileReleased
 	for _, of := range j.Sets {
-		set := s.sets[of]
-		order := ""
-		if known != nil && known.Digest == digest {
-			order = known.Orders[of]
-		}
+		set, order := s.sets[of], known.Ordered(of, digest)
 		switch {
 		case set == nil || order == wire.Refuse:
 			return wire.FileRefused
@@ -94,6 +93,24 @@ func (s *State) Decide(j *Job, name, digest string) string {
 		}
 	}
 	return state
+}
+
+// MayLeave reports whether Decide lets any content of that name leave now.
+func (s *State) MayLeave(j *Job, name string) bool {
+	known, allowed := j.Files[name], ""
+	for _, of := range j.Sets {
+		set := s.sets[of]
+		switch {
+		case set == nil:
+			return false
+		case set.Releases(name):
+		case known == nil || known.Orders[of].Order != wire.Allow || allowed != "" && allowed != known.Orders[of].Digest:
+			return false
+		default:
+			allowed = known.Orders[of].Digest
+		}
+	}
+	return true
 }
 
 // Set returns the data set of that name; nil if there is none. The caller MUST NOT change it.

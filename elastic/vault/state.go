@@ -30,19 +30,34 @@ type Job struct {
 type File struct {
 	Name, Digest string
 	Size         int64
-	State        string            // as wire.File
-	Orders       map[string]string // by data set: its owner's order of a review
+	State        string           // as wire.File
+	Changed      bool             // its user was told that it has other content since it left
+	Orders       map[string]Order // by data set: the last one of its owner
 }
 
-// use is what counts in the window of a user of a data set.
-type use struct {
-	at   time.Time
-	cost int64
+// Order is an owner's order of a review, wire.Allow or wire.Refuse. It holds for content of that digest, and for no other.
+type Order struct{ Digest, Order string }
+
+// Ordered returns what the owner of a data set ordered about content of that digest; "" = nothing, and the owner has to.
+func (f *File) Ordered(set, digest string) string {
+	if f == nil || f.Orders[set].Digest != digest {
+		return ""
+	}
+	return f.Orders[set].Order
 }
+
+// use is what counts in the window of a user of a data set: what left from a time to another, as if it had left last.
+type use struct {
+	from, at time.Time
+	cost     int64
+}
+
+// steps is the number of uses into which a window is divided at least. There are at most twice as many.
+const steps = 1000
 
 // uses is what a user did with a data set.
 type uses struct {
-	parts []use // logs and files, in order of time
+	parts []use // logs and files of the present window, in order of time
 	jobs  []*Job
 }
 
@@ -80,7 +95,7 @@ func (s *State) Apply(e Entry) error {
 	case Submitted:
 		err = s.applySubmitted(e)
 	case Denied, Repaired:
-	case Started, Refused, Ended, Told, Released, Logged, Reviewed, Cancelled, Attempted:
+	case Started, Refused, Ended, Told, Released, Changed, Logged, Reviewed, Shown, Cancelled, Attempted:
 		err = s.applyJob(e)
 	default:
 		err = fmt.Errorf("the event %q is not known", e.Event)
@@ -150,10 +165,26 @@ func (s *State) applySubmitted(e Entry) error {
 // count adds the cost of an entry to the budgets of its job.
 func (s *State) count(j *Job, e Entry) {
 	j.Counted += e.Cost
+	now := s.Now(e.Time)
 	for _, name := range j.Sets {
-		of := s.uses[name][j.User]
-		of.parts = append(of.parts, use{s.Now(e.Time), e.Cost})
+		of, window := s.uses[name][j.User], s.sets[name].Release.Window
+		of.parts = slices.Delete(of.parts, 0, past(of.parts, now.Add(-window)))
+		if n := len(of.parts); n > 0 && now.Sub(of.parts[n-1].from) < window/steps {
+			of.parts[n-1].at = now
+			of.parts[n-1].cost += e.Cost
+			continue
+		}
+		of.parts = append(of.parts, use{now, now, e.Cost})
 	}
+}
+
+// past is how many uses, which are in order of time, count no more: time never goes back (Now).
+func past(parts []use, since time.Time) int {
+	n := 0
+	for n < len(parts) && !parts[n].at.After(since) {
+		n++
+	}
+	return n
 }
 
 func (s *State) applyJob(e Entry) error {
@@ -192,7 +223,7 @@ func (s *State) applyJob(e Entry) error {
 			return fmt.Errorf("the file %q of the job %q was released already", e.File, e.Job)
 		}
 		if file == nil {
-			file = &File{Name: e.File, Orders: map[string]string{}}
+			file = &File{Name: e.File, Orders: map[string]Order{}}
 			j.Files[e.File] = file
 		}
 		file.Size, file.Digest, file.State = e.Size, e.Digest, e.State
@@ -200,11 +231,21 @@ func (s *State) applyJob(e Entry) error {
 			file.State = wire.FileReleased
 		}
 		s.count(j, e)
+	case Changed:
+		if file == nil || file.State != wire.FileReleased || file.Changed {
+			return fmt.Errorf("the file %q of the job %q cannot have changed since it left", e.File, e.Job)
+		}
+		file.Changed = true
+		s.count(j, e)
+	case Shown:
+		if file == nil || !slices.Contains(j.Sets, e.Set) || s.Owners(j) != 1 {
+			return fmt.Errorf("the file %q of the job %q cannot be shown", e.File, e.Job)
+		}
 	case Reviewed:
-		if file == nil || !slices.Contains(j.Sets, e.Set) || e.State != wire.Allow && e.State != wire.Refuse {
+		if file == nil || e.Digest == "" || !slices.Contains(j.Sets, e.Set) || e.State != wire.Allow && e.State != wire.Refuse {
 			return fmt.Errorf("the file %q of the job %q cannot be reviewed", e.File, e.Job)
 		}
-		file.Orders[e.Set] = e.State
+		file.Orders[e.Set] = Order{e.Digest, e.State}
 	}
 	return nil
 }

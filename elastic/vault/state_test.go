@@ -64,8 +64,8 @@ func TestBudgetHolds(t *testing.T) {
 		}
 		slices.Sort(names)
 		for n := range rapid.IntRange(0, 60).Draw(t, "steps") {
-			now = now.Add(time.Duration(rapid.IntRange(-40, 50).Draw(t, "minutes")) * 17 * time.Minute)
-			act := rapid.SampledFrom([]string{"submit", "log", "log", "file", "file", "refuse", "start", "end", "crash"}).Draw(t, "act")
+			now = now.Add(time.Duration(rapid.IntRange(-40, 50).Draw(t, "times")) * rapid.SampledFrom([]time.Duration{5 * time.Second, 17 * time.Minute}).Draw(t, "step"))
+			act := rapid.SampledFrom([]string{"submit", "log", "log", "file", "file", "change", "refuse", "start", "end", "crash"}).Draw(t, "act")
 			if act == "submit" {
 				user := rapid.SampledFrom([]string{"ada", "bob"}).Draw(t, "user")
 				sets := names[:rapid.IntRange(1, len(names)).Draw(t, "of")]
@@ -106,6 +106,10 @@ func TestBudgetHolds(t *testing.T) {
 				}
 			case act == "log" && runs:
 				leaves(Entry{Event: Logged, Job: j.ID, Size: size, Raw: size, Cost: LogCost(size)})
+			case act == "change" && runs:
+				if f := j.Files[name]; f != nil && f.State == wire.FileReleased && !f.Changed {
+					leaves(Entry{Event: Changed, Job: j.ID, File: name, Cost: ChangeCost})
+				}
 			case act == "file" && runs:
 				if f := j.Files[name]; f == nil || f.State != wire.FileReleased {
 					leaves(Entry{Event: Released, Job: j.ID, File: name, Size: size, Digest: "d", Cost: FileCost(name, size, f != nil)})
@@ -150,6 +154,7 @@ func TestApplyRefuses(t *testing.T) {
 	released := append(slices.Clone(story), Entry{Time: day0, Event: Released, Job: "aa", File: "m.pt", Size: 5, Digest: "d", Cost: 7})
 	for name, e := range map[string]Entry{
 		"released twice":     {Event: Released, Job: "aa", File: "m.pt", Size: 5, Cost: 7},
+		"changed, not there": {Event: Changed, Job: "aa", File: "x.pt", Cost: ChangeCost},
 		"told after it left": {Event: Told, Job: "aa", File: "m.pt", State: wire.FileKept},
 		"a second start":     {Event: Started, Job: "aa", JobID: 8},
 		"refused, started":   {Event: Refused, Job: "aa"},
@@ -219,6 +224,38 @@ func TestWindow(t *testing.T) {
 	}
 }
 
+// A month of logs that are read each second is summed up in so many parts, and each of them counts as long as it must: no
+// byte leaves the window early, and none stays longer than the thousandth part of it.
+func TestWindowIsShort(t *testing.T) {
+	s := folded(t, []Entry{
+		{Time: day0, Event: Added, By: "hanna", Set: "m", Path: "/v", Release: "1GB/job,1GB/day"},
+		{Time: day0, Event: Submitted, By: "ada", Job: "a", Sets: []string{"m"}},
+		{Time: day0, Event: Started, Job: "a", JobID: 1},
+	})
+	const every, n = 9 * time.Second, 30_000 // three days
+	most := 0
+	for i := range n {
+		if err := s.Apply(Entry{Time: day0.Add(time.Duration(i) * every), Event: Logged, Job: "a", Cost: 1}); err != nil {
+			t.Fatal(err)
+		}
+		most = max(most, len(s.uses["m"]["ada"].parts))
+	}
+	if most > 2*steps {
+		t.Errorf("%d parts", most)
+	}
+	last := day0.Add((n - 1) * every)
+	for _, later := range []time.Duration{0, time.Hour + 33*time.Second, 12*time.Hour + 40*time.Second, 23*time.Hour + time.Second} {
+		exact := int64((24*time.Hour - later + every - 1) / every)
+		slack := int64(24*time.Hour/steps/every) + 1
+		if got := s.Uses("m", last.Add(later))[0].Window; got < exact || got > exact+slack {
+			t.Errorf("after %v: %d bytes count, want %d and at most %d more", later, got, exact, slack)
+		}
+	}
+	if got := s.Uses("m", last.Add(24*time.Hour))[0].Window; got != 0 {
+		t.Errorf("after a window %d bytes count", got)
+	}
+}
+
 func TestDecide(t *testing.T) {
 	s := folded(t, []Entry{
 		{Time: day0, Event: Added, By: "hanna", Set: "m", Path: "/v", Release: "1KB/job,1KB/day"},
@@ -229,8 +266,8 @@ func TestDecide(t *testing.T) {
 		{Time: day0, Event: Told, Job: "a", File: "sub/m.pt", Digest: "d", State: wire.FileKept},
 	})
 	j := s.Job("a")
-	review := func(set, order string) {
-		if err := s.Apply(Entry{Time: day0, Event: Reviewed, Job: "a", File: "sub/m.pt", Set: set, State: order}); err != nil {
+	review := func(set, digest, order string) {
+		if err := s.Apply(Entry{Time: day0, Event: Reviewed, Job: "a", File: "sub/m.pt", Set: set, Digest: digest, State: order}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -242,11 +279,35 @@ func TestDecide(t *testing.T) {
 	}
 	want("at first", "sub/m.pt", "d", wire.FileKept) // n releases *.txt only
 	want("at first", "x.txt", "d", wire.FileKept)    // m does not
-	review("n", wire.Allow)
+	told := func(digest, state string) {
+		if err := s.Apply(Entry{Time: day0, Event: Told, Job: "a", File: "sub/m.pt", Digest: digest, State: state}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	may := func(when string, want bool) {
+		t.Helper()
+		if got := s.MayLeave(j, "sub/m.pt"); got != want {
+			t.Errorf("%s: it may leave: %v", when, got)
+		}
+	}
+	may("at first", false)
+	review("n", "d", wire.Allow)
+	may("allowed", true)
 	want("allowed", "sub/m.pt", "d", wire.FileReleased)
 	want("changed since", "sub/m.pt", "e", wire.FileKept)
-	review("m", wire.Refuse)
+	told("e", wire.FileKept)
+	want("changed, and told of", "sub/m.pt", "e", wire.FileKept)
+	want("as it was again", "sub/m.pt", "d", wire.FileReleased)
+	told("", wire.FileOver)
+	want("over the budget in between", "sub/m.pt", "d", wire.FileReleased)
+	want("not read", "sub/m.pt", "", wire.FileKept)
+	review("m", "d", wire.Refuse)
 	want("refused by the other", "sub/m.pt", "d", wire.FileRefused)
+	told("f", wire.FileKept)
+	want("changed after it was refused", "sub/m.pt", "f", wire.FileKept)
+	if err := s.Apply(Entry{Event: Reviewed, Job: "a", File: "sub/m.pt", Set: "m", State: wire.Allow}); err == nil {
+		t.Error("an order about no content is taken")
+	}
 }
 
 func TestMayRead(t *testing.T) {

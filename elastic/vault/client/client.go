@@ -21,7 +21,7 @@ const (
 	connect = 2 * time.Second
 	usual   = time.Minute
 	submit  = 6 * time.Minute
-	results = 10 * time.Minute // vaultd copies and sums the files before it answers
+	results = 10 * time.Minute // vaultd copies or sums files before it answers
 	pause   = time.Minute
 )
 
@@ -123,7 +123,7 @@ func limit(do wire.Verb) time.Duration {
 	switch do {
 	case wire.Submit:
 		return submit
-	case wire.Results, wire.Audit:
+	case wire.Results, wire.Audit, wire.Review:
 		return results
 	}
 	return usual

@@ -34,7 +34,7 @@ const (
 	Logs    Verb = "logs"    // Job, From -> Next, Ended, Size raw bytes
 	Results Verb = "results" // Job, File -> Files, Size raw bytes: a tar of released files
 	Cancel  Verb = "cancel"  // Job
-	Review  Verb = "review"  // Name; Job, File, Order to decide -> Kept
+	Review  Verb = "review"  // Name -> Kept; Job, File, Order, Digest to decide; Job, File -> Files, Size raw bytes: a tar of that file
 )
 
 // The values of Request.Order.
@@ -73,6 +73,8 @@ type Request struct {
 	File string `json:"file,omitempty"`
 	// Order is Allow or Refuse in a Review; "" asks for the files kept.
 	Order string `json:"order,omitempty"`
+	// Digest is the beginning of the SHA-256 of what the Order is about, in hexadecimal; "" = of whatever the file contains.
+	Digest string `json:"digest,omitempty"`
 }
 
 // Task is a task of an array of confined jobs. All but the first have the script and the code of the first, and no raw
@@ -102,7 +104,8 @@ type Answer struct {
 	Output string `json:"output,omitempty"`
 	Jobs   []Job  `json:"jobs,omitempty"`
 	Files  []File `json:"files,omitempty"`
-	// More: there are files that are not told of, because the budget does not even hold their names.
+	// More: there are files that are not told of, because the budget does not even hold their names, they cannot be read
+	// now, or one request looks at no more. In answers to Jobs and Review: older ones are left out.
 	More bool   `json:"more,omitempty"`
 	Kept []Kept `json:"kept,omitempty"`
 	// Next is the From that continues the log. Ended: the job has ended and all of its log was released that
@@ -167,6 +170,8 @@ type File struct {
 	Size   int64  `json:"size"`
 	Digest string `json:"digest,omitempty"` // SHA-256, in hexadecimal
 	State  string `json:"state"`            // released, kept, refused, over
+	// Changed: the file has other content since it left. A file leaves once.
+	Changed bool `json:"changed,omitempty"`
 }
 
 // Values of File.State.
