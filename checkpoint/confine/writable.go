@@ -36,11 +36,13 @@ var errEnough = errors.New("enough")
 // or until ctx ends. Links are not followed; a fence does not show where they lead, unless that is listed, too.
 func LookForWays(ctx context.Context, f Fence, entries int) Writable {
 	w := Writable{Whole: true}
+	var seen []string
 	for _, top := range slices.Concat(f.Software, f.System) {
 		real, err := filepath.EvalSymlinks(top)
-		if err != nil {
-			continue // left out of the fence, too
+		if err != nil || slices.ContainsFunc(seen, func(s string) bool { return within(s, real) }) {
+			continue // left out of the fence, or looked at
 		}
+		seen = append(seen, real)
 		err = filepath.WalkDir(real, func(name string, e fs.DirEntry, err error) error {
 			if entries--; entries < 0 || ctx.Err() != nil {
 				return errEnough
