@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/user"
@@ -169,16 +170,26 @@ func (s *service) alone(job string) func() {
 	return mu.(*sync.Mutex).Unlock
 }
 
-// tidy removes the folders of jobs that were never submitted: vaultd was killed before it wrote the entry.
+// tidy removes the folders of jobs that were never submitted: vaultd was killed before it wrote the entry. It removes nothing if
+// a job ran that is not in the record: then the record is an older one, and what it does not know is not to be lost.
 func (s *service) tidy() error {
-	entries, err := os.ReadDir(s.vault.jobFolder(""))
+	unknown, err := s.vault.unknown()
 	if err != nil {
 		return err
 	}
-	for _, e := range entries {
-		if s.vault.state.Job(e.Name()) == nil {
-			err = errors.Join(err, os.RemoveAll(s.vault.jobFolder(e.Name())))
+	for _, id := range unknown {
+		ran, err := s.vault.ran(id)
+		if err != nil {
+			return err
 		}
+		if ran {
+			return fmt.Errorf("the job in %s ran and is not in the record: the record is older than the jobs, and does not count all that left; "+
+				"put the newest record back, or, if there is none, move the folders of such jobs away", s.vault.jobFolder(id))
+		}
+	}
+	for _, id := range unknown {
+		s.log.Warn().Str("event", "removed").Str("job", id).Msg("the folder of a job that was never submitted is removed")
+		err = errors.Join(err, os.RemoveAll(s.vault.jobFolder(id)))
 	}
 	return err
 }

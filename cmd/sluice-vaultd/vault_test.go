@@ -109,6 +109,52 @@ func TestTidy(t *testing.T) {
 	}
 }
 
+// A record that was lost, or is an older one, stops the start; no folder of a job that ran is removed.
+func TestRecordLost(t *testing.T) {
+	l := newLab(t)
+	l.add("mammo", "5KB/job,10KB/week")
+	record := filepath.Join(l.dir, "vault", recordName)
+	before, err := os.ReadFile(record)
+	l.must(err)
+	model := filepath.Join(l.s.vault.jobFolder(l.submit(ada)), "out/model.pt")
+	l.must(os.WriteFile(model, []byte("model"), 0o600))
+	l.must(os.Mkdir(filepath.Join(l.s.vault.jobFolder(""), "lost+found"), 0o700)) // it has a file system of its own
+	l.open()
+	l.s.vault.close()
+	for name, lost := range map[string]string{"none": "", "torn": `{"n":1,"ti`} {
+		l.must(os.WriteFile(record, []byte(lost), 0o600))
+		for range 2 {
+			if v, err := openVault(filepath.Dir(record), time.Now); err == nil || !strings.Contains(err.Error(), "was lost") || !strings.Contains(err.Error(), "folders of 1 jobs") {
+				v.close()
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if now, err := os.ReadFile(record); err != nil || string(now) != lost {
+			t.Errorf("%s: the record is %q now, %v", name, now, err)
+		}
+	}
+	l.must(os.WriteFile(record, before, 0o600))
+	v, err := openVault(filepath.Dir(record), time.Now)
+	l.must(err)
+	defer v.close()
+	orphan := v.jobFolder(strings.Repeat("0", 32))
+	l.must(os.MkdirAll(orphan, 0o700))
+	old := &service{vault: v, log: l.s.log}
+	if err := old.tidy(); err == nil || !strings.Contains(err.Error(), "record is older") {
+		t.Error(err)
+	}
+	l.must(os.Remove(model))
+	l.must(os.WriteFile(filepath.Join(filepath.Dir(filepath.Dir(model)), logName), nil, 0o600))
+	if err := old.tidy(); err == nil {
+		t.Error("with a log alone it is started")
+	}
+	for _, name := range []string{filepath.Dir(model), orphan} {
+		if _, err := os.Stat(name); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestPace(t *testing.T) {
 	p, now := newPace(3, time.Minute), time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	count := func(at time.Time) (n int) {
