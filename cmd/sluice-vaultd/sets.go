@@ -28,15 +28,17 @@ func (s *service) add(who caller, q wire.Request) (answer, error) {
 	if err := set.Check(); err != nil {
 		return answer{}, wire.Fail(wire.BadRequest, "", "%v", err)
 	}
-	s.vault.mu.Lock()
-	defer s.vault.mu.Unlock()
 	if !s.site.Data.MayAdd(who.name, set.Path) {
+		s.vault.mu.Lock()
+		defer s.vault.mu.Unlock()
 		return answer{}, s.denied(who, q, "", "", wire.Fail(wire.Denied, "ask your administrators: [data] owners in sluice.toml",
 			"%s is not below a folder whose data sets you may add", set.Path))
 	}
-	if err := s.usable(set.Path); err != nil {
+	if err := s.usable(set.Path); err != nil { // without the mutex: a file server may hang
 		return answer{}, err
 	}
+	s.vault.mu.Lock()
+	defer s.vault.mu.Unlock()
 	if s.vault.state.Set(set.Name) != nil {
 		return answer{}, wire.Fail(wire.Conflict, "choose another name", "there is a data set %q already", set.Name)
 	}
@@ -62,8 +64,12 @@ func (s *service) usable(folder string) error {
 	if err != nil {
 		return wire.Fail(wire.BadRequest, "the folder belongs to the account "+s.site.Data.Account+", mode 0700", "the folder of the data set: %v", err)
 	}
-	if vault.Overlaps(folder, s.vault.dir) {
+	if meeting(s.vault.dir, folder) {
 		return wire.Fail(wire.BadRequest, "", "%s is, or shares folders with, [data] root", folder)
+	}
+	if listed := openTo(s.site.Data, folder); listed != "" {
+		return wire.Fail(wire.BadRequest, "ask your administrators for a folder elsewhere", "every job on a data set could read %s: it shares folders with %s of [data] system or software",
+			folder, listed)
 	}
 	return nil
 }

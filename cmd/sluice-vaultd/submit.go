@@ -259,13 +259,18 @@ func (s *service) fence(sub *submission, dir string) ([]byte, error) {
 		f.Network = confine.OfSite
 	}
 	sub.network = f.Network
+	var all []string // folders of data sets, also of those that are not for this job
 	s.vault.mu.Lock()
-	for _, name := range sub.q.Data {
-		if set := s.vault.state.Set(name); set != nil {
-			f.Data[name] = set.Path
+	for _, set := range s.vault.state.Sets() {
+		all = append(all, set.Path)
+		if slices.Contains(sub.q.Data, set.Name) {
+			f.Data[set.Name] = set.Path
 		}
 	}
 	s.vault.mu.Unlock()
+	if listed := openTo(d, all...); listed != "" {
+		return nil, wire.Fail(wire.Conflict, "tell your administrators: [data] system and software in sluice.toml", "every job on a data set could read %s, and a data set shares folders with it", listed)
+	}
 	for name, folder := range f.Data {
 		if err := s.usable(folder); err != nil {
 			return nil, wire.Fail(wire.Conflict, "tell its owner", "the data set %q cannot be used: %v", name, err)
