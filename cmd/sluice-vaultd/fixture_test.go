@@ -37,9 +37,11 @@ func (testAccounts) Name(uid uint32) string {
 	return map[uint32]string{hanna: "hanna", ada: "ada", bob: "bob", eve: "eve"}[uid]
 }
 
-func (testAccounts) Groups(name string) []string {
-	return map[string][]string{"bob": {"staff", "radiology"}, "eve": {"staff"}}[name]
+func (testAccounts) Groups(name string) ([]string, error) {
+	return map[string][]string{"bob": {"staff", "radiology"}, "eve": {"staff"}}[name], nil
 }
+
+func (testAccounts) Group(string) error { return nil }
 
 // lab is a vault with a stand-in for 'sluice submit' and one for Slurm.
 type lab struct {
@@ -51,6 +53,7 @@ type lab struct {
 	ended  map[string]bool // by token
 	gone   bool            // Slurm forgot all jobs
 	silent bool            // Slurm does not answer
+	stuck  bool            // Slurm cancels nothing
 	killed []slurm.JobID
 
 	charging *slurm.Charging // nil = a site without accounting
@@ -66,6 +69,8 @@ cp "$dir/vault/record.jsonl" "$dir/record-at-submission"
 case $(cat "$dir/mode" 2>/dev/null) in
 refuse) echo 'sbatch: error: invalid partition' >&2; exit 1 ;;
 vanish) mkdir "$dir/jobs/$token"; echo 'no answer' >&2; exit 1 ;;
+early) echo "$token" >> "$dir/accepted"; while [ ! -e "$dir/go" ]; do sleep 0.02; done; echo 'Submitted batch job 1'; exit ;;
+late) while [ ! -e "$dir/go" ]; do sleep 0.02; done ;;
 lost) mkdir "$dir/jobs/$token"; echo "$token" >> "$dir/accepted"; echo 'no answer' >&2; exit 1 ;;
 esac
 echo "$token" >> "$dir/accepted"
@@ -140,6 +145,9 @@ func (l *lab) Jobs(context.Context) ([]slurm.Job, error) {
 func (l *lab) Cancel(_ context.Context, id slurm.JobID) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.stuck {
+		return errors.New("slurmctld does not answer")
+	}
 	l.killed = append(l.killed, id)
 	return nil
 }

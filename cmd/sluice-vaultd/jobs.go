@@ -166,20 +166,20 @@ func (s *service) cancel(ctx context.Context, who caller, q wire.Request) (answe
 	if !runs {
 		return answer{}, wire.Fail(wire.Conflict, "'sluice queue' shows your jobs", "job %s cannot be cancelled: Slurm does not have it, or it has ended", q.Job)
 	}
-	if err := s.end(ctx, who, j); err != nil {
+	if err := s.end(ctx, who.name, j, false); err != nil {
 		return answer{}, err
 	}
 	return answer{Answer: wire.Answer{ID: j.ID, JobID: number}}, nil
 }
 
-// end cancels a job that Slurm has.
-func (s *service) end(ctx context.Context, who caller, j *vault.Job) error {
+// end cancels a job that Slurm has; again if an entry of that is in the record.
+func (s *service) end(ctx context.Context, by string, j *vault.Job, again bool) error {
 	s.vault.mu.Lock()
 	number, err := j.Number, error(nil)
 	if j.State != wire.StateStarted {
 		number = 0
-	} else {
-		err = s.vault.write(vault.Entry{Event: vault.Cancelled, By: who.name, Job: j.ID})
+	} else if !again {
+		err = s.vault.write(vault.Entry{Event: vault.Cancelled, By: by, Job: j.ID})
 	}
 	s.vault.mu.Unlock()
 	if err != nil || number == 0 {

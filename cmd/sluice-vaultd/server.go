@@ -54,7 +54,7 @@ func (s *server) serve(ctx context.Context, socket *local.Socket) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var broken error
-	go s.service.gatherAlways(ctx) // ends with ctx
+	go s.service.minutely(ctx) // ends with ctx
 	go func() {
 		select {
 		case <-ctx.Done():

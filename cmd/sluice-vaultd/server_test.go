@@ -20,8 +20,9 @@ import (
 // one maps this process's account to a user.
 type one struct{ name string }
 
-func (o *one) Name(uint32) string     { return o.name }
-func (o *one) Groups(string) []string { return nil }
+func (o *one) Name(uint32) string              { return o.name }
+func (o *one) Groups(string) ([]string, error) { return nil, nil }
+func (o *one) Group(string) error              { return nil }
 
 // served serves the lab on a socket, to the account that comes with it.
 func served(t *testing.T) (*lab, *client.Client, *one) {

@@ -30,8 +30,11 @@ type slurmClient interface {
 type accounts interface {
 	// Name returns the name of an account; "" if there is none.
 	Name(uid uint32) string
-	// Groups returns the names of the groups of a user.
-	Groups(name string) []string
+	// Groups returns the names of the groups of a user. Without a directory that answers there may be an error, or some are
+	// missing.
+	Groups(name string) ([]string, error)
+	// Group returns nil if there is a group of that name.
+	Group(name string) error
 }
 
 // service serves requests.
@@ -49,6 +52,7 @@ type service struct {
 	books                *books
 	submissions, denials *pace
 	busy                 sync.Map // id of a job to its *sync.Mutex: while bytes of it are copied
+	cut                  sync.Map // id of a job that was cancelled because its user may not read any more
 	logged               sync.Map // id of a job to when a part of its log left last
 }
 
@@ -65,7 +69,10 @@ func (s *service) do(ctx context.Context, uid uint32, q wire.Request, in io.Read
 	if who.name == "" {
 		return answer{}, wire.Fail(wire.Denied, "", "the account with uid %d has no name here", uid)
 	}
-	who.groups = s.accounts.Groups(who.name) // BEFORE the mutex is taken: a directory may be slow
+	var err error
+	if who.groups, err = s.accounts.Groups(who.name); err != nil { // BEFORE the mutex is taken: a directory may be slow
+		return answer{}, wire.Fail(wire.Unavailable, "try again in a moment", "your groups cannot be looked up: %v", err)
+	}
 	if q.Do != wire.Submit && q.ScriptSize+q.BundleSize > 0 {
 		return answer{}, wire.Fail(wire.BadRequest, "", "the request %q has no raw bytes", q.Do)
 	}
@@ -207,21 +214,32 @@ func (system) Name(uid uint32) string {
 }
 
 // Groups returns the names of the groups of a user; those that have none are left out.
-func (system) Groups(name string) []string {
+func (system) Groups(name string) ([]string, error) {
 	account, err := user.Lookup(name)
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	ids, err := account.GroupIds()
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	var names []string
 	for _, id := range ids {
-		if group, err := user.LookupGroupId(id); err == nil {
+		group, err := user.LookupGroupId(id)
+		var none user.UnknownGroupIdError
+		switch {
+		case err == nil:
 			names = append(names, group.Name)
+		case !errors.As(err, &none):
+			return nil, err
 		}
 	}
 	slices.Sort(names)
-	return names
+	return names, nil
+}
+
+// Group looks for a group.
+func (system) Group(name string) error {
+	_, err := user.LookupGroup(name)
+	return err
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -132,63 +131,6 @@ func (s *service) show(who caller, q wire.Request) (answer, error) {
 		a.Uses = s.vault.state.Uses(set.Name, s.vault.now())
 	}
 	return a, nil
-}
-
-// grant adds and removes readers. Jobs of users who may not read the data set any more are cancelled: their
-// numbers would leave else.
-func (s *service) grant(ctx context.Context, who caller, q wire.Request) (answer, error) {
-	a, err := s.regrant(who, q)
-	if err != nil || q.Do == wire.Grant {
-		return a, err
-	}
-	s.vault.mu.Lock()
-	set := *s.vault.state.Set(q.Name)
-	set.Readers = slices.Clone(set.Readers)
-	lost := slices.DeleteFunc(slices.Clone(s.vault.state.Jobs()), func(j *vault.Job) bool {
-		return j.State != wire.StateStarted && j.State != wire.StateSubmitted || !slices.Contains(j.Sets, q.Name)
-	})
-	s.vault.mu.Unlock()
-	lost = slices.DeleteFunc(lost, func(j *vault.Job) bool { return set.MayRead(j.User, s.accounts.Groups(j.User)) })
-	err = s.refresh(ctx, lost...)
-	for _, j := range lost {
-		err = errors.Join(err, s.end(ctx, who, j))
-	}
-	if err != nil {
-		return answer{}, wire.Fail(wire.Unavailable, "cancel it, as the account of [data]: scancel", "the grant is revoked, but a job that runs could not be cancelled: %v", err)
-	}
-	return a, nil
-}
-
-// regrant records a change of readers.
-func (s *service) regrant(who caller, q wire.Request) (answer, error) {
-	if err := vault.CheckReaders(q.Readers); err != nil || len(q.Readers) == 0 {
-		if err == nil {
-			err = errors.New("name users, or groups as @GROUP")
-		}
-		return answer{}, wire.Fail(wire.BadRequest, "", "%v", err)
-	}
-	s.vault.mu.Lock()
-	defer s.vault.mu.Unlock()
-	set, err := s.owned(who, q)
-	if err != nil {
-		return answer{}, err
-	}
-	event := vault.Granted
-	if q.Do == wire.Revoke {
-		event = vault.Revoked
-		for _, r := range q.Readers {
-			if !slices.Contains(set.Readers, r) {
-				return answer{}, wire.Fail(wire.Conflict, "'sluice data show "+set.Name+"' shows its readers", "%s is not among the readers of %q", r, set.Name)
-			}
-		}
-	}
-	if err := vault.CheckReaders(slices.Concat(set.Readers, q.Readers)); err != nil && event == vault.Granted {
-		return answer{}, wire.Fail(wire.BadRequest, "", "%v", err)
-	}
-	if err := s.vault.write(vault.Entry{Event: event, By: who.name, Set: set.Name, Readers: q.Readers}); err != nil {
-		return answer{}, err
-	}
-	return setAnswer(set, who.name), nil
 }
 
 // audit verifies the whole record, as it is on the disk, and sends the lines about the data set.

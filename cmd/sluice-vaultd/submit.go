@@ -313,33 +313,42 @@ func (s *service) hand(ctx context.Context, sub *submission) (answer, error) {
 	s.listed.forget()
 	said, _ := vault.Printable(out.said, mostSaid, true)
 	a.Output = string(said)
-	s.vault.mu.Lock()
-	j := s.vault.state.Job(sub.id)
-	var err error
+	j, state, err := s.handed(sub, out)
 	switch {
+	case err != nil:
+		return answer{}, err
+	case state == wire.StateRefused:
+		return answer{}, errors.Join(wire.Fail(wire.Refused, "", "%s", strings.TrimSpace(a.Output)), os.RemoveAll(s.vault.jobFolder(sub.id)))
+	case state == wire.StateSubmitted: // sbatch may have reached slurmctld
+		if err := s.refresh(ctx, j); err != nil {
+			s.log.Warn().Err(err).Str("job", sub.id).Msg("whether Slurm has it is not known")
+		}
+	}
+	s.vault.mu.Lock()
+	a.JobID = j.Number
+	gone := s.granted(sub)
+	s.vault.mu.Unlock()
+	switch {
+	case gone != nil: // revoke could not cancel what Slurm did not have
+		return answer{}, errors.Join(gone, s.cutOff(ctx, s.site.Data.Account, []*vault.Job{j}))
+	case a.JobID == 0:
+		return answer{}, wire.Fail(wire.Unavailable, "before you try again, look with: sluice queue", "the job may or may not be submitted, as %s: %s", sub.id, strings.TrimSpace(a.Output))
+	}
+	return a, nil
+}
+
+// handed records how 'sluice submit' ended, unless another request has already seen the job in Slurm. It returns the job and its
+// state.
+func (s *service) handed(sub *submission, out outcome) (j *vault.Job, state string, err error) {
+	s.vault.mu.Lock()
+	defer s.vault.mu.Unlock()
+	j = s.vault.state.Job(sub.id)
+	switch {
+	case j.State != wire.StateSubmitted:
 	case out.number > 0:
 		err = s.vault.write(vault.Entry{Event: vault.Started, Job: sub.id, JobID: out.number})
 	case out.refused:
 		err = s.vault.write(vault.Entry{Event: vault.Refused, Job: sub.id})
-		if err == nil {
-			err = wire.Fail(wire.Refused, "", "%s", strings.TrimSpace(a.Output))
-		}
 	}
-	a.JobID = j.Number
-	s.vault.mu.Unlock()
-	if out.refused {
-		return answer{}, errors.Join(err, os.RemoveAll(s.vault.jobFolder(sub.id)))
-	}
-	if err != nil || a.JobID > 0 {
-		return a, err
-	}
-	if err := s.refresh(ctx, j); err != nil { // sbatch may have reached slurmctld
-		s.log.Warn().Err(err).Str("job", sub.id).Msg("whether Slurm has it is not known")
-	}
-	s.vault.mu.Lock()
-	defer s.vault.mu.Unlock()
-	if a.JobID = j.Number; a.JobID > 0 {
-		return a, nil
-	}
-	return answer{}, wire.Fail(wire.Unavailable, "before you try again, look with: sluice queue", "the job may or may not be submitted, as %s: %s", sub.id, strings.TrimSpace(a.Output))
+	return j, j.State, err
 }
