@@ -145,9 +145,9 @@ func (s *service) audit(who caller, q wire.Request) (answer, error) {
 		return answer{}, err
 	}
 	s.vault.mu.Lock()
-	size, path := s.vault.size, filepath.Join(s.vault.dir, recordName)
+	written := vault.Verified{Lines: int(s.vault.lines), Last: s.vault.last, Bytes: s.vault.size}
 	s.vault.mu.Unlock()
-	record, err := os.Open(path)
+	record, err := os.Open(filepath.Join(s.vault.dir, recordName))
 	if err != nil {
 		return answer{}, err
 	}
@@ -159,7 +159,7 @@ func (s *service) audit(who caller, q wire.Request) (answer, error) {
 	a := answer{body: lines}
 	err = os.Remove(lines.Name())
 	if err == nil {
-		err = a.concerning(io.LimitReader(record, size), lines, set.Name)
+		err = a.concerning(io.LimitReader(record, written.Bytes), lines, set.Name, written)
 	}
 	if err == nil {
 		_, err = lines.Seek(0, io.SeekStart)
@@ -171,9 +171,9 @@ func (s *service) audit(who caller, q wire.Request) (answer, error) {
 	return a, nil
 }
 
-// concerning writes the lines of a record about a data set, and what Verify found. What precedes a broken line is
-// in the answer.
-func (a *answer) concerning(record io.Reader, to io.Writer, set string) error {
+// concerning writes the lines of a record about a data set, and what Verify found, compared with what was written. What
+// precedes a broken line is in the answer.
+func (a *answer) concerning(record io.Reader, to io.Writer, set string, written vault.Verified) error {
 	state := vault.NewState()
 	found, err := vault.Verify(record, func(e vault.Entry, line []byte) error {
 		if err := state.Apply(e); err != nil {
@@ -189,13 +189,13 @@ func (a *answer) concerning(record io.Reader, to io.Writer, set string) error {
 		}
 		return err
 	})
-	a.Lines, a.Whole = found.Lines, err == nil && found.Torn == 0
+	a.Lines, a.Whole = found.Lines, err == nil && found == written
 	var broken *vault.BrokenError
 	switch {
 	case errors.As(err, &broken):
 		a.Broken, err = broken.Line, nil
-	case err == nil && found.Torn > 0: // shorter than what was written
-		a.Broken = found.Lines + 1
+	case err == nil && !a.Whole: // the end was cut off, or all of it was written anew
+		a.Broken = min(found.Lines+1, written.Lines)
 	}
 	return err
 }

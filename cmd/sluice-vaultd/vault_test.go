@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -90,6 +91,36 @@ func TestDamagedRecord(t *testing.T) {
 	l.must(os.Truncate(record, 10))
 	if a, _ := l.get(hanna, wire.Request{Do: wire.Audit, Name: "mammo"}); a.Whole || a.Broken != 1 {
 		t.Errorf("cut short: %+v", a)
+	}
+}
+
+// A record whose last lines were cut off, or that was written anew from one of them on, is a chain that holds; the audit
+// compares it with what was written.
+func TestRecordCutAtALine(t *testing.T) {
+	l := newLab(t)
+	l.add("mammo", "5KB/job,10KB/week")
+	l.add("lungs", "5KB/job,10KB/week")
+	record := filepath.Join(l.dir, "vault", recordName)
+	raw, err := os.ReadFile(record)
+	l.must(err)
+	audit := wire.Request{Do: wire.Audit, Name: "mammo"}
+	if a, _ := l.get(hanna, audit); !a.Whole || a.Broken != 0 {
+		t.Errorf("%+v", a)
+	}
+	first, second, _ := bytes.Cut(raw, []byte("\n"))
+	first = slices.Concat(first, []byte("\n"))
+	for name, c := range map[string]struct {
+		text   []byte
+		broken int
+	}{"cut": {first, 2}, "empty": {nil, 1}, "anew": {slices.Concat(first, bytes.Replace(second, []byte("10KB"), []byte("99KB"), 1)), 2}} {
+		l.must(os.WriteFile(record, c.text, 0o600))
+		if a, _ := l.get(hanna, audit); a.Whole || a.Broken != c.broken {
+			t.Errorf("%s: %+v", name, a)
+		}
+	}
+	l.must(os.WriteFile(record, raw, 0o600))
+	if a, _ := l.get(hanna, audit); !a.Whole || a.Broken != 0 {
+		t.Errorf("put back: %+v", a)
 	}
 }
 
