@@ -188,7 +188,11 @@ func (l *lab) mode(mode string) {
 // ask serves a request and returns the answer with its raw bytes.
 func (l *lab) ask(uid uint32, q wire.Request, body ...string) (wire.Answer, string, error) {
 	l.t.Helper()
-	a, err := l.s.do(l.t.Context(), uid, q, strings.NewReader(strings.Join(body, "")))
+	who, err := l.s.caller(uid)
+	if err != nil {
+		return wire.Answer{}, "", err
+	}
+	a, err := l.s.do(l.t.Context(), who, q, strings.NewReader(strings.Join(body, "")))
 	if err != nil || a.body == nil {
 		return a.Answer, "", err
 	}

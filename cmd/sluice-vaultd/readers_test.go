@@ -162,7 +162,7 @@ func TestDirectoryAway(t *testing.T) {
 	for _, groups := range []bool{true, false, true, false, true} { // in no group, for a minute each
 		l.s.accounts = directory
 		if !groups {
-			l.s.accounts = &one{"bob"}
+			l.s.accounts = &one{name: "bob"}
 		}
 		lost = l.s.minute(t.Context(), lost)
 	}

@@ -63,16 +63,21 @@ type caller struct {
 	groups []string
 }
 
-// do serves one request. The raw bytes of the request are read from in.
-func (s *service) do(ctx context.Context, uid uint32, q wire.Request, in io.Reader) (answer, error) {
+// caller looks up who asks. The mutex must not be held: a directory may be slow.
+func (s *service) caller(uid uint32) (caller, error) {
 	who := caller{uid: uid, name: s.accounts.Name(uid)}
 	if who.name == "" {
-		return answer{}, wire.Fail(wire.Denied, "", "the account with uid %d has no name here", uid)
+		return who, wire.Fail(wire.Denied, "", "the account with uid %d has no name here", uid)
 	}
 	var err error
-	if who.groups, err = s.accounts.Groups(who.name); err != nil { // BEFORE the mutex is taken: a directory may be slow
-		return answer{}, wire.Fail(wire.Unavailable, "try again in a moment", "your groups cannot be looked up: %v", err)
+	if who.groups, err = s.accounts.Groups(who.name); err != nil {
+		return who, wire.Fail(wire.Unavailable, "try again in a moment", "your groups cannot be looked up: %v", err)
 	}
+	return who, nil
+}
+
+// do serves one request. The raw bytes of the request are read from in.
+func (s *service) do(ctx context.Context, who caller, q wire.Request, in io.Reader) (answer, error) {
 	if q.Do != wire.Submit && q.ScriptSize+q.BundleSize > 0 {
 		return answer{}, wire.Fail(wire.BadRequest, "", "the request %q has no raw bytes", q.Do)
 	}
