@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -88,11 +89,19 @@ func (s *service) changes(asked []*vault.Job, states map[string]string, has map[
 	return ended, nil
 }
 
-// listing is Slurm's list of jobs, asked for once for all who want to know at about the same time.
+// listing is Slurm's list of jobs, asked for once for all who want to know at about the same time. They share a failure, too.
 type listing struct {
-	mu   sync.Mutex
-	at   time.Time
+	mu     sync.Mutex // never held while Slurm is asked
+	at     time.Time
+	list   []slurm.Job
+	asking *asking // nil = nobody asks
+}
+
+// asking is a query of Slurm that others wait for.
+type asking struct {
+	done chan struct{}
 	list []slurm.Job
+	err  error
 }
 
 // listedFor is how long a list is good.
@@ -100,16 +109,40 @@ const listedFor = 5 * time.Second
 
 func (l *listing) jobs(ctx context.Context, from slurmClient) ([]slurm.Job, error) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	if age := time.Since(l.at); age >= 0 && age < listedFor {
+		defer l.mu.Unlock()
 		return l.list, nil
 	}
-	at := time.Now()
-	list, err := from.Jobs(ctx)
-	if err == nil {
-		l.at, l.list = at, list
+	if q := l.asking; q != nil {
+		l.mu.Unlock()
+		select {
+		case <-q.done:
+			return q.list, q.err
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
 	}
-	return list, err
+	q := &asking{done: make(chan struct{}), err: errors.New("the query was dropped")}
+	l.asking = q
+	l.mu.Unlock()
+	l.ask(ctx, from, q)
+	return q.list, q.err
+}
+
+// ask asks Slurm. An answer to a query that was forgotten meanwhile is for those who waited for it only.
+func (l *listing) ask(ctx context.Context, from slurmClient, q *asking) {
+	at := time.Now()
+	defer func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.asking == q {
+			if l.asking = nil; q.err == nil {
+				l.at, l.list = at, q.list
+			}
+		}
+		close(q.done)
+	}()
+	q.list, q.err = from.Jobs(ctx)
 }
 
 // forget makes the next who asks ask Slurm. It MUST be called after Slurm has a new job and BEFORE the entry that it has:
@@ -117,7 +150,7 @@ func (l *listing) jobs(ctx context.Context, from slurmClient) ([]slurm.Job, erro
 func (l *listing) forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.at = time.Time{}
+	l.at, l.asking = time.Time{}, nil
 }
 
 // tokens are the jobs of the service account by their tokens. Only that account can give a job such a tag.
