@@ -140,7 +140,7 @@ var may = map[string][]string{
 	"cmd/terminal":                {"cmd/help", "sbatch"},
 	"cmd/present":                 {"cmd/terminal", "elastic", "elastic/control/wire", "elastic/reason", "elastic/sweep/book", "nodes", "sbatch"},
 	"cmd/convert":                 {"cmd/present", "sbatch"},
-	"cmd/bundle":                  {},
+	"cmd/bundle":                  {"elastic/vault/wire"},
 	"cmd/sweepfile":               {"cmd/terminal", "elastic/sweep", "sbatch"},
 	"cmd/reach":                   {"cmd/terminal", "elastic/control/client", "elastic/control/munge", "elastic/vault/client", "etc"},
 	"cmd/sluice-top":              {"*"},

@@ -25,10 +25,10 @@ import (
 // idDigits is the length of a job's ID.
 const idDigits = 32
 
-// mostFiles bounds the files and folders of a bundle; mostOptions the words of a command line.
+// mostOptions bounds the words of a command line; tarRoom the bytes of a bundle beside those of its files.
 const (
-	mostFiles   = 10_000
 	mostOptions = 1000
+	tarRoom     = wire.MaxFiles * wire.FileRoom
 )
 
 // What is in a job's folder.
@@ -106,8 +106,8 @@ func (s *service) admit(sub *submission) error {
 		return wire.Fail(wire.BadRequest, "write #SLUICE --data=NAME[,NAME]", "the job names no data set, or one twice")
 	case q.ScriptSize == 0 || q.ScriptSize > sbatch.MaxScript:
 		return wire.Fail(wire.BadRequest, "move most of it into a separate file", "the script has %d bytes; from 1 to %d are taken", q.ScriptSize, sbatch.MaxScript)
-	case q.BundleSize > int64(s.site.Data.Bundle):
-		return wire.Fail(wire.BadRequest, "leave out what the job does not need", "the code has %d bytes; at most %d are taken ([data] bundle in sluice.toml)", q.BundleSize, s.site.Data.Bundle)
+	case q.BundleSize > int64(s.site.Data.Bundle)+tarRoom:
+		return wire.Fail(wire.BadRequest, "leave out what the job does not need", "the tar of the code has %d bytes; its files may have at most %d together ([data] bundle in sluice.toml)", q.BundleSize, s.site.Data.Bundle)
 	case len(q.Options)+len(q.Arguments) > mostOptions:
 		return wire.Fail(wire.BadRequest, "", "the command line has %d words; at most %d are taken", len(q.Options)+len(q.Arguments), mostOptions)
 	}
@@ -201,7 +201,7 @@ func (s *service) fill(sub *submission, dir string, from io.Reader) error {
 		}
 		defer code.Close()
 		counted := &counting{from: io.TeeReader(from, hash)}
-		err = bundle.Unpack(code, counted, bundle.Limits{Bytes: int64(s.site.Data.Bundle), Files: mostFiles})
+		err = bundle.Unpack(code, counted, bundle.Limits{Bytes: int64(s.site.Data.Bundle), Files: wire.MaxFiles})
 		var refused *bundle.Error
 		if errors.As(err, &refused) {
 			return wire.Fail(wire.BadRequest, "", "%v", refused)
