@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -190,4 +191,46 @@ func TestNumbersOfEndedJobs(t *testing.T) {
 	l.s.minute(t.Context(), nil)
 	at = at.Add(25 * time.Hour)
 	l.submit(ada)
+}
+
+// What there is not, and what the caller may not see, take the same entry in the record, and so the same time.
+func TestNothingInTheTime(t *testing.T) {
+	l := newLab(t)
+	l.add("mammo", "5KB/job,10KB/week")
+	id := l.submit(ada)
+	entry := func(q wire.Request, body ...string) (e vault.Entry) {
+		before := len(l.entries())
+		if _, _, err := l.ask(eve, q, body...); !errors.Is(err, wire.ErrNotFound) {
+			t.Error(err)
+		}
+		if all := l.entries(); len(all) > before {
+			e = all[before]
+		}
+		return e
+	}
+	type about struct{ set, job string }
+	for _, do := range []wire.Verb{wire.Audit, wire.Grant, wire.Revoke, wire.Review, wire.Show, wire.Logs, wire.Results, wire.Cancel, wire.Submit} {
+		var all []vault.Entry
+		for _, a := range []about{{"mammo", id}, {"nothing", strings.Repeat("0", idDigits)}} {
+			q, body := wire.Request{Name: a.set, Job: a.job, Readers: []string{"eve"}}, []string(nil)
+			if do == wire.Submit {
+				q, body = submissionOf("")
+				q.Data = []string{a.set}
+			}
+			q.Do = do
+			all = append(all, entry(q, body...))
+		}
+		if all[0].Event != all[1].Event || all[0].Do != all[1].Do {
+			t.Errorf("%s: %+v of what there is, %+v of what there is not", do, all[0], all[1])
+		}
+		if all[1].Set+all[1].Job != "" {
+			t.Errorf("%s: a name from outside in the record: %+v", do, all[1])
+		}
+	}
+	for range 2 { // nor in how often it is recorded
+		l.s.denials = newPace(1, time.Hour)
+		if entry(wire.Request{Do: wire.Logs, Job: "77"}).Event == "" || entry(wire.Request{Do: wire.Logs, Job: id}).Event != "" {
+			t.Error("they are counted apart")
+		}
+	}
 }

@@ -117,7 +117,8 @@ func noJob(job string) error {
 	return wire.Fail(wire.NotFound, "'sluice queue' shows your jobs", "there is no job %q of yours that uses a data set", job)
 }
 
-// denied records a request that was refused because of its caller, and returns why. The mutex must be held.
+// denied records a request that was refused because of its caller, and returns why. A request about what there is not is recorded
+// too, without a name: else the time that the entry takes would say what there is. The mutex must be held.
 func (s *service) denied(who caller, q wire.Request, set, job string, why error) error {
 	if !s.denials.take(who.uid, s.vault.now()) {
 		return why // it is in the record often enough
@@ -132,12 +133,10 @@ func (s *service) denied(who caller, q wire.Request, set, job string, why error)
 func (s *service) owned(who caller, q wire.Request) (*vault.Set, error) {
 	set := s.vault.state.Set(q.Name)
 	switch {
-	case set == nil || !set.MayRead(who.name, who.groups):
-		err := noSet(q.Name)
-		if set != nil {
-			err = s.denied(who, q, set.Name, "", err)
-		}
-		return nil, err
+	case set == nil:
+		return nil, s.denied(who, q, "", "", noSet(q.Name))
+	case !set.MayRead(who.name, who.groups):
+		return nil, s.denied(who, q, set.Name, "", noSet(q.Name))
 	case set.Owner != who.name:
 		return nil, s.denied(who, q, set.Name, "", wire.Fail(wire.Denied, "ask "+set.Owner, "the data set %q belongs to %s; only they may do this", q.Name, set.Owner))
 	}
@@ -157,7 +156,7 @@ func (s *service) jobOf(who caller, q wire.Request) (*vault.Job, error) {
 	j := s.named(q.Job)
 	switch {
 	case j == nil:
-		return nil, noJob(q.Job)
+		return nil, s.denied(who, q, "", "", noJob(q.Job))
 	case j.User != who.name:
 		return nil, s.denied(who, q, "", j.ID, noJob(q.Job))
 	}

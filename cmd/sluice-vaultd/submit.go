@@ -128,7 +128,7 @@ func (s *service) granted(sub *submission) error {
 		set := s.vault.state.Set(name)
 		switch {
 		case set == nil:
-			return noSet(name)
+			return s.denied(sub.who, sub.q, "", "", noSet(name))
 		case !set.MayRead(sub.who.name, sub.who.groups):
 			return s.denied(sub.who, sub.q, name, "", noSet(name))
 		}
