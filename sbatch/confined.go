@@ -21,6 +21,26 @@ type Service struct {
 	Fence string // absolute path of fence.json, which lies beside the job's script
 	// Account and QOS are what the job is charged to, whatever the user typed; "" = as typed.
 	Account, QOS string
+	// Task is the job's place in the array that the user typed; nil = it is part of none.
+	Task *Task
+}
+
+// Task is one task of a job array.
+type Task struct {
+	Of    elastic.JobID // the array's first job; 0 = this is it
+	Index int
+}
+
+// String is FIRST_INDEX, as in --task.
+func (t Task) String() string { return fmt.Sprintf("%d_%d", t.Of, t.Index) }
+
+// parseTask reads FIRST_INDEX.
+func parseTask(value string) (*Task, error) {
+	var t Task
+	if _, err := fmt.Sscanf(value, "%d_%d", &t.Of, &t.Index); err != nil || t.Of < 0 || t.Index < 0 || t.String() != value {
+		return nil, errors.New("want FIRST_INDEX")
+	}
+	return &t, nil
 }
 
 // charges reports whether sluice-vaultd says what the option does.
@@ -50,16 +70,16 @@ func (r *Request) Connected() {
 func (r Request) Confined() bool { return len(r.Data) > 0 || r.Service != nil }
 
 // onlyService are the options that only sluice-vaultd gives.
-var onlyService = []string{"fence", "for", "token"}
+var onlyService = []string{"fence", "for", "task", "token"}
 
 // byService are those that it gives before --for, which is its last one. Everything after that
 // comes from the user, and everything in the script.
-var byService = []string{"account", "chdir", "config", "constraint", "fence", "output", "qos", "token"}
+var byService = []string{"account", "chdir", "config", "constraint", "fence", "output", "qos", "task", "token"}
 
 // mayConfined are the options that a confined job may have. An option that is not listed is
 // refused: sbatch runs as the service account, and must read and write nothing for the user outside of the fence.
 var mayConfined = []string{
-	"account", "begin", "comment", "constraint", "cpus-per-gpu", "cpus-per-task", "dependency", "exclude", "gpus", "gpus-per-node", "gpus-per-task",
+	"account", "array", "begin", "comment", "constraint", "cpus-per-gpu", "cpus-per-task", "dependency", "exclude", "gpus", "gpus-per-node", "gpus-per-task",
 	"gres", "hold", "ignore-pbs", "job-name", "licenses", "mail-type", "mail-user", "mem", "mem-per-cpu", "mem-per-gpu", "mincpus", "nice", "nodes",
 	"ntasks", "open-mode", "parsable", "partition", "qos", "quiet", "requeue", "time", "time-min", "tmp", "wait", "wrap",
 	"allow-uneven", "checkpoint-every", "checkpoint-signal", "code", "data", "deadline", "deadline-mode", "epochs", "gpu-sizes", "gpu-step", "gpu-types",
@@ -72,8 +92,6 @@ var byClient = []string{"code", "config", "parsable", "quiet", "user", "wait", "
 // notConfined returns why an option cannot be used for a confined job, and what to write instead.
 func notConfined(name string) (why, do string) {
 	switch name {
-	case "array":
-		return "a confined job is a single job so far", "leave it out, and submit one job for each index"
 	case "sweep":
 		return "a confined job cannot be a sweep so far", "leave it out, and submit one job for each point"
 	case "user":
@@ -142,10 +160,25 @@ func (m *merger) confined(env environment) {
 		}
 	}
 	if r.Service != nil {
+		m.one()
 		r.Wait, r.Quiet, r.Parsable = false, false, false // the client acts on them
 		return
 	}
 	m.forward(env)
+}
+
+// one makes sure that a job of the service account is one job: of an array it is the task that sluice-vaultd says.
+func (m *merger) one() {
+	task, array := m.request.Service.Task, m.request.Array
+	s := m.chosen["array"]
+	switch {
+	case array == nil && task != nil:
+		m.fail(m.chosen["task"].fail("the job is part of no array", ""))
+	case array != nil && task == nil:
+		m.fail(s.fail("a job of the service account is one job", "give its place in the array: --task"))
+	case array != nil && !slices.Contains(array.Tasks, task.Index):
+		m.fail(s.fail(fmt.Sprintf("the array has no task %d", task.Index), ""))
+	}
 }
 
 // fromLine is the place of the command line among the sources.
@@ -187,6 +220,8 @@ func (m *merger) service() (given int) {
 			v.Account = s.value
 		case "qos":
 			v.QOS = s.value
+		case "task":
+			v.Task, err = parseTask(s.value)
 		}
 		if err != nil {
 			m.fail(s.fail(err.Error(), ""))

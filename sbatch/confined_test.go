@@ -83,6 +83,55 @@ func TestServiceJob(t *testing.T) {
 	}
 }
 
+// TestServiceTask: a job of the service account is one task of the array that the user typed, which sluice-vaultd says; its
+// tag and what 'sluice run' is told name its place.
+func TestServiceTask(t *testing.T) {
+	const script = "#!/bin/bash\n#SBATCH --array=0-6:2%2\n#SLUICE --max-gpus=4 --data=mammo\ntrue\n"
+	for setup, want := range map[string]string{"--task=0_0 ": "0_0", "--task=101_4 ": "101_4", "": "is one job", "--task=101_3 ": "no task 3", "--task=x ": "FIRST_INDEX", "--task=7_02 ": "FIRST_INDEX"} {
+		line, err := ParseCommandLine(strings.Fields(setup + bySetup + " /v/j/script"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := ParseScript("script", []byte(script))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := Merge(line, nil, s)
+		if err != nil {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v, want %s", setup, err, want)
+			}
+			continue
+		}
+		if r.Service.Task == nil || r.Service.Task.String() != want || len(r.Array.Tasks) != 4 {
+			t.Errorf("%s: %+v, %+v", setup, r.Service, r.Array)
+			continue
+		}
+		job := Job{Token: aToken, Sluice: "/opt/sluice", Script: "/jobs/t/script", Batch: "/jobs/t/batch", Abandon: time.Hour, Of: r.Service.Task.Of, Index: r.Service.Task.Index}
+		if got := string(r.Batch(job)); !strings.Contains(got, "'--array="+want+"/4:0-6:2'") {
+			t.Errorf("%s: %s", setup, got)
+		}
+		args, err := r.Args(job)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(args, " "); strings.Contains(got, "--array") || strings.Count(got, "--output=") != 1 {
+			t.Errorf("sbatch is told %s", got)
+		}
+	}
+	line, err := ParseCommandLine(strings.Fields("--task=0_0 " + bySetup + " /v/j/script"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := ParseScript("script", []byte("#!/bin/bash\n#SLUICE --max-gpus=4 --data=mammo\ntrue\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Merge(line, nil, s); err == nil || !strings.Contains(err.Error(), "part of no array") {
+		t.Errorf("a task without an array: %v", err)
+	}
+}
+
 // TestChargedAsServiceSays: what a job is charged to is what sluice-vaultd says, whatever the user typed where; sbatch is told once.
 func TestChargedAsServiceSays(t *testing.T) {
 	const script = "#!/bin/bash\n#SBATCH -A phys -q high -p gpu\n#SLUICE --max-gpus=4 --data=mammo\ntrue\n"
@@ -125,7 +174,7 @@ func TestUncheckedIsRefused(t *testing.T) {
 // TestNothingIsTakenForService: no option of the user's can take the place of sluice-vaultd's, or take one as its value.
 func TestNothingIsTakenForService(t *testing.T) {
 	for _, typed := range []string{"--for=bob", "--token=" + strings.Repeat("1", 32), "--fence=/tmp/f", "--output=/x", "-o/x", "-e/x", "-D/x", "--chdir /x", "--config=/x", "--export=ALL", "--export-file=/x",
-		"--get-user-env", "--input=/x", "-i/x", "--user", "--wrap", "--uid=0", "--gid=0", "--bb=x", "--container=x", "--plugin=x", "--propagate", "--fe=/x", "--out=/x", "--test-only", "--array=1", "--network=x", "--prefer=x"} {
+		"--get-user-env", "--input=/x", "-i/x", "--user", "--wrap", "--uid=0", "--gid=0", "--bb=x", "--container=x", "--plugin=x", "--propagate", "--fe=/x", "--out=/x", "--test-only", "--array=1", "--task=0_1", "--network=x", "--prefer=x"} {
 		for _, tail := range []string{"/v/j/script", "x /v/j/script"} {
 			c, err := ParseCommandLine(strings.Fields(bySetup + " --max-gpus=2 " + typed + " " + tail))
 			if err != nil {

@@ -196,6 +196,7 @@ var options = []option{
 	{"steps", 0, valued, own},
 	{"sweep", 0, valued, own},
 	{"sweep-time", 0, valued, own},
+	{"task", 0, valued, own},
 	{"token", 0, valued, own},
 	{"trial", 0, valued, own},
 	{"trials", 0, valued, own},

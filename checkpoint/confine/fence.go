@@ -45,6 +45,8 @@ type Fence struct {
 	Log int64 `json:"log"`
 	// Network is what the programs reach: "" = nothing, and the job has one node; Relayed or OfSite.
 	Network string `json:"network,omitempty"`
+	// File is where it was read from.
+	File string `json:"-"`
 }
 
 // What the programs of a job reach that may have several nodes.
@@ -113,7 +115,9 @@ func Read(name string) (Fence, error) {
 	if err != nil {
 		return Fence{}, err
 	}
-	return Parse(name, data)
+	fence, err := Parse(name, data)
+	fence.File = name
+	return fence, err
 }
 
 // Parse reads a fence. It is strict: a field that it does not know may be a restriction

@@ -45,8 +45,8 @@ func (r *run) confine() error {
 	switch {
 	case os.Geteuid() == 0:
 		return &confine.Impossible{Why: confine.Privileged, Hint: "sluice-vaultd must run as the service account"}
-	case r.Adopt != (Adopt{}) && (r.Adopt.Glob != "" || r.Adopt.Progress != ""), r.Trial.Sweep != 0, r.Array != (Array{}), r.Profile != (Profile{}):
-		return fmt.Errorf("%w: --glob, --progress, --trial, --array and --profile; submit the job without them", errConfined)
+	case r.Adopt != (Adopt{}) && (r.Adopt.Glob != "" || r.Adopt.Progress != ""), r.Trial.Sweep != 0, r.Profile != (Profile{}):
+		return fmt.Errorf("%w: --glob, --progress, --trial and --profile; submit the job without them", errConfined)
 	}
 	if hosts, err := slurm.Expand(r.vars["SLURM_JOB_NODELIST"]); err == nil && len(hosts) > 1 {
 		if err := f.mayHave(len(hosts)); err != nil {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -25,18 +26,18 @@ import (
 // joinWithin is how long the other nodes may take to build their fences.
 const joinWithin = 2 * time.Minute
 
-// orders are what the runner tells the other nodes of a start, over srun's standard input: command lines and
-// variables can be read by others.
+// orders are what the runner tells the other nodes of a start over srun's standard input, since others can read command
+// lines and variables. Slurm does not protect that stream against changes, as it does the command line: what the fence
+// shows MUST NOT depend on it.
 type orders struct {
-	Key    []byte   `json:"key"`
-	First  string   `json:"first"`           // address of the first node's relay
-	Nodes  []string `json:"nodes"`           // in Slurm's order
-	Tasks  []byte   `json:"tasks,omitempty"` // key of the servers of tasks, on the network of the site
-	JSON   []byte   `json:"fence"`           // fence.json
-	Token  string   `json:"token"`
-	Script string   `json:"script"`
-	Python string   `json:"python,omitempty"`
+	Key   []byte   `json:"key"`
+	First string   `json:"first"`           // address of the first node's relay
+	Nodes []string `json:"nodes"`           // in Slurm's order
+	Tasks []byte   `json:"tasks,omitempty"` // key of the servers of tasks, on the network of the site
 }
+
+// maxOrders bounds them, in bytes: names of confine.MaxNodes nodes.
+const maxOrders = 1 << 20
 
 // network is what the fences of one start on several nodes share. Each start has its own: fences, key, connections.
 type network struct {
@@ -242,11 +243,11 @@ func (n *network) failed() error {
 
 // startOthers starts the parts on the other nodes, outside of their fences.
 func (r *run) startOthers(key tunnel.Key, tasks *tunnel.Key, first, script string) (*process.Child, *lines, error) {
-	fence, err := json.Marshal(r.fence.Fence)
+	fence, err := filepath.Abs(r.fence.File)
 	if err != nil {
 		return nil, nil, err
 	}
-	o := orders{Key: key[:], First: first, Nodes: r.where.hosts, JSON: fence, Token: r.job.id.Token, Script: script, Python: r.Python}
+	o := orders{Key: key[:], First: first, Nodes: r.where.hosts}
 	if tasks != nil {
 		o.Tasks = tasks[:]
 	}
@@ -270,7 +271,7 @@ func (r *run) startOthers(key tunnel.Key, tasks *tunnel.Key, first, script strin
 	// ends at once, which MUST NOT end the others (--wait).
 	all := strconv.Itoa(len(r.where.hosts))
 	child, err := r.family.Start(process.Command{Env: fresh(r.Env), Stdin: stdin, Stderr: write, Argv: []string{"srun", "--overlap", "--nodes=" + all, "--ntasks=" + all,
-		"--ntasks-per-node=1", "--cpu-bind=none", "--kill-on-bad-exit=1", "--wait=0", "--mpi=none", "--quiet", r.Sluice, nodeVerb}})
+		"--ntasks-per-node=1", "--cpu-bind=none", "--kill-on-bad-exit=1", "--wait=0", "--mpi=none", "--quiet", r.Sluice, nodeVerb, fence, script, r.job.id.Token, r.Python}})
 	return child, said, err
 }
 

@@ -41,8 +41,8 @@ func Part(argv []string, now func() time.Time) (code int, is bool) {
 	case len(args) > 0 && args[0] == confine.GuardVerb && os.Getenv(confine.Marker) != "": // before a fence's command
 		fmt.Fprintln(os.Stderr, "sluice: error:", attempts.Guard(args[1:], os.Environ()))
 		return 127, true
-	case len(args) == 1 && args[0] == nodeVerb:
-		err = onOtherNode(os.Stdin, now)
+	case len(args) == 5 && args[0] == nodeVerb:
+		err = onOtherNode(shown{fence: args[1], script: args[2], token: args[3], python: args[4]}, os.Stdin, now)
 	case len(args) == 2 && args[0] == deviceVerb:
 		var node int
 		if node, err = strconv.Atoi(args[1]); err == nil {
@@ -66,9 +66,14 @@ func Part(argv []string, now func() time.Time) (code int, is bool) {
 	return 0, true
 }
 
+// shown is what decides about the fence on another node, from the command line: a path, but what the fence shows is in
+// the file.
+type shown struct{ fence, script, token, python string }
+
 // part is what runs on another node than the first, outside of the fence there.
 type part struct {
 	orders
+	shown
 	builder
 	*supervise.Session
 	self int
@@ -77,14 +82,14 @@ type part struct {
 }
 
 // onOtherNode joins the network, builds this node's fence, and serves both until the first node's runner ends them.
-func onOtherNode(from io.Reader, now func() time.Time) error {
+func onOtherNode(what shown, from io.Reader, now func() time.Time) error {
 	s, err := supervise.Begin(os.Environ())
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	p := &part{Session: s}
-	data, err := io.ReadAll(io.LimitReader(from, 4*smallFile))
+	p := &part{Session: s, shown: what}
+	data, err := io.ReadAll(io.LimitReader(from, maxOrders))
 	if err == nil {
 		err = json.Unmarshal(data, &p.orders)
 	}
@@ -104,7 +109,7 @@ func onOtherNode(from io.Reader, now func() time.Time) error {
 	}
 	defer p.mesh.Close()
 	defer s.Family.KillAll(leave)
-	e, device, err := p.fence(now)
+	e, device, err := p.build(now)
 	if err != nil {
 		return errors.Join(err, p.mesh.Unready(err.Error()))
 	}
@@ -126,9 +131,9 @@ func onOtherNode(from io.Reader, now func() time.Time) error {
 // leave is how long processes that were killed may take to end.
 const leave = 3 * time.Second
 
-// fence builds this node's fence, with the server of tasks as its command, which waits.
-func (p *part) fence(now func() time.Time) (*enclosure, *os.File, error) {
-	f, err := confine.Parse(confine.FenceFile, p.JSON)
+// build builds this node's fence, with the server of tasks as its command, which waits.
+func (p *part) build(now func() time.Time) (*enclosure, *os.File, error) {
+	f, err := confine.Read(p.shown.fence)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -141,7 +146,7 @@ func (p *part) fence(now func() time.Time) (*enclosure, *os.File, error) {
 		return nil, nil, err
 	}
 	delete(p.Vars, "SLUICE_GPU_FILES")
-	start := confine.Start{Fence: f, Token: p.Token, Script: p.Script, Sluice: self, Python: p.Python, Env: confine.Environment(f, os.Environ()),
+	start := confine.Start{Fence: f, Token: p.token, Script: p.script, Sluice: self, Python: p.python, Env: confine.Environment(f, os.Environ()),
 		GPUs: ranks.GPUFiles(p.Vars), Nodes: p.orders.Nodes, Node: p.self}
 	if f.Network == confine.OfSite {
 		e, err := p.onSite(start)

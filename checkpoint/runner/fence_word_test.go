@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -69,5 +71,17 @@ func TestHowManyNodes(t *testing.T) {
 		if err := b.mayHave(c.nodes); !errors.Is(err, errConfined) {
 			t.Errorf("%+v: %v", c, err)
 		}
+	}
+}
+
+// TestOrders: what reaches the other nodes over srun's standard input, which can be changed on its way, says nothing of
+// what a fence shows there.
+func TestOrders(t *testing.T) {
+	var names []string
+	for f := range reflect.TypeFor[orders]().Fields() {
+		names = append(names, f.Name)
+	}
+	if want := []string{"Key", "First", "Nodes", "Tasks"}; !slices.Equal(names, want) {
+		t.Errorf("orders have %q, want %q", names, want)
 	}
 }

@@ -49,12 +49,14 @@ type lab struct {
 	dir string
 	s   *service
 
-	mu     sync.Mutex
-	ended  map[string]bool // by token
-	gone   bool            // Slurm forgot all jobs
-	silent bool            // Slurm does not answer
-	stuck  bool            // Slurm cancels nothing
-	killed []slurm.JobID
+	mu    sync.Mutex
+	ended map[string]bool // by token
+	gone  bool            // Slurm forgot all jobs
+	// cleaned is how many times from now on Slurm says that the nodes of ended jobs are cleaned up.
+	cleaned int
+	silent  bool // Slurm does not answer
+	stuck   bool // Slurm cancels nothing
+	killed  []slurm.JobID
 
 	charging *slurm.Charging // nil = a site without accounting
 	booked   int             // queries for it
@@ -114,7 +116,7 @@ func (l *lab) open() {
 	l.must(err)
 	l.t.Cleanup(func() { v.close() })
 	l.s = &service{vault: v, site: site, config: filepath.Join(l.dir, "sluice.toml"), uid: uint32(os.Geteuid()), slurm: l, sluice: filepath.Join(l.dir, "sluice"),
-		accounts: testAccounts{}, books: newBooks(), log: zerolog.Nop(), submissions: newPace(1000, time.Millisecond), denials: newPace(1000, time.Millisecond)}
+		accounts: testAccounts{}, books: newBooks(), log: zerolog.Nop(), submissions: newPace(1000, time.Millisecond), tasks: newPace(1000, time.Millisecond), denials: newPace(1000, time.Millisecond)}
 	l.must(l.s.tidy())
 }
 
@@ -133,8 +135,9 @@ func (l *lab) Jobs(context.Context) ([]slurm.Job, error) {
 			state = slurm.Completed
 		}
 		tag := elastic.Tag{Spec: elastic.Spec{Token: token, Min: 1}}
-		all = append(all, slurm.Job{ID: slurm.JobID(i + 1), UID: uint32(os.Geteuid()), State: state, Comment: tag.String()})
+		all = append(all, slurm.Job{ID: slurm.JobID(i + 1), UID: uint32(os.Geteuid()), State: state, Comment: tag.String(), Completing: state == slurm.Completed && l.cleaned > 0})
 	}
+	l.cleaned--
 	if l.gone {
 		all = nil
 	}
@@ -245,6 +248,14 @@ func (l *lab) submit(uid uint32, options ...string) string {
 	q, body := submissionOf(codeOf(l.t), options...)
 	a, _ := l.get(uid, q, body...)
 	return a.ID
+}
+
+// args are those of the last call of 'sluice submit'.
+func (l *lab) args() []string {
+	l.t.Helper()
+	data, err := os.ReadFile(filepath.Join(l.dir, "args"))
+	l.must(err)
+	return strings.Split(strings.TrimSpace(string(data)), "\n")
 }
 
 // codeOf is a bundle with one file.

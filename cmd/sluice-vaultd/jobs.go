@@ -99,6 +99,7 @@ type listing struct {
 
 // asking is a query of Slurm that others wait for.
 type asking struct {
+	at   time.Time // of its begin
 	done chan struct{}
 	list []slurm.Job
 	err  error
@@ -108,36 +109,46 @@ type asking struct {
 const listedFor = 5 * time.Second
 
 func (l *listing) jobs(ctx context.Context, from slurmClient) ([]slurm.Job, error) {
-	l.mu.Lock()
-	if age := time.Since(l.at); age >= 0 && age < listedFor {
-		defer l.mu.Unlock()
-		return l.list, nil
-	}
-	if q := l.asking; q != nil {
+	return l.since(ctx, from, listedFor)
+}
+
+// since returns a list that was no older than this when it was called.
+func (l *listing) since(ctx context.Context, from slurmClient, most time.Duration) ([]slurm.Job, error) {
+	oldest := time.Now().Add(-most)
+	for {
+		l.mu.Lock()
+		if l.at.After(oldest) {
+			defer l.mu.Unlock()
+			return l.list, nil
+		}
+		q := l.asking
+		if q == nil {
+			q = &asking{at: time.Now(), done: make(chan struct{}), err: errors.New("the query was dropped")}
+			l.asking = q
+			l.mu.Unlock()
+			l.ask(ctx, from, q)
+			return q.list, q.err
+		}
 		l.mu.Unlock()
 		select {
 		case <-q.done:
-			return q.list, q.err
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
+		if q.err != nil || q.at.After(oldest) {
+			return q.list, q.err
+		}
 	}
-	q := &asking{done: make(chan struct{}), err: errors.New("the query was dropped")}
-	l.asking = q
-	l.mu.Unlock()
-	l.ask(ctx, from, q)
-	return q.list, q.err
 }
 
 // ask asks Slurm. An answer to a query that was forgotten meanwhile is for those who waited for it only.
 func (l *listing) ask(ctx context.Context, from slurmClient, q *asking) {
-	at := time.Now()
 	defer func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		if l.asking == q {
 			if l.asking = nil; q.err == nil {
-				l.at, l.list = at, q.list
+				l.at, l.list = q.at, q.list
 			}
 		}
 		close(q.done)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/sluice-hpc/sluice/slurm"
 )
@@ -78,6 +79,24 @@ func TestListing(t *testing.T) {
 		}
 		if got := <-ask(1, t.Context()); got.list[0].ID != 3 || from.asked != 3 {
 			t.Errorf("at once after it: %+v, asked %d times", got, from.asked)
+		}
+
+		time.Sleep(listedFor)
+		old := ask(1, t.Context()) // the 4th
+		time.Sleep(2 * askedAgain)
+		recent := make(chan said, 1)
+		go func() {
+			list, err := l.since(t.Context(), from, askedAgain)
+			recent <- said{list, err}
+		}()
+		synctest.Wait()
+		from.answer <- nil
+		from.answer <- nil
+		if got := <-old; got.list[0].ID != 4 {
+			t.Errorf("old: %+v", got)
+		}
+		if got := <-recent; got.list[0].ID != 5 {
+			t.Errorf("who wants a list of this second: %+v", got)
 		}
 	})
 }

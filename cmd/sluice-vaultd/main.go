@@ -127,7 +127,7 @@ func newService(site etc.Config, config string) (*service, error) {
 	}
 	s := &service{vault: v, site: site, config: config, uid: uint32(os.Geteuid()), slurm: client, sluice: filepath.Join(filepath.Dir(self), "sluice"),
 		accounts: system{}, books: newBooks(), log: zerolog.New(os.Stderr).With().Timestamp().Logger()}
-	s.submissions = newPace(20, 10*time.Second)
+	s.submissions, s.tasks = newPace(20, 10*time.Second), newPace(1000, time.Second)
 	s.denials = newPace(5, time.Minute)
 	return s, s.tidy()
 }

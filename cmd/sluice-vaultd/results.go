@@ -32,7 +32,7 @@ func (s *service) results(ctx context.Context, who caller, q wire.Request) (answ
 	if err != nil {
 		return answer{}, err
 	}
-	if err := s.refresh(ctx, j); err != nil {
+	if err := s.settle(ctx, j); err != nil {
 		return answer{}, err
 	}
 	defer s.alone(j.ID)()

@@ -48,12 +48,13 @@ type service struct {
 	accounts accounts
 	log      zerolog.Logger
 
-	listed               listing
-	books                *books
-	submissions, denials *pace
-	busy                 sync.Map // id of a job to its *sync.Mutex: while bytes of it are copied
-	cut                  sync.Map // id of a job that was cancelled because its user may not read any more
-	logged               sync.Map // id of a job to when a part of its log left last
+	listed             listing
+	books              *books
+	submissions, tasks *pace // tasks: those of an array, beyond the first
+	denials            *pace
+	busy               sync.Map // id of a job to its *sync.Mutex: while bytes of it are copied
+	cut                sync.Map // id of a job that was cancelled because its user may not read any more
+	logged             sync.Map // id of a job to when a part of its log left last
 }
 
 // caller is who asks.

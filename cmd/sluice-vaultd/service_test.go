@@ -126,6 +126,84 @@ func TestSiteNetwork(t *testing.T) {
 	}
 }
 
+// TestResultsAtTheEnd: who waited for a job's end gets its results at once, though Slurm was asked shortly before that end, and
+// while its nodes are cleaned up.
+func TestResultsAtTheEnd(t *testing.T) {
+	l := newLab(t)
+	l.add("mammo", "5KB/job,10KB/week")
+	id := l.submit(ada)
+	l.put(id, "out/a.pt", "a")
+	l.refused(wire.ErrConflict, "has not ended", ada, wire.Request{Do: wire.Results, Job: id})
+	l.mu.Lock()
+	l.ended[id], l.cleaned = true, 2
+	l.mu.Unlock()
+	l.s.listed.at = time.Now().Add(-askedAgain) // it was asked a second ago
+	if a, _ := l.get(ada, wire.Request{Do: wire.Results, Job: id}); len(a.Files) != 1 {
+		t.Errorf("%+v", a)
+	}
+}
+
+// TestArray: each task of an array is a job of its own, with its own folders and its part of the budget; all have the script and
+// the code of the first, and nobody makes a job a task of another user's array.
+func TestArray(t *testing.T) {
+	l := newLab(t)
+	l.add("mammo", "5KB/job,10KB/week")
+	q, body := submissionOf(codeOf(t), "--array=0-4:2")
+	q.Task = &wire.Task{}
+	first, _ := l.get(ada, q, body...)
+	if args := l.args(); !slices.Contains(args, "--task=0_0") {
+		t.Errorf("the first task is submitted with %q", args)
+	}
+	next := q
+	next.ScriptSize, next.BundleSize, next.Task = 0, 0, &wire.Task{Of: first.ID, Index: 2}
+	second, _ := l.get(ada, next)
+	if args := l.args(); !slices.Contains(args, "--task=1_2") || !slices.Contains(args, "--token="+second.ID) || slices.Index(args, "--task=1_2") > slices.Index(args, "--for=ada") {
+		t.Errorf("the second task is submitted with %q", args)
+	}
+	folder := func(id string) string { return l.s.vault.jobFolder(id) }
+	f, err := confine.Read(filepath.Join(folder(second.ID), confine.FenceFile))
+	if err != nil || f.Code != filepath.Join(folder(first.ID), codeName) || f.Output != filepath.Join(folder(second.ID), outName) || f.Inner != filepath.Join(folder(second.ID), innerName) {
+		t.Errorf("the fence of the second task: %+v, %v", f, err)
+	}
+	if data, err := os.ReadFile(filepath.Join(folder(second.ID), scriptName)); err != nil || string(data) != script {
+		t.Errorf("its script: %q, %v", data, err)
+	}
+	var entries []vault.Entry
+	for _, e := range l.entries() {
+		if e.Event == vault.Submitted {
+			entries = append(entries, e)
+		}
+	}
+	if len(entries) != 2 || entries[0].Digest != entries[1].Digest || entries[0].Bundle != entries[1].Bundle || entries[1].Cost == 0 {
+		t.Errorf("the record: %+v", entries)
+	}
+
+	wrong := func(change func(q *wire.Request), code error, words string, uid uint32, body ...string) {
+		t.Helper()
+		q := next
+		q.Task = &wire.Task{Of: first.ID, Index: 4}
+		change(&q)
+		l.refused(code, words, uid, q, body...)
+	}
+	wrong(func(*wire.Request) {}, wire.ErrNotFound, "no job", bob)
+	wrong(func(q *wire.Request) { q.Task.Of = strings.Repeat("0", 32) }, wire.ErrNotFound, "no job", ada)
+	wrong(func(q *wire.Request) { q.Task.Index = 3 }, wire.ErrBadRequest, "no task 3", ada)
+	wrong(func(q *wire.Request) { q.Options = nil }, wire.ErrBadRequest, "part of no array", ada)
+	wrong(func(q *wire.Request) { q.ScriptSize = int64(len(script)) }, wire.ErrBadRequest, "of the first", ada, script)
+	l.add("lungs", "5KB/job,10KB/week")
+	wrong(func(q *wire.Request) { q.Data = []string{"lungs"} }, wire.ErrBadRequest, "with these data sets", ada)
+	alone := q
+	alone.Task = nil
+	l.refused(wire.ErrBadRequest, "is one job", ada, alone, body...)
+	l.must(os.Chmod(filepath.Join(folder(first.ID), scriptName), 0o700))
+	l.must(os.WriteFile(filepath.Join(folder(first.ID), scriptName), []byte(script+"# changed\n"), 0o700))
+	q = next
+	q.Task = &wire.Task{Of: first.ID, Index: 4}
+	if _, _, err := l.ask(ada, q); err == nil {
+		t.Error("a script that was changed in the vault is submitted")
+	}
+}
+
 // What another user may not do is refused as if there were nothing, and is in the record.
 func TestOthersAreRefused(t *testing.T) {
 	l := newLab(t)

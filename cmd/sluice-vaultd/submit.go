@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/sluice-hpc/sluice/checkpoint/confine"
+	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/vault"
 	"github.com/sluice-hpc/sluice/elastic/vault/bundle"
 	"github.com/sluice-hpc/sluice/elastic/vault/wire"
@@ -57,6 +58,7 @@ type submission struct {
 	bill   bill
 	// network is what its programs reach, as in fence.json.
 	network string
+	first   *firstTask // of the array, unless this is it; nil = there is none
 }
 
 // submit takes a job: its script and its code, which it keeps. The entry that it is submitted is made before
@@ -66,12 +68,8 @@ func (s *service) submit(ctx context.Context, who caller, q wire.Request, in io.
 	if err := s.admit(sub); err != nil {
 		return answer{}, err
 	}
-	var err error
-	if sub.script, err = io.ReadAll(io.LimitReader(in, q.ScriptSize)); err == nil && int64(len(sub.script)) < q.ScriptSize {
-		err = io.ErrUnexpectedEOF
-	}
-	if err != nil {
-		return answer{}, cutShort(err)
+	if err := s.read(sub, in); err != nil {
+		return answer{}, err
 	}
 	if err := s.check(sub); err != nil {
 		return answer{}, err
@@ -92,6 +90,21 @@ func (s *service) submit(ctx context.Context, who caller, q wire.Request, in io.
 	return s.hand(context.WithoutCancel(ctx), sub)
 }
 
+// read takes the script: what comes, or that of the array's first task.
+func (s *service) read(sub *submission, in io.Reader) (err error) {
+	if sub.first != nil {
+		sub.script, err = sub.first.read()
+		return err
+	}
+	if sub.script, err = io.ReadAll(io.LimitReader(in, sub.q.ScriptSize)); err == nil && int64(len(sub.script)) < sub.q.ScriptSize {
+		err = io.ErrUnexpectedEOF
+	}
+	if err != nil {
+		return cutShort(err)
+	}
+	return nil
+}
+
 func cutShort(err error) error {
 	return wire.Fail(wire.BadRequest, "try again", "the script and the code did not arrive: %v", err)
 }
@@ -104,7 +117,9 @@ func (s *service) admit(sub *submission) error {
 		return wire.Fail(wire.BadRequest, "", "a job can name at most %d data sets", sbatch.MaxData)
 	case len(q.Data) == 0 || len(slices.Compact(slices.Sorted(slices.Values(q.Data)))) < len(q.Data):
 		return wire.Fail(wire.BadRequest, "write #SLUICE --data=NAME[,NAME]", "the job names no data set, or one twice")
-	case q.ScriptSize == 0 || q.ScriptSize > sbatch.MaxScript:
+	case q.Task != nil && q.Task.Of != "" && q.ScriptSize+q.BundleSize > 0:
+		return wire.Fail(wire.BadRequest, "install the same release of sluice on both sides", "a further task of an array has the script and the code of the first")
+	case (q.Task == nil || q.Task.Of == "") && q.ScriptSize == 0 || q.ScriptSize > sbatch.MaxScript:
 		return wire.Fail(wire.BadRequest, "move most of it into a separate file", "the script has %d bytes; from 1 to %d are taken", q.ScriptSize, sbatch.MaxScript)
 	case q.BundleSize > int64(s.site.Data.Bundle)+tarRoom:
 		return wire.Fail(wire.BadRequest, "leave out what the job does not need", "the tar of the code has %d bytes; its files may have at most %d together ([data] bundle in sluice.toml)", q.BundleSize, s.site.Data.Bundle)
@@ -116,7 +131,15 @@ func (s *service) admit(sub *submission) error {
 	if err := s.granted(sub); err != nil {
 		return err
 	}
-	if !s.submissions.take(sub.who.uid, s.vault.now()) {
+	pace := s.submissions
+	if q.Task != nil && q.Task.Of != "" {
+		pace = s.tasks
+		var err error
+		if sub.first, err = s.firstTask(sub.who, q); err != nil {
+			return err
+		}
+	}
+	if !pace.take(sub.who.uid, s.vault.now()) {
 		return wire.Fail(wire.TooMany, "try again in a minute", "you submit too many jobs that use data sets")
 	}
 	return nil
@@ -146,6 +169,13 @@ func (s *service) check(sub *submission) error {
 		"--chdir=" + dir}
 	if features := s.features(sub.q.Data); features != "" {
 		sub.args = append(sub.args, "--constraint="+features)
+	}
+	if t := sub.q.Task; t != nil {
+		task := sbatch.Task{Index: t.Index}
+		if sub.first != nil {
+			task.Of = elastic.JobID(sub.first.number)
+		}
+		sub.args = append(sub.args, "--task="+task.String())
 	}
 	// BEFORE the user's options: their last word could take what follows as its value.
 	sub.args = append(append(sub.args, "--for="+sub.who.name), sub.q.Options...)
@@ -213,7 +243,9 @@ func (s *service) fill(sub *submission, dir string, from io.Reader) error {
 			return cutShort(errors.Join(err, io.ErrUnexpectedEOF))
 		}
 	}
-	sub.bundle = hex.EncodeToString(hash.Sum(nil))
+	if sub.bundle = hex.EncodeToString(hash.Sum(nil)); sub.first != nil {
+		sub.bundle = sub.first.bundle
+	}
 	fence, err := s.fence(sub, dir)
 	if err == nil {
 		err = durable(filepath.Join(dir, scriptName), sub.script, 0o500)
@@ -252,6 +284,9 @@ func (s *service) fence(sub *submission, dir string) ([]byte, error) {
 	d := s.site.Data
 	f := confine.Fence{Version: confine.Version, Inner: filepath.Join(dir, innerName), Code: filepath.Join(dir, codeName), Output: filepath.Join(dir, outName),
 		Data: map[string]string{}, System: d.System, Software: d.Software, Numbers: int64(d.Numbers), Environment: environment, Log: int64(d.Log)}
+	if sub.first != nil {
+		f.Code = filepath.Join(sub.first.folder, codeName)
+	}
 	switch {
 	case d.Relayed():
 		f.Network = confine.Relayed

@@ -160,7 +160,10 @@ func (s *submission) perform(ctx context.Context, user bool) ([]handedIn, error)
 	if s.request.TestOnly {
 		return nil, s.test(ctx)
 	}
-	if s.request.Array != nil {
+	switch v := s.request.Service; {
+	case v != nil && v.Task != nil:
+		s.job.Of, s.job.Index = v.Task.Of, v.Task.Index
+	case s.request.Array != nil:
 		return s.createArray(ctx, user)
 	}
 	id, err := s.create(ctx, user)

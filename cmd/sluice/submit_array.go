@@ -60,14 +60,21 @@ func (s *submission) createArray(ctx context.Context, user bool) ([]handedIn, er
 	if len(made) > 1 {
 		s.complete(ctx, made[0].id, first)
 	}
+	if s.request.Sweep == nil {
+		s.printArray(made)
+	}
+	return made, nil
+}
+
+// printArray prints which jobs an array has.
+func (s *submission) printArray(made []handedIn) {
 	switch {
-	case s.request.Quiet, s.request.Sweep != nil:
+	case s.request.Quiet:
 	case s.request.Parsable:
 		s.print(joined(ids(made), ":")+"\n", ids(made)...)
 	default:
 		s.print(fmt.Sprintf("Submitted array of %s %s\n", terminal.Plural(len(made), "job"), ranges(ids(made))), ids(made)...)
 	}
-	return made, nil
 }
 
 // complete marks in the array's first job that all tasks are there: until then sluiced

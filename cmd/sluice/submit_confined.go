@@ -15,6 +15,7 @@ import (
 	"github.com/sluice-hpc/sluice/cmd/bundle"
 	"github.com/sluice-hpc/sluice/cmd/reach"
 	"github.com/sluice-hpc/sluice/cmd/terminal"
+	"github.com/sluice-hpc/sluice/elastic/vault/client"
 	"github.com/sluice-hpc/sluice/elastic/vault/wire"
 	"github.com/sluice-hpc/sluice/sbatch"
 	"github.com/sluice-hpc/sluice/slurm"
@@ -34,25 +35,81 @@ func (s *submission) confined(ctx context.Context, line sbatch.CommandLine) ([]h
 	script := s.request.Script()
 	q := wire.Request{Do: wire.Submit, Data: s.request.Data, Options: s.request.Forwarded(), Script: path.Base(cmp.Or(s.request.ScriptName(), "stdin")), Arguments: line.Args,
 		ScriptSize: int64(len(script)), BundleSize: int64(len(code))}
-	a, err := vault.Do(ctx, q, io.MultiReader(bytes.NewReader(script), bytes.NewReader(code)), nil)
+	if s.request.Array != nil {
+		return s.confinedArray(ctx, vault, q, script, code)
+	}
+	_, made, err := s.handIn(ctx, vault, q, script, code)
 	if err != nil {
 		return nil, err
+	}
+	text := fmt.Sprintf("%s%d\n", submittedLine, made.id)
+	if s.request.Parsable {
+		text = fmt.Sprintf("%d\n", made.id)
+	}
+	if !s.request.Quiet {
+		s.print(text, made.id)
+	}
+	return []handedIn{made}, nil
+}
+
+// handIn hands one job to sluice-vaultd. token is what the job is called there.
+func (s *submission) handIn(ctx context.Context, vault *client.Client, q wire.Request, script, code []byte) (token string, made handedIn, err error) {
+	a, err := vault.Do(ctx, q, io.MultiReader(bytes.NewReader(script), bytes.NewReader(code)), nil)
+	if err != nil {
+		return "", made, err
 	}
 	for text := range strings.Lines(a.Output) {
 		fmt.Fprintln(s.errs, "sluice-vaultd:", terminal.Escape(strings.TrimSpace(text)))
 	}
-	id := slurm.JobID(a.JobID)
-	if id <= 0 {
-		return nil, errors.New("the job may or may not be submitted: sluice-vaultd does not know its number; before you try again, look with: sluice queue")
+	if a.JobID <= 0 {
+		return a.ID, made, errors.New("the job may or may not be submitted: sluice-vaultd does not know its number; before you try again, look with: sluice queue")
 	}
-	text := fmt.Sprintf("%s%d\n", submittedLine, id)
-	if s.request.Parsable {
-		text = fmt.Sprintf("%d\n", id)
+	return a.ID, handedIn{slurm.JobID(a.JobID), filepath.Join(s.site.Paths.Jobs, a.ID)}, nil
+}
+
+// confinedArray hands in a job for each task, or none: what was submitted before a failure is cancelled. sluiced starts none
+// before it has seen all.
+func (s *submission) confinedArray(ctx context.Context, vault *client.Client, q wire.Request, script, code []byte) ([]handedIn, error) {
+	if err := s.fits(ctx); err != nil {
+		return nil, err
 	}
-	if !s.request.Quiet {
-		s.print(text, id)
+	var made []handedIn
+	var tokens []string
+	for _, index := range s.request.Array.Tasks {
+		if q.Task = (&wire.Task{Index: index}); len(tokens) > 0 {
+			q.Task.Of, q.ScriptSize, q.BundleSize, script, code = tokens[0], 0, 0, nil, nil
+		}
+		token, job, err := s.handIn(ctx, vault, q, script, code)
+		if err == nil && ctx.Err() != nil {
+			err = fmt.Errorf("interrupted after task %d was submitted", index)
+		}
+		if token != "" {
+			tokens = append(tokens, token)
+		}
+		if job.id > 0 {
+			made = append(made, job)
+		}
+		if err != nil {
+			return nil, s.giveBack(ctx, vault, tokens, made, index, err)
+		}
 	}
-	return []handedIn{{id, filepath.Join(s.site.Paths.Jobs, a.ID)}}, nil
+	s.printArray(made)
+	return made, nil
+}
+
+// giveBack cancels the jobs of an array of which one could not be submitted.
+func (s *submission) giveBack(ctx context.Context, vault *client.Client, tokens []string, made []handedIn, index int, why error) error {
+	if len(tokens) == 0 {
+		return why
+	}
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), undoLimit)
+	defer stop()
+	for _, token := range tokens {
+		if _, err := vault.Do(ctx, wire.Request{Do: wire.Cancel, Job: token}, nil, nil); err != nil {
+			return fmt.Errorf("task %d: %w; the jobs of the array submitted before (%s) could not all be cancelled (%w); type: sluice cancel %s", index, why, ranges(ids(made)), err, joined(ids(made), " "))
+		}
+	}
+	return fmt.Errorf("task %d: %w; what was submitted of the array (%s) was cancelled", index, why, terminal.Plural(len(tokens), "job"))
 }
 
 // codeFolder is the folder whose files go along: the current one for --code, which names paths in it, else the script's.

@@ -231,7 +231,7 @@ func TestSubmitConfinedFails(t *testing.T) {
 	if err := os.Remove("job/link"); err != nil {
 		t.Fatal(err)
 	}
-	for _, options := range []string{"--array=0-3", "--user", "--sweep=random", "--output=x", "--nodes=2"} {
+	for _, options := range []string{"--user", "--sweep=random", "--output=x", "--nodes=2"} {
 		if code, _, errs := sluice(t, "submit", "--data=mammo", "--max-gpus=2", options, "--wrap", "true"); code != 1 || !strings.Contains(errs, "leave it out") {
 			t.Errorf("%s: %d, %q", options, code, errs)
 		}
@@ -546,6 +546,60 @@ func TestSiteNetworkIsSaid(t *testing.T) {
 		if code, out, errs := sluice(t, "data", verb, "mammo"); code != 0 || !strings.Contains(out+errs, want) {
 			t.Errorf("%s: %d, %s%s", verb, code, out, errs)
 		}
+	}
+}
+
+// TestConfinedArray: each task is handed in by itself, all but the first without script and code; when one is refused, what was
+// submitted is cancelled.
+func TestConfinedArray(t *testing.T) {
+	s := newStandIn(t, "")
+	conf := "#!/bin/sh\necho 'MaxArraySize = 1001'; echo 'MaxJobCount = 10000'\n"
+	if err := os.WriteFile(filepath.Join(s.dir, "bin", "scontrol"), []byte(conf), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	token := func(index int) string { return fmt.Sprintf("%032x", index) }
+	refused := -1
+	s.answer = func(q wire.Request) (wire.Answer, []byte) {
+		if q.Do != wire.Submit || q.Task == nil {
+			return wire.Answer{}, nil
+		}
+		if q.Task.Index == refused {
+			return wire.Answer{Error: &wire.Error{Code: "over_budget", Text: "the budgets leave you 3 bytes"}}, nil
+		}
+		return wire.Answer{ID: token(q.Task.Index), JobID: int64(100 + q.Task.Index)}, nil
+	}
+	write(t, "job/train.sh", trainScript)
+	code, out, errs := sluice(t, "submit", "--data=mammo", "--max-gpus=2", "--array=3-7:2", "job/train.sh", "x")
+	if code != 0 || out != "Submitted array of 3 jobs 103,105,107\n" {
+		t.Fatalf("%d, %s%s", code, out, errs)
+	}
+	if len(s.asked) != 3 {
+		t.Fatalf("it was asked %+v", s.asked)
+	}
+	for i, q := range s.asked {
+		first := i == 0
+		if q.Task == nil || q.Task.Index != 3+2*i || (q.Task.Of == "") != first || (q.ScriptSize > 0) != first || (q.BundleSize > 0) != first || !slices.Contains(q.Options, "--array=3-7:2") ||
+			!first && q.Task.Of != token(3) || !slices.Equal(q.Arguments, []string{"x"}) {
+			t.Errorf("task %d: %+v %+v", i, q, q.Task)
+		}
+	}
+	if code, out, _ := sluice(t, "submit", "--data=mammo", "--max-gpus=2", "--array=0,1", "--parsable", "job/train.sh"); code != 0 || out != "100:101\n" {
+		t.Errorf("--parsable: %d, %s", code, out)
+	}
+	refused = 2
+	before := len(s.asked)
+	code, out, errs = sluice(t, "submit", "--data=mammo", "--max-gpus=2", "--array=0-3", "job/train.sh")
+	if code != 1 || out != "" || !strings.Contains(errs, "task 2: ") || !strings.Contains(errs, "the budgets leave you 3 bytes") || !strings.Contains(errs, "(2 jobs) was cancelled") {
+		t.Errorf("%d, %s%s", code, out, errs)
+	}
+	var cancelled []string
+	for _, q := range s.asked[before:] {
+		if q.Do == wire.Cancel {
+			cancelled = append(cancelled, q.Job)
+		}
+	}
+	if !slices.Equal(cancelled, []string{token(0), token(1)}) {
+		t.Errorf("cancelled: %q", cancelled)
 	}
 }
 

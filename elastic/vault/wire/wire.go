@@ -35,7 +35,7 @@ const (
 	Grant   Verb = "grant"   // Name, Readers -> Set
 	Revoke  Verb = "revoke"  // Name, Readers -> Set
 	Audit   Verb = "audit"   // Name -> Lines, Whole, Size raw bytes: the lines
-	Submit  Verb = "submit"  // Data, Options, Script, ScriptSize, BundleSize, raw bytes -> ID, Job
+	Submit  Verb = "submit"  // Data, Options, Script, ScriptSize, BundleSize, Task, raw bytes -> ID, JobID
 	Jobs    Verb = "jobs"    // -> Jobs of the caller
 	Logs    Verb = "logs"    // Job, From -> Next, Ended, Size raw bytes
 	Results Verb = "results" // Job, File -> Files, Size raw bytes: a tar of released files
@@ -69,6 +69,8 @@ type Request struct {
 	// ScriptSize and BundleSize are the bytes that follow the line: the script, then the bundle, a tar.
 	ScriptSize int64 `json:"script_size,omitempty"`
 	BundleSize int64 `json:"bundle_size,omitempty"`
+	// Task makes a submission one task of the job array in its options.
+	Task *Task `json:"task,omitempty"`
 	// Job is a confined job: its ID of 32 hexadecimal digits, or Slurm's number.
 	Job string `json:"job,omitempty"`
 	// From is the byte of the released log from which Logs answers. It is not charged again.
@@ -77,6 +79,13 @@ type Request struct {
 	File string `json:"file,omitempty"`
 	// Order is Allow or Refuse in a Review; "" asks for the files kept.
 	Order string `json:"order,omitempty"`
+}
+
+// Task is a task of an array of confined jobs. All but the first have the script and the code of the first, and no raw
+// bytes.
+type Task struct {
+	Of    string `json:"of,omitempty"` // ID of the job of the first task; "" = this is it
+	Index int    `json:"index"`
 }
 
 // Answer is the line of an answer.

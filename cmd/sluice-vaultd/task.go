@@ -1,0 +1,54 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/sluice-hpc/sluice/elastic/vault"
+	"github.com/sluice-hpc/sluice/elastic/vault/wire"
+)
+
+// firstTask is the first job of an array, whose script and code the others share.
+type firstTask struct {
+	number         int64  // Slurm's
+	folder         string // the job's
+	digest, bundle string // of script and code
+}
+
+// firstTask returns the array's first job that a submission names: one of the caller's, with the same data sets, that Slurm
+// has. The mutex must be held.
+func (s *service) firstTask(who caller, q wire.Request) (*firstTask, error) {
+	j, err := s.jobOf(who, wire.Request{Do: q.Do, Job: q.Task.Of})
+	if err != nil {
+		return nil, err
+	}
+	if j.Number == 0 || !sameSets(j, q.Data) {
+		return nil, wire.Fail(wire.BadRequest, "submit the array again", "job %s is no first task of an array with these data sets", j.ID)
+	}
+	return &firstTask{number: j.Number, folder: s.vault.jobFolder(j.ID), digest: j.Digest, bundle: j.Bundle}, nil
+}
+
+func sameSets(j *vault.Job, data []string) bool {
+	return slices.Equal(slices.Sorted(slices.Values(j.Sets)), slices.Sorted(slices.Values(data)))
+}
+
+// read returns the script as the record has it.
+func (f *firstTask) read() ([]byte, error) {
+	name := filepath.Join(f.folder, scriptName)
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != f.digest {
+		return nil, fmt.Errorf("%s: %w", name, errChangedScript)
+	}
+	return data, nil
+}
+
+// errChangedScript: a script in the vault is not the one that was submitted.
+var errChangedScript = errors.New("it is not the script that was submitted")
