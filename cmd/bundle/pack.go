@@ -12,10 +12,12 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/sluice-hpc/sluice/elastic/vault/wire"
 )
 
-// MaxEntries bounds the files and folders that are packed.
-const MaxEntries = 50_000
+// MaxEntries bounds the files and folders that are packed or unpacked.
+const MaxEntries = wire.MaxFiles
 
 // advice is what to type if a folder cannot be packed as it is.
 const advice = "name what the job needs: --code=PATH[,PATH]"
@@ -103,7 +105,7 @@ func (p *packer) one(name string) error {
 		return nil
 	}
 	if p.seen[name] = true; len(p.seen) > MaxEntries {
-		return fmt.Errorf("the job's code has more than %d files; %s", MaxEntries, advice)
+		return fmt.Errorf("the job's code has more than %d files and folders; %s", MaxEntries, advice)
 	}
 	info, err := p.dir.Lstat(name)
 	if err != nil {

@@ -19,18 +19,17 @@ const (
 	gatherAfter = time.Hour
 )
 
-// gatherAlways records denied calls until ctx ends.
-func (s *service) gatherAlways(ctx context.Context) {
+// minutely does what is done each minute until ctx ends.
+func (s *service) minutely(ctx context.Context) {
 	tick := time.NewTicker(gatherEvery)
 	defer tick.Stop()
+	var lost []*vault.Job
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			if err := s.gather(false, s.running("")...); err != nil {
-				s.log.Error().Err(err).Msg("denied calls cannot be recorded")
-			}
+			lost = s.minute(ctx, lost)
 		}
 	}
 }

@@ -37,9 +37,11 @@ func (testAccounts) Name(uid uint32) string {
 	return map[uint32]string{hanna: "hanna", ada: "ada", bob: "bob", eve: "eve"}[uid]
 }
 
-func (testAccounts) Groups(name string) []string {
-	return map[string][]string{"bob": {"staff", "radiology"}, "eve": {"staff"}}[name]
+func (testAccounts) Groups(name string) ([]string, error) {
+	return map[string][]string{"bob": {"staff", "radiology"}, "eve": {"staff"}}[name], nil
 }
+
+func (testAccounts) Group(string) error { return nil }
 
 // lab is a vault with a stand-in for 'sluice submit' and one for Slurm.
 type lab struct {
@@ -53,6 +55,7 @@ type lab struct {
 	// cleaned is how many times from now on Slurm says that the nodes of ended jobs are cleaned up.
 	cleaned int
 	silent  bool // Slurm does not answer
+	stuck   bool // Slurm cancels nothing
 	killed  []slurm.JobID
 
 	charging *slurm.Charging // nil = a site without accounting
@@ -68,6 +71,8 @@ cp "$dir/vault/record.jsonl" "$dir/record-at-submission"
 case $(cat "$dir/mode" 2>/dev/null) in
 refuse) echo 'sbatch: error: invalid partition' >&2; exit 1 ;;
 vanish) mkdir "$dir/jobs/$token"; echo 'no answer' >&2; exit 1 ;;
+early) echo "$token" >> "$dir/accepted"; while [ ! -e "$dir/go" ]; do sleep 0.02; done; echo 'Submitted batch job 1'; exit ;;
+late) while [ ! -e "$dir/go" ]; do sleep 0.02; done ;;
 lost) mkdir "$dir/jobs/$token"; echo "$token" >> "$dir/accepted"; echo 'no answer' >&2; exit 1 ;;
 esac
 echo "$token" >> "$dir/accepted"
@@ -143,6 +148,9 @@ func (l *lab) Jobs(context.Context) ([]slurm.Job, error) {
 func (l *lab) Cancel(_ context.Context, id slurm.JobID) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.stuck {
+		return errors.New("slurmctld does not answer")
+	}
 	l.killed = append(l.killed, id)
 	return nil
 }
@@ -183,7 +191,11 @@ func (l *lab) mode(mode string) {
 // ask serves a request and returns the answer with its raw bytes.
 func (l *lab) ask(uid uint32, q wire.Request, body ...string) (wire.Answer, string, error) {
 	l.t.Helper()
-	a, err := l.s.do(l.t.Context(), uid, q, strings.NewReader(strings.Join(body, "")))
+	who, err := l.s.caller(uid)
+	if err != nil {
+		return wire.Answer{}, "", err
+	}
+	a, err := l.s.do(l.t.Context(), who, q, strings.NewReader(strings.Join(body, "")))
 	if err != nil || a.body == nil {
 		return a.Answer, "", err
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -117,11 +118,20 @@ func (s *service) changes(asked []*vault.Job, states map[string]string, has map[
 	return ended, nil
 }
 
-// listing is Slurm's list of jobs, asked for once for all who want to know at about the same time.
+// listing is Slurm's list of jobs, asked for once for all who want to know at about the same time. They share a failure, too.
 type listing struct {
-	mu   sync.Mutex
-	at   time.Time
+	mu     sync.Mutex // never held while Slurm is asked
+	at     time.Time
+	list   []slurm.Job
+	asking *asking // nil = nobody asks
+}
+
+// asking is a query of Slurm that others wait for.
+type asking struct {
+	at   time.Time // of its begin
+	done chan struct{}
 	list []slurm.Job
+	err  error
 }
 
 // listedFor is how long a list is good.
@@ -131,19 +141,48 @@ func (l *listing) jobs(ctx context.Context, from slurmClient) ([]slurm.Job, erro
 	return l.since(ctx, from, listedFor)
 }
 
-// since returns a list that is no older than this.
+// since returns a list that was no older than this when it was called.
 func (l *listing) since(ctx context.Context, from slurmClient, most time.Duration) ([]slurm.Job, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if age := time.Since(l.at); age >= 0 && age < most {
-		return l.list, nil
+	oldest := time.Now().Add(-most)
+	for {
+		l.mu.Lock()
+		if l.at.After(oldest) {
+			defer l.mu.Unlock()
+			return l.list, nil
+		}
+		q := l.asking
+		if q == nil {
+			q = &asking{at: time.Now(), done: make(chan struct{}), err: errors.New("the query was dropped")}
+			l.asking = q
+			l.mu.Unlock()
+			l.ask(ctx, from, q)
+			return q.list, q.err
+		}
+		l.mu.Unlock()
+		select {
+		case <-q.done:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		if q.err != nil || q.at.After(oldest) {
+			return q.list, q.err
+		}
 	}
-	at := time.Now()
-	list, err := from.Jobs(ctx)
-	if err == nil {
-		l.at, l.list = at, list
-	}
-	return list, err
+}
+
+// ask asks Slurm. An answer to a query that was forgotten meanwhile is for those who waited for it only.
+func (l *listing) ask(ctx context.Context, from slurmClient, q *asking) {
+	defer func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.asking == q {
+			if l.asking = nil; q.err == nil {
+				l.at, l.list = q.at, q.list
+			}
+		}
+		close(q.done)
+	}()
+	q.list, q.err = from.Jobs(ctx)
 }
 
 // forget makes the next who asks ask Slurm. It MUST be called after Slurm has a new job and BEFORE the entry that it has:
@@ -151,7 +190,7 @@ func (l *listing) since(ctx context.Context, from slurmClient, most time.Duratio
 func (l *listing) forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.at = time.Time{}
+	l.at, l.asking = time.Time{}, nil
 }
 
 // tokens are the jobs of the service account by their tokens. Only that account can give a job such a tag.
@@ -200,20 +239,20 @@ func (s *service) cancel(ctx context.Context, who caller, q wire.Request) (answe
 	if !runs {
 		return answer{}, wire.Fail(wire.Conflict, "'sluice queue' shows your jobs", "job %s cannot be cancelled: Slurm does not have it, or it has ended", q.Job)
 	}
-	if err := s.end(ctx, who, j); err != nil {
+	if err := s.end(ctx, who.name, j, false); err != nil {
 		return answer{}, err
 	}
 	return answer{Answer: wire.Answer{ID: j.ID, JobID: number}}, nil
 }
 
-// end cancels a job that Slurm has.
-func (s *service) end(ctx context.Context, who caller, j *vault.Job) error {
+// end cancels a job that Slurm has; again if an entry of that is in the record.
+func (s *service) end(ctx context.Context, by string, j *vault.Job, again bool) error {
 	s.vault.mu.Lock()
 	number, err := j.Number, error(nil)
 	if j.State != wire.StateStarted {
 		number = 0
-	} else {
-		err = s.vault.write(vault.Entry{Event: vault.Cancelled, By: who.name, Job: j.ID})
+	} else if !again {
+		err = s.vault.write(vault.Entry{Event: vault.Cancelled, By: by, Job: j.ID})
 	}
 	s.vault.mu.Unlock()
 	if err != nil || number == 0 {

@@ -118,6 +118,9 @@ func newService(site etc.Config, config string) (*service, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := apart(site.Data); err != nil {
+		return nil, err
+	}
 	v, err := openVault(site.Data.Root, time.Now)
 	if err != nil {
 		return nil, err

@@ -14,13 +14,16 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic/control/local"
+	"github.com/sluice-hpc/sluice/elastic/control/seats"
 	"github.com/sluice-hpc/sluice/elastic/vault/wire"
 )
 
-// Bounds of connections: of one user, and of all.
+// Bounds of connections: of one account, and of all; and of questions to the directory of users at a time, each of which may
+// hold a thread.
 const (
 	perUser = 8
 	inAll   = 256
+	asked   = 32
 )
 
 // Deadlines of a connection: for the line of a request, for a part of raw bytes, for all of those
@@ -42,20 +45,21 @@ type answer struct {
 // server answers on the socket.
 type server struct {
 	service *service
-	mu      sync.Mutex
-	open    map[uint32]int
-	total   int
+	seats   seats.Seats[uint32]
+	asks    chan struct{} // who asks the directory of users
 	running sync.WaitGroup
 }
 
-func newServer(s *service) *server { return &server{service: s, open: map[uint32]int{}} }
+func newServer(s *service) *server {
+	return &server{service: s, seats: seats.Seats[uint32]{Each: perUser, All: inAll}, asks: make(chan struct{}, asked)}
+}
 
 // serve answers until ctx ends or the record cannot be written.
 func (s *server) serve(ctx context.Context, socket *local.Socket) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var broken error
-	go s.service.gatherAlways(ctx) // ends with ctx
+	go s.service.minutely(ctx) // ends with ctx
 	go func() {
 		select {
 		case <-ctx.Done():
@@ -93,7 +97,20 @@ func (s *server) stop() {
 	}
 }
 
-// accept gives a connection its seat, or refuses it.
+// sitting is a connection with what is done for it.
+type sitting struct {
+	net.Conn
+	leave context.CancelFunc
+}
+
+// Close closes the connection, and ends waiting for it.
+func (s sitting) Close() error {
+	s.leave()
+	return s.Conn.Close()
+}
+
+// accept gives a connection its seat, or refuses it. One that says nothing, or whose account has no name, gives way to others:
+// a user may have many accounts without one (/etc/subuid).
 func (s *server) accept(ctx context.Context, conn *net.UnixConn) {
 	who, err := local.PeerOf(conn)
 	if err != nil {
@@ -101,37 +118,25 @@ func (s *server) accept(ctx context.Context, conn *net.UnixConn) {
 		conn.Close()
 		return
 	}
-	s.mu.Lock()
-	full := s.open[who.UID] >= perUser || s.total >= inAll
-	if !full {
-		s.open[who.UID]++
-		s.total++
-	}
-	s.mu.Unlock()
-	if full {
+	ctx, leave := context.WithCancel(ctx)
+	seated := sitting{conn, leave}
+	seat := s.seats.Enter(who.UID, seated)
+	if seat == nil {
 		conn.SetDeadline(time.Now().Add(10 * time.Millisecond)) // it fits into the kernel's buffer
 		send(conn, wire.Answer{Error: wire.Fail(wire.TooMany, "try again in a moment", "you have too many requests open, or all users together have")})
-		conn.Close()
+		seated.Close()
 		return
 	}
 	s.running.Go(func() {
-		defer func() {
-			conn.Close()
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			if s.total--; s.open[who.UID] <= 1 {
-				delete(s.open, who.UID)
-			} else {
-				s.open[who.UID]--
-			}
-		}()
-		s.answer(ctx, conn, who.UID)
+		defer seat.Leave()
+		defer seated.Close()
+		s.answer(ctx, conn, seat)
 	})
 }
 
 // answer serves one request. A panic ends that request only: others have decisions to make durable.
-func (s *server) answer(ctx context.Context, conn net.Conn, uid uint32) {
-	log := s.service.log.With().Uint32("uid", uid).Logger()
+func (s *server) answer(ctx context.Context, conn net.Conn, seat *seats.Seat[uint32]) {
+	log := s.service.log.With().Uint32("uid", seat.Key()).Logger()
 	defer func() {
 		if cause := recover(); cause != nil {
 			log.Error().Str("event", "panic").Str("cause", fmt.Sprint(cause)).Msg("a request was dropped")
@@ -146,7 +151,7 @@ func (s *server) answer(ctx context.Context, conn net.Conn, uid uint32) {
 		log = log.With().Str("do", string(q.Do)).Logger()
 		body.until = time.Time{}
 		var a answer
-		if a, err = s.service.do(ctx, uid, q, from); err == nil {
+		if a, err = s.serves(ctx, seat, q, from); err == nil {
 			if a.body != nil {
 				defer a.body.Close()
 			}
@@ -173,6 +178,30 @@ func (s *server) answer(ctx context.Context, conn net.Conn, uid uint32) {
 		told = wire.Fail(wire.Internal, "tell your administrators; the log of sluice-vaultd says more", "sluice-vaultd could not do it")
 	}
 	send(body, wire.Answer{Error: told})
+}
+
+// serves serves a request. Its seat is its own from then on that its account has a name.
+func (s *server) serves(ctx context.Context, seat *seats.Seat[uint32], q wire.Request, in io.Reader) (answer, error) {
+	who, err := s.caller(ctx, seat.Key())
+	if err != nil {
+		return answer{}, err
+	}
+	seat.Work(true)
+	if ctx.Err() != nil {
+		return answer{}, io.EOF // it gave way just before
+	}
+	return s.service.do(ctx, who, q, in)
+}
+
+// caller looks up who asks, a few at a time.
+func (s *server) caller(ctx context.Context, uid uint32) (caller, error) {
+	select {
+	case s.asks <- struct{}{}:
+		defer func() { <-s.asks }()
+		return s.service.caller(uid)
+	case <-ctx.Done():
+		return caller{}, io.EOF
+	}
 }
 
 // patient is a connection on which each part has a deadline, and all of them one too.

@@ -13,21 +13,44 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic/control/local"
+	"github.com/sluice-hpc/sluice/elastic/control/seats"
 	"github.com/sluice-hpc/sluice/elastic/vault/client"
 	"github.com/sluice-hpc/sluice/elastic/vault/wire"
 )
 
 // one maps this process's account to a user.
-type one struct{ name string }
+type one struct {
+	name   string
+	asked  chan bool // if set, it is told of each question
+	answer chan bool // if set, answers wait for it
+}
 
-func (o *one) Name(uint32) string     { return o.name }
-func (o *one) Groups(string) []string { return nil }
+func (o *one) Name(uint32) string {
+	if o.asked != nil {
+		o.asked <- true
+	}
+	if o.answer != nil {
+		<-o.answer
+	}
+	return o.name
+}
+
+func (o *one) Groups(string) ([]string, error) { return nil, nil }
+func (o *one) Group(string) error              { return nil }
 
 // served serves the lab on a socket, to the account that comes with it.
 func served(t *testing.T) (*lab, *client.Client, *one) {
 	t.Helper()
 	l := newLab(t)
-	who := &one{"hanna"}
+	c, who := l.serve(newServer(l.s))
+	return l, c, who
+}
+
+// serve lets a server serve the lab.
+func (l *lab) serve(s *server) (*client.Client, *one) {
+	t := l.t
+	t.Helper()
+	who := &one{name: "hanna"}
 	l.s.accounts = who
 	dir, err := os.MkdirTemp("", "vaultd") // a socket's path is short
 	l.must(err)
@@ -36,14 +59,14 @@ func served(t *testing.T) (*lab, *client.Client, *one) {
 	l.must(err)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- newServer(l.s).serve(ctx, socket) }()
+	go func() { ended <- s.serve(ctx, socket) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil && l.s.vault.broken == nil {
 			t.Error(err)
 		}
 	})
-	return l, client.Dial(filepath.Join(dir, "s")), who
+	return client.Dial(filepath.Join(dir, "s")), who
 }
 
 func TestServed(t *testing.T) {
@@ -104,31 +127,89 @@ func TestHostileConnections(t *testing.T) {
 			t.Errorf("%.40q: %q, want %s", text, got, want)
 		}
 	}
-	idle := make([]net.Conn, perUser)
-	for i := range idle {
-		idle[i] = dial()
+	var idle []net.Conn
+	for range perUser + 3 { // the last three take the places of the first
+		idle = append(idle, dial())
 	}
-	var err error
-	for range 100 { // until all of them have their seats
-		if _, err = c.Do(t.Context(), wire.Request{Do: wire.List}, nil, nil); errors.Is(err, wire.ErrTooMany) {
+	if _, err := c.Do(t.Context(), wire.Request{Do: wire.List}, nil, nil); err != nil {
+		t.Errorf("with %d open connections that say nothing: %v", len(idle), err)
+	}
+	idle[0].SetDeadline(time.Now().Add(5 * time.Second)) // before lineWithin
+	if _, err := idle[0].Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+		t.Errorf("the first: %v", err)
+	}
+}
+
+// An account has perUser requests under way, and all accounts inAll. Connections of accounts without a name take no place from
+// others, also while their names are looked up.
+func TestSeats(t *testing.T) {
+	l := newLab(t)
+	s := newServer(l.s)
+	var silent []*seats.Seat[uint32]
+	for n := range inAll { // each of another account of one user
+		a, b := net.Pipe()
+		t.Cleanup(func() { a.Close(); b.Close() })
+		silent = append(silent, s.seats.Enter(uint32(100_000+n), a))
+	}
+	c, who := l.serve(s)
+	list := func() error {
+		_, err := c.Do(t.Context(), wire.Request{Do: wire.List}, nil, nil)
+		return err
+	}
+	if err := list(); err != nil {
+		t.Errorf("beside %d accounts that say nothing: %v", inAll, err)
+	}
+	for _, seat := range silent {
+		seat.Leave()
+	}
+	for range 500 { // until that request has left, too
+		if s.seats.Count(uint32(os.Geteuid())) == 0 {
 			break
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	if !errors.Is(err, wire.ErrTooMany) {
-		t.Errorf("with %d open connections: %v", perUser, err)
+	who.asked = make(chan bool, perUser+1)
+	who.answer = make(chan bool)
+	said := make(chan error, perUser+1)
+	for range perUser {
+		go func() { said <- list() }()
+		<-who.asked
 	}
-	for _, conn := range idle {
-		conn.Close()
+	go func() { said <- list() }()
+	if err := <-said; err == nil || errors.Is(err, wire.ErrTooMany) {
+		t.Errorf("the first of %d whose account is looked up: %v", perUser+1, err)
 	}
-	for range 100 {
-		if _, err = c.Do(t.Context(), wire.Request{Do: wire.List}, nil, nil); err == nil {
-			break
+	close(who.answer)
+	for range perUser {
+		if err := <-said; err != nil {
+			t.Error(err)
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
-	if err != nil {
-		t.Errorf("after they closed: %v", err)
+	who.asked = nil
+	for n := range inAll {
+		who := uint32(os.Geteuid())
+		if n >= perUser {
+			who = uint32(100_000 + n)
+		}
+		a, b := net.Pipe()
+		t.Cleanup(func() { a.Close(); b.Close() })
+		seat := s.seats.Enter(who, a)
+		for range 500 { // until those before have left
+			if seat != nil {
+				break
+			}
+			time.Sleep(10 * time.Millisecond)
+			seat = s.seats.Enter(who, a)
+		}
+		if seat == nil {
+			t.Fatalf("no seat for the %d.", n+1)
+		}
+		seat.Work(true)
+		if n == perUser-1 || n == inAll-1 {
+			if err := list(); !errors.Is(err, wire.ErrTooMany) {
+				t.Errorf("with %d requests under way: %v", n+1, err)
+			}
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/user"
@@ -29,8 +30,11 @@ type slurmClient interface {
 type accounts interface {
 	// Name returns the name of an account; "" if there is none.
 	Name(uid uint32) string
-	// Groups returns the names of the groups of a user.
-	Groups(name string) []string
+	// Groups returns the names of the groups of a user. Without a directory that answers there may be an error, or some are
+	// missing.
+	Groups(name string) ([]string, error)
+	// Group returns nil if there is a group of that name.
+	Group(name string) error
 }
 
 // service serves requests.
@@ -50,6 +54,7 @@ type service struct {
 	denials            *pace
 	seen               seen
 	busy               sync.Map // id of a job to its *sync.Mutex: while bytes of it are copied
+	cut                sync.Map // id of a job that was cancelled because its user may not read any more
 	logged             sync.Map // id of a job to when a part of its log left last
 }
 
@@ -60,13 +65,21 @@ type caller struct {
 	groups []string
 }
 
-// do serves one request. The raw bytes of the request are read from in.
-func (s *service) do(ctx context.Context, uid uint32, q wire.Request, in io.Reader) (answer, error) {
+// caller looks up who asks. The mutex must not be held: a directory may be slow.
+func (s *service) caller(uid uint32) (caller, error) {
 	who := caller{uid: uid, name: s.accounts.Name(uid)}
 	if who.name == "" {
-		return answer{}, wire.Fail(wire.Denied, "", "the account with uid %d has no name here", uid)
+		return who, wire.Fail(wire.Denied, "", "the account with uid %d has no name here", uid)
 	}
-	who.groups = s.accounts.Groups(who.name) // BEFORE the mutex is taken: a directory may be slow
+	var err error
+	if who.groups, err = s.accounts.Groups(who.name); err != nil {
+		return who, wire.Fail(wire.Unavailable, "try again in a moment", "your groups cannot be looked up: %v", err)
+	}
+	return who, nil
+}
+
+// do serves one request. The raw bytes of the request are read from in.
+func (s *service) do(ctx context.Context, who caller, q wire.Request, in io.Reader) (answer, error) {
 	if q.Do != wire.Submit && q.ScriptSize+q.BundleSize > 0 {
 		return answer{}, wire.Fail(wire.BadRequest, "", "the request %q has no raw bytes", q.Do)
 	}
@@ -106,7 +119,8 @@ func noJob(job string) error {
 	return wire.Fail(wire.NotFound, "'sluice queue' shows your jobs", "there is no job %q of yours that uses a data set", job)
 }
 
-// denied records a request that was refused because of its caller, and returns why. The mutex must be held.
+// denied records a request that was refused because of its caller, and returns why. A request about what there is not is recorded
+// too, without a name: else the time that the entry takes would say what there is. The mutex must be held.
 func (s *service) denied(who caller, q wire.Request, set, job string, why error) error {
 	if !s.denials.take(who.uid, s.vault.now()) {
 		return why // it is in the record often enough
@@ -121,12 +135,10 @@ func (s *service) denied(who caller, q wire.Request, set, job string, why error)
 func (s *service) owned(who caller, q wire.Request) (*vault.Set, error) {
 	set := s.vault.state.Set(q.Name)
 	switch {
-	case set == nil || !set.MayRead(who.name, who.groups):
-		err := noSet(q.Name)
-		if set != nil {
-			err = s.denied(who, q, set.Name, "", err)
-		}
-		return nil, err
+	case set == nil:
+		return nil, s.denied(who, q, "", "", noSet(q.Name))
+	case !set.MayRead(who.name, who.groups):
+		return nil, s.denied(who, q, set.Name, "", noSet(q.Name))
 	case set.Owner != who.name:
 		return nil, s.denied(who, q, set.Name, "", wire.Fail(wire.Denied, "ask "+set.Owner, "the data set %q belongs to %s; only they may do this", q.Name, set.Owner))
 	}
@@ -146,7 +158,7 @@ func (s *service) jobOf(who caller, q wire.Request) (*vault.Job, error) {
 	j := s.named(q.Job)
 	switch {
 	case j == nil:
-		return nil, noJob(q.Job)
+		return nil, s.denied(who, q, "", "", noJob(q.Job))
 	case j.User != who.name:
 		return nil, s.denied(who, q, "", j.ID, noJob(q.Job))
 	}
@@ -171,16 +183,26 @@ func (s *service) alone(job string) func() {
 	return mu.(*sync.Mutex).Unlock
 }
 
-// tidy removes the folders of jobs that were never submitted: vaultd was killed before it wrote the entry.
+// tidy removes the folders of jobs that were never submitted: vaultd was killed before it wrote the entry. It removes nothing if
+// a job ran that is not in the record: then the record is an older one, and what it does not know is not to be lost.
 func (s *service) tidy() error {
-	entries, err := os.ReadDir(s.vault.jobFolder(""))
+	unknown, err := s.vault.unknown()
 	if err != nil {
 		return err
 	}
-	for _, e := range entries {
-		if s.vault.state.Job(e.Name()) == nil {
-			err = errors.Join(err, os.RemoveAll(s.vault.jobFolder(e.Name())))
+	for _, id := range unknown {
+		ran, err := s.vault.ran(id)
+		if err != nil {
+			return err
 		}
+		if ran {
+			return fmt.Errorf("the job in %s ran and is not in the record: the record is older than the jobs, and does not count all that left; "+
+				"put the newest record back, or, if there is none, move the folders of such jobs away", s.vault.jobFolder(id))
+		}
+	}
+	for _, id := range unknown {
+		s.log.Warn().Str("event", "removed").Str("job", id).Msg("the folder of a job that was never submitted is removed")
+		err = errors.Join(err, os.RemoveAll(s.vault.jobFolder(id)))
 	}
 	return err
 }
@@ -198,21 +220,32 @@ func (system) Name(uid uint32) string {
 }
 
 // Groups returns the names of the groups of a user; those that have none are left out.
-func (system) Groups(name string) []string {
+func (system) Groups(name string) ([]string, error) {
 	account, err := user.Lookup(name)
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	ids, err := account.GroupIds()
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	var names []string
 	for _, id := range ids {
-		if group, err := user.LookupGroupId(id); err == nil {
+		group, err := user.LookupGroupId(id)
+		var none user.UnknownGroupIdError
+		switch {
+		case err == nil:
 			names = append(names, group.Name)
+		case !errors.As(err, &none):
+			return nil, err
 		}
 	}
 	slices.Sort(names)
-	return names
+	return names, nil
+}
+
+// Group looks for a group.
+func (system) Group(name string) error {
+	_, err := user.LookupGroup(name)
+	return err
 }

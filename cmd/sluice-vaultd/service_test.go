@@ -6,12 +6,14 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint/confine"
+	packer "github.com/sluice-hpc/sluice/cmd/bundle"
 	"github.com/sluice-hpc/sluice/elastic/vault"
 	"github.com/sluice-hpc/sluice/elastic/vault/wire"
 	"github.com/sluice-hpc/sluice/slurm"
@@ -435,6 +437,26 @@ func TestSubmitRefuses(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(l.dir, "args")); err == nil {
 		t.Error("sluice submit ran")
+	}
+}
+
+// [data] bundle is what the files of a job's code have together, and not their tar.
+func TestBundleOfItsSize(t *testing.T) {
+	l := newLab(t)
+	l.add("mammo", "5KB/job,10KB/week")
+	for size, want := range map[int]string{1000: "", 1001: "more than 1000 bytes together"} {
+		dir := t.TempDir()
+		for i := range 10 {
+			l.must(os.WriteFile(filepath.Join(dir, strings.Repeat("long", 40)+strconv.Itoa(i)), make([]byte, size/10), 0o600))
+		}
+		l.must(os.WriteFile(filepath.Join(dir, "x"), make([]byte, size%10), 0o600))
+		code, err := packer.Pack(dir, nil, 1<<20)
+		l.must(err)
+		l.s.site.Data.Bundle = 1000
+		q, body := submissionOf(string(code))
+		if _, _, err := l.ask(ada, q, body...); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%d bytes in a tar of %d: %v", size, len(code), err)
+		}
 	}
 }
 

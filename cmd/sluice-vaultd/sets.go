@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -28,15 +27,17 @@ func (s *service) add(who caller, q wire.Request) (answer, error) {
 	if err := set.Check(); err != nil {
 		return answer{}, wire.Fail(wire.BadRequest, "", "%v", err)
 	}
-	s.vault.mu.Lock()
-	defer s.vault.mu.Unlock()
 	if !s.site.Data.MayAdd(who.name, set.Path) {
+		s.vault.mu.Lock()
+		defer s.vault.mu.Unlock()
 		return answer{}, s.denied(who, q, "", "", wire.Fail(wire.Denied, "ask your administrators: [data] owners in sluice.toml",
 			"%s is not below a folder whose data sets you may add", set.Path))
 	}
-	if err := s.usable(set.Path); err != nil {
+	if err := s.usable(set.Path); err != nil { // without the mutex: a file server may hang
 		return answer{}, err
 	}
+	s.vault.mu.Lock()
+	defer s.vault.mu.Unlock()
 	if s.vault.state.Set(set.Name) != nil {
 		return answer{}, wire.Fail(wire.Conflict, "choose another name", "there is a data set %q already", set.Name)
 	}
@@ -62,8 +63,12 @@ func (s *service) usable(folder string) error {
 	if err != nil {
 		return wire.Fail(wire.BadRequest, "the folder belongs to the account "+s.site.Data.Account+", mode 0700", "the folder of the data set: %v", err)
 	}
-	if vault.Overlaps(folder, s.vault.dir) {
+	if meeting(s.vault.dir, folder) {
 		return wire.Fail(wire.BadRequest, "", "%s is, or shares folders with, [data] root", folder)
+	}
+	if listed := openTo(s.site.Data, folder); listed != "" {
+		return wire.Fail(wire.BadRequest, "ask your administrators for a folder elsewhere", "every job on a data set could read %s: it shares folders with %s of [data] system or software",
+			folder, listed)
 	}
 	return nil
 }
@@ -128,63 +133,6 @@ func (s *service) show(who caller, q wire.Request) (answer, error) {
 	return a, nil
 }
 
-// grant adds and removes readers. Jobs of users who may not read the data set any more are cancelled: their
-// numbers would leave else.
-func (s *service) grant(ctx context.Context, who caller, q wire.Request) (answer, error) {
-	a, err := s.regrant(who, q)
-	if err != nil || q.Do == wire.Grant {
-		return a, err
-	}
-	s.vault.mu.Lock()
-	set := *s.vault.state.Set(q.Name)
-	set.Readers = slices.Clone(set.Readers)
-	lost := slices.DeleteFunc(slices.Clone(s.vault.state.Jobs()), func(j *vault.Job) bool {
-		return j.State != wire.StateStarted && j.State != wire.StateSubmitted || !slices.Contains(j.Sets, q.Name)
-	})
-	s.vault.mu.Unlock()
-	lost = slices.DeleteFunc(lost, func(j *vault.Job) bool { return set.MayRead(j.User, s.accounts.Groups(j.User)) })
-	err = s.refresh(ctx, lost...)
-	for _, j := range lost {
-		err = errors.Join(err, s.end(ctx, who, j))
-	}
-	if err != nil {
-		return answer{}, wire.Fail(wire.Unavailable, "cancel it, as the account of [data]: scancel", "the grant is revoked, but a job that runs could not be cancelled: %v", err)
-	}
-	return a, nil
-}
-
-// regrant records a change of readers.
-func (s *service) regrant(who caller, q wire.Request) (answer, error) {
-	if err := vault.CheckReaders(q.Readers); err != nil || len(q.Readers) == 0 {
-		if err == nil {
-			err = errors.New("name users, or groups as @GROUP")
-		}
-		return answer{}, wire.Fail(wire.BadRequest, "", "%v", err)
-	}
-	s.vault.mu.Lock()
-	defer s.vault.mu.Unlock()
-	set, err := s.owned(who, q)
-	if err != nil {
-		return answer{}, err
-	}
-	event := vault.Granted
-	if q.Do == wire.Revoke {
-		event = vault.Revoked
-		for _, r := range q.Readers {
-			if !slices.Contains(set.Readers, r) {
-				return answer{}, wire.Fail(wire.Conflict, "'sluice data show "+set.Name+"' shows its readers", "%s is not among the readers of %q", r, set.Name)
-			}
-		}
-	}
-	if err := vault.CheckReaders(slices.Concat(set.Readers, q.Readers)); err != nil && event == vault.Granted {
-		return answer{}, wire.Fail(wire.BadRequest, "", "%v", err)
-	}
-	if err := s.vault.write(vault.Entry{Event: event, By: who.name, Set: set.Name, Readers: q.Readers}); err != nil {
-		return answer{}, err
-	}
-	return setAnswer(set, who.name), nil
-}
-
 // audit verifies the whole record, as it is on the disk, and sends the lines about the data set.
 func (s *service) audit(who caller, q wire.Request) (answer, error) {
 	s.vault.mu.Lock()
@@ -197,9 +145,9 @@ func (s *service) audit(who caller, q wire.Request) (answer, error) {
 		return answer{}, err
 	}
 	s.vault.mu.Lock()
-	size, path := s.vault.size, filepath.Join(s.vault.dir, recordName)
+	written := vault.Verified{Lines: int(s.vault.lines), Last: s.vault.last, Bytes: s.vault.size}
 	s.vault.mu.Unlock()
-	record, err := os.Open(path)
+	record, err := os.Open(filepath.Join(s.vault.dir, recordName))
 	if err != nil {
 		return answer{}, err
 	}
@@ -211,7 +159,7 @@ func (s *service) audit(who caller, q wire.Request) (answer, error) {
 	a := answer{body: lines}
 	err = os.Remove(lines.Name())
 	if err == nil {
-		err = a.concerning(io.LimitReader(record, size), lines, set.Name)
+		err = a.concerning(io.LimitReader(record, written.Bytes), lines, set.Name, written)
 	}
 	if err == nil {
 		_, err = lines.Seek(0, io.SeekStart)
@@ -223,9 +171,9 @@ func (s *service) audit(who caller, q wire.Request) (answer, error) {
 	return a, nil
 }
 
-// concerning writes the lines of a record about a data set, and what Verify found. What precedes a broken line is
-// in the answer.
-func (a *answer) concerning(record io.Reader, to io.Writer, set string) error {
+// concerning writes the lines of a record about a data set, and what Verify found, compared with what was written. What
+// precedes a broken line is in the answer.
+func (a *answer) concerning(record io.Reader, to io.Writer, set string, written vault.Verified) error {
 	state := vault.NewState()
 	found, err := vault.Verify(record, func(e vault.Entry, line []byte) error {
 		if err := state.Apply(e); err != nil {
@@ -241,13 +189,13 @@ func (a *answer) concerning(record io.Reader, to io.Writer, set string) error {
 		}
 		return err
 	})
-	a.Lines, a.Whole = found.Lines, err == nil && found.Torn == 0
+	a.Lines, a.Whole = found.Lines, err == nil && found == written
 	var broken *vault.BrokenError
 	switch {
 	case errors.As(err, &broken):
 		a.Broken, err = broken.Line, nil
-	case err == nil && found.Torn > 0: // shorter than what was written
-		a.Broken = found.Lines + 1
+	case err == nil && !a.Whole: // the end was cut off, or all of it was written anew
+		a.Broken = min(found.Lines+1, written.Lines)
 	}
 	return err
 }

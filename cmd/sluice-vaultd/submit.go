@@ -26,12 +26,12 @@ import (
 // idDigits is the length of a job's ID.
 const idDigits = 32
 
-// mostFiles bounds the files and folders of a bundle; mostOptions the words of a command line; mostText the bytes of its
-// options, which are in the record whether Slurm takes the job or not.
+// mostOptions bounds the words of a command line; mostText the bytes of its options, which are in the record whether Slurm takes
+// the job or not; tarRoom the bytes of a bundle beside those of its files.
 const (
-	mostFiles   = 10_000
 	mostOptions = 1000
 	mostText    = 4 << 10
+	tarRoom     = wire.MaxFiles * wire.FileRoom
 )
 
 // What is in a job's folder.
@@ -123,8 +123,8 @@ func (s *service) admit(sub *submission) error {
 		return wire.Fail(wire.BadRequest, "install the same release of sluice on both sides", "a further task of an array has the script and the code of the first")
 	case (q.Task == nil || q.Task.Of == "") && q.ScriptSize == 0 || q.ScriptSize > sbatch.MaxScript:
 		return wire.Fail(wire.BadRequest, "move most of it into a separate file", "the script has %d bytes; from 1 to %d are taken", q.ScriptSize, sbatch.MaxScript)
-	case q.BundleSize > int64(s.site.Data.Bundle):
-		return wire.Fail(wire.BadRequest, "leave out what the job does not need", "the code has %d bytes; at most %d are taken ([data] bundle in sluice.toml)", q.BundleSize, s.site.Data.Bundle)
+	case q.BundleSize > int64(s.site.Data.Bundle)+tarRoom:
+		return wire.Fail(wire.BadRequest, "leave out what the job does not need", "the tar of the code has %d bytes; its files may have at most %d together ([data] bundle in sluice.toml)", q.BundleSize, s.site.Data.Bundle)
 	case len(q.Options)+len(q.Arguments) > mostOptions:
 		return wire.Fail(wire.BadRequest, "", "the command line has %d words; at most %d are taken", len(q.Options)+len(q.Arguments), mostOptions)
 	case len(strings.Join(q.Options, " ")) > mostText:
@@ -156,7 +156,7 @@ func (s *service) granted(sub *submission) error {
 		set := s.vault.state.Set(name)
 		switch {
 		case set == nil:
-			return noSet(name)
+			return s.denied(sub.who, sub.q, "", "", noSet(name))
 		case !set.MayRead(sub.who.name, sub.who.groups):
 			return s.denied(sub.who, sub.q, name, "", noSet(name))
 		}
@@ -236,7 +236,7 @@ func (s *service) fill(sub *submission, dir string, from io.Reader) error {
 		}
 		defer code.Close()
 		counted := &counting{from: io.TeeReader(from, hash)}
-		err = bundle.Unpack(code, counted, bundle.Limits{Bytes: int64(s.site.Data.Bundle), Files: mostFiles})
+		err = bundle.Unpack(code, counted, bundle.Limits{Bytes: int64(s.site.Data.Bundle), Files: wire.MaxFiles})
 		var refused *bundle.Error
 		if errors.As(err, &refused) {
 			return wire.Fail(wire.BadRequest, "", "%v", refused)
@@ -299,13 +299,18 @@ func (s *service) fence(sub *submission, dir string) ([]byte, error) {
 		f.Network = confine.OfSite
 	}
 	sub.network = f.Network
+	var all []string // folders of data sets, also of those that are not for this job
 	s.vault.mu.Lock()
-	for _, name := range sub.q.Data {
-		if set := s.vault.state.Set(name); set != nil {
-			f.Data[name] = set.Path
+	for _, set := range s.vault.state.Sets() {
+		all = append(all, set.Path)
+		if slices.Contains(sub.q.Data, set.Name) {
+			f.Data[set.Name] = set.Path
 		}
 	}
 	s.vault.mu.Unlock()
+	if listed := openTo(d, all...); listed != "" {
+		return nil, wire.Fail(wire.Conflict, "tell your administrators: [data] system and software in sluice.toml", "every job on a data set could read %s, and a data set shares folders with it", listed)
+	}
 	for name, folder := range f.Data {
 		if err := s.usable(folder); err != nil {
 			return nil, wire.Fail(wire.Conflict, "tell its owner", "the data set %q cannot be used: %v", name, err)
@@ -348,33 +353,42 @@ func (s *service) hand(ctx context.Context, sub *submission) (answer, error) {
 	s.listed.forget()
 	said, _ := vault.Printable(out.said, mostSaid, true)
 	a.Output = string(said)
-	s.vault.mu.Lock()
-	j := s.vault.state.Job(sub.id)
-	var err error
+	j, state, err := s.handed(sub, out)
 	switch {
+	case err != nil:
+		return answer{}, err
+	case state == wire.StateRefused:
+		return answer{}, errors.Join(wire.Fail(wire.Refused, "", "%s", strings.TrimSpace(a.Output)), os.RemoveAll(s.vault.jobFolder(sub.id)))
+	case state == wire.StateSubmitted: // sbatch may have reached slurmctld
+		if err := s.refresh(ctx, j); err != nil {
+			s.log.Warn().Err(err).Str("job", sub.id).Msg("whether Slurm has it is not known")
+		}
+	}
+	s.vault.mu.Lock()
+	a.JobID = j.Number
+	gone := s.granted(sub)
+	s.vault.mu.Unlock()
+	switch {
+	case gone != nil: // revoke could not cancel what Slurm did not have
+		return answer{}, errors.Join(gone, s.cutOff(ctx, s.site.Data.Account, []*vault.Job{j}))
+	case a.JobID == 0:
+		return answer{}, wire.Fail(wire.Unavailable, "before you try again, look with: sluice queue", "the job may or may not be submitted, as %s: %s", sub.id, strings.TrimSpace(a.Output))
+	}
+	return a, nil
+}
+
+// handed records how 'sluice submit' ended, unless another request has already seen the job in Slurm. It returns the job and its
+// state.
+func (s *service) handed(sub *submission, out outcome) (j *vault.Job, state string, err error) {
+	s.vault.mu.Lock()
+	defer s.vault.mu.Unlock()
+	j = s.vault.state.Job(sub.id)
+	switch {
+	case j.State != wire.StateSubmitted:
 	case out.number > 0:
 		err = s.vault.write(vault.Entry{Event: vault.Started, Job: sub.id, JobID: out.number})
 	case out.refused:
 		err = s.vault.write(vault.Entry{Event: vault.Refused, Job: sub.id})
-		if err == nil {
-			err = wire.Fail(wire.Refused, "", "%s", strings.TrimSpace(a.Output))
-		}
 	}
-	a.JobID = j.Number
-	s.vault.mu.Unlock()
-	if out.refused {
-		return answer{}, errors.Join(err, os.RemoveAll(s.vault.jobFolder(sub.id)))
-	}
-	if err != nil || a.JobID > 0 {
-		return a, err
-	}
-	if err := s.refresh(ctx, j); err != nil { // sbatch may have reached slurmctld
-		s.log.Warn().Err(err).Str("job", sub.id).Msg("whether Slurm has it is not known")
-	}
-	s.vault.mu.Lock()
-	defer s.vault.mu.Unlock()
-	if a.JobID = j.Number; a.JobID > 0 {
-		return a, nil
-	}
-	return answer{}, wire.Fail(wire.Unavailable, "before you try again, look with: sluice queue", "the job may or may not be submitted, as %s: %s", sub.id, strings.TrimSpace(a.Output))
+	return j, j.State, err
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -95,6 +96,14 @@ func (v *vaultFolder) read(file *os.File) error {
 		return err
 	}
 	v.lines, v.last, v.size = int64(found.Lines), found.Last, found.Bytes
+	unknown, err := v.unknown()
+	if err != nil {
+		return err
+	}
+	if v.lines == 0 && len(unknown) > 0 {
+		return fmt.Errorf("the record is empty or was lost, and %s has folders of %d jobs, whose budgets it had counted; put the record back from a backup, or, to begin anew, move %s away",
+			v.jobFolder(""), len(unknown), v.jobFolder(""))
+	}
 	if found.Torn > 0 {
 		if err := file.Truncate(found.Bytes); err != nil {
 			return err
@@ -137,6 +146,39 @@ func (v *vaultFolder) close() { v.record.Close() }
 
 // jobFolder is the folder of a job.
 func (v *vaultFolder) jobFolder(id string) string { return filepath.Join(v.dir, jobsName, id) }
+
+// unknown are the IDs of jobs that have a folder and are not in the record. What else lies there, such as lost+found, is
+// nobody's job.
+func (v *vaultFolder) unknown() (ids []string, err error) {
+	entries, err := os.ReadDir(v.jobFolder(""))
+	for _, e := range entries {
+		if isID(e.Name()) && v.state.Job(e.Name()) == nil {
+			ids = append(ids, e.Name())
+		}
+	}
+	return ids, err
+}
+
+// isID reports whether a name is one that a job's folder has.
+func isID(name string) bool {
+	return len(name) == idDigits && strings.Trim(name, "0123456789abcdef") == ""
+}
+
+// ran reports whether a job of this folder was ever submitted: it has a log, or something is where its program writes, or
+// it had results.
+func (v *vaultFolder) ran(id string) (bool, error) {
+	dir := v.jobFolder(id)
+	if _, err := os.Lstat(filepath.Join(dir, logName)); !errors.Is(err, os.ErrNotExist) {
+		return true, err
+	}
+	for _, name := range []string{innerName, outName, releasedName} {
+		entries, err := os.ReadDir(filepath.Join(dir, name))
+		if len(entries) > 0 || err != nil && !errors.Is(err, os.ErrNotExist) {
+			return true, err
+		}
+	}
+	return false, nil
+}
 
 // syncFolder makes names in a folder durable.
 func syncFolder(dir string) error {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -126,6 +127,36 @@ func TestSparseBeyondTheRecord(t *testing.T) {
 	l.open()
 }
 
+// A record whose last lines were cut off, or that was written anew from one of them on, is a chain that holds; the audit
+// compares it with what was written.
+func TestRecordCutAtALine(t *testing.T) {
+	l := newLab(t)
+	l.add("mammo", "5KB/job,10KB/week")
+	l.add("lungs", "5KB/job,10KB/week")
+	record := filepath.Join(l.dir, "vault", recordName)
+	raw, err := os.ReadFile(record)
+	l.must(err)
+	audit := wire.Request{Do: wire.Audit, Name: "mammo"}
+	if a, _ := l.get(hanna, audit); !a.Whole || a.Broken != 0 {
+		t.Errorf("%+v", a)
+	}
+	first, second, _ := bytes.Cut(raw, []byte("\n"))
+	first = slices.Concat(first, []byte("\n"))
+	for name, c := range map[string]struct {
+		text   []byte
+		broken int
+	}{"cut": {first, 2}, "empty": {nil, 1}, "anew": {slices.Concat(first, bytes.Replace(second, []byte("10KB"), []byte("99KB"), 1)), 2}} {
+		l.must(os.WriteFile(record, c.text, 0o600))
+		if a, _ := l.get(hanna, audit); a.Whole || a.Broken != c.broken {
+			t.Errorf("%s: %+v", name, a)
+		}
+	}
+	l.must(os.WriteFile(record, raw, 0o600))
+	if a, _ := l.get(hanna, audit); !a.Whole || a.Broken != 0 {
+		t.Errorf("put back: %+v", a)
+	}
+}
+
 // Folders of jobs that are not in the record are removed at the start; others are not.
 func TestTidy(t *testing.T) {
 	l := newLab(t)
@@ -139,6 +170,52 @@ func TestTidy(t *testing.T) {
 	}
 	if _, err := os.Stat(l.s.vault.jobFolder(id)); err != nil {
 		t.Error(err)
+	}
+}
+
+// A record that was lost, or is an older one, stops the start; no folder of a job that ran is removed.
+func TestRecordLost(t *testing.T) {
+	l := newLab(t)
+	l.add("mammo", "5KB/job,10KB/week")
+	record := filepath.Join(l.dir, "vault", recordName)
+	before, err := os.ReadFile(record)
+	l.must(err)
+	model := filepath.Join(l.s.vault.jobFolder(l.submit(ada)), "out/model.pt")
+	l.must(os.WriteFile(model, []byte("model"), 0o600))
+	l.must(os.Mkdir(filepath.Join(l.s.vault.jobFolder(""), "lost+found"), 0o700)) // it has a file system of its own
+	l.open()
+	l.s.vault.close()
+	for name, lost := range map[string]string{"none": "", "torn": `{"n":1,"ti`} {
+		l.must(os.WriteFile(record, []byte(lost), 0o600))
+		for range 2 {
+			if v, err := openVault(filepath.Dir(record), time.Now); err == nil || !strings.Contains(err.Error(), "was lost") || !strings.Contains(err.Error(), "folders of 1 jobs") {
+				v.close()
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if now, err := os.ReadFile(record); err != nil || string(now) != lost {
+			t.Errorf("%s: the record is %q now, %v", name, now, err)
+		}
+	}
+	l.must(os.WriteFile(record, before, 0o600))
+	v, err := openVault(filepath.Dir(record), time.Now)
+	l.must(err)
+	defer v.close()
+	orphan := v.jobFolder(strings.Repeat("0", 32))
+	l.must(os.MkdirAll(orphan, 0o700))
+	old := &service{vault: v, log: l.s.log}
+	if err := old.tidy(); err == nil || !strings.Contains(err.Error(), "record is older") {
+		t.Error(err)
+	}
+	l.must(os.Remove(model))
+	l.must(os.WriteFile(filepath.Join(filepath.Dir(filepath.Dir(model)), logName), nil, 0o600))
+	if err := old.tidy(); err == nil {
+		t.Error("with a log alone it is started")
+	}
+	for _, name := range []string{filepath.Dir(model), orphan} {
+		if _, err := os.Stat(name); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

@@ -184,8 +184,8 @@ func printSet(w io.Writer, a wire.Answer) error {
 
 // readerVerbs say what grant and revoke do.
 var readerVerbs = map[wire.Verb]struct{ short, long string }{
-	wire.Grant: {"Let users train on a data set of yours", `Lets users train on a data set. A group is written as @GROUP: all its members of the
-time at which a job is submitted.`},
+	wire.Grant: {"Let users train on a data set of yours", `Lets users train on a data set. A group is written as @GROUP: all its members. Who
+leaves it loses the data set, as by 'sluice data revoke'.`},
 	wire.Revoke: {"Let users no longer train on a data set of yours", `Users lose the data set. Their jobs are no longer accepted, those that run are
 cancelled, and nothing of them leaves any more.`},
 }

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/control/seats"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
@@ -16,7 +17,7 @@ type connection struct {
 	net.Conn
 	ctx    context.Context // ends with the connection
 	cancel context.CancelFunc
-	seat   *seat[string]
+	seat   *seats.Seat[string]
 	state  atomic.Int32 // stateWaiting until its letter is read or it is refused
 }
 

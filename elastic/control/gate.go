@@ -4,14 +4,25 @@ import (
 	"net"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/control/seats"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
+)
+
+// Bounds on open connections: of one user on the socket, of one node over TCP, and in all. The
+// client opens one per request. Over perUser a user's requests are answered with TooMany; at
+// perUserHard a new connection is closed, or closes an idle one of the same user.
+const (
+	perUser, perUserHard = 16, 32
+	perWeb, perWebHard   = 224, 256 // of the site's web program, for all its users
+	perNode              = 512
+	inAll                = 2048
 )
 
 // gate is a listener that knows which account connects and bounds how many connections each
 // user, and all together, hold.
 type gate struct {
 	*net.UnixListener
-	seats    seats[uint32]
+	seats    seats.Seats[uint32]
 	arrivals buckets[uint32] // connections beyond this rate are refused at almost no cost
 	now      func() time.Time
 	short    shortage
@@ -22,7 +33,7 @@ type gate struct {
 type visit struct {
 	caller Caller
 	full   *wire.Error // if not nil, the only answer to give
-	work   func(bool)  // see seat.work
+	work   func(bool)  // see seats.Seat.Work
 	// leaveSeat gives the connection's seat up while it stays open, and hangUp closes it; nil over TCP.
 	leaveSeat func()
 	hangUp    func() error
@@ -48,7 +59,7 @@ func newGate(l *net.UnixListener, now func() time.Time, web func(uint32) bool, l
 		}
 		return perUserHard
 	}
-	return &gate{UnixListener: l, now: now, web: web, short: shortage{log: log}, seats: seats[uint32]{each: perUserHard, more: more, all: inAll},
+	return &gate{UnixListener: l, now: now, web: web, short: shortage{log: log}, seats: seats.Seats[uint32]{Each: perUserHard, More: more, All: inAll},
 		arrivals: buckets[uint32]{burst: 2000, every: 5 * time.Millisecond}}
 }
 
@@ -72,18 +83,18 @@ func (g *gate) Accept() (net.Conn, error) {
 			conn.Close()
 			continue
 		}
-		s := g.seats.enter(caller.UID, conn)
+		s := g.seats.Enter(caller.UID, conn)
 		if s == nil {
 			conn.Close()
 			continue
 		}
-		return &guest{Conn: conn, visit: visit{caller, g.tooMany(caller.UID), s.work, s.leave, conn.Close}, leave: s.leave}, nil
+		return &guest{Conn: conn, visit: visit{caller, g.tooMany(caller.UID), s.Work, s.Leave, conn.Close}, leave: s.Leave}, nil
 	}
 }
 
 // tooMany returns why a connection of the account is not served; nil if it is.
 func (g *gate) tooMany(uid uint32) *wire.Error {
-	open := g.seats.count(uid)
+	open := g.seats.Count(uid)
 	if g.web(uid) {
 		open -= perWeb - perUser
 	}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic/control/munge"
+	"github.com/sluice-hpc/sluice/elastic/control/seats"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
@@ -32,7 +33,7 @@ type remote struct {
 	listener net.Listener
 	munge    wire.Munge
 	server   *Server
-	seats    seats[string] // by node
+	seats    seats.Seats[string] // by node
 	readers  *turns
 
 	mu   sync.Mutex
@@ -48,7 +49,7 @@ func (s *Server) ListenRemote(ctx context.Context, address string, m wire.Munge)
 	if err != nil {
 		return fmt.Errorf("%w; see [remote] address", err)
 	}
-	s.remote = &remote{listener: l, munge: m, server: s, seats: seats[string]{each: perNode, all: inAll},
+	s.remote = &remote{listener: l, munge: m, server: s, seats: seats.Seats[string]{Each: perNode, All: inAll},
 		readers: newTurns(readers), open: map[uint32]int{}}
 	return nil
 }
@@ -71,7 +72,7 @@ func (r *remote) serve(ctx context.Context, handler http.Handler) error {
 	if ctx.Err() != nil {
 		err = nil
 	}
-	cut := time.AfterFunc(stopWithin, r.seats.empty)
+	cut := time.AfterFunc(stopWithin, r.seats.Empty)
 	defer cut.Stop()
 	all.Wait()
 	return err
@@ -91,12 +92,12 @@ func (r *remote) accept(ctx context.Context, handler http.Handler, all *sync.Wai
 			return err
 		}
 		c := newConnection(ctx, conn)
-		if c.seat = r.seats.enter(node(conn), c); c.seat == nil {
+		if c.seat = r.seats.Enter(node(conn), c); c.seat == nil {
 			c.Close()
 			continue
 		}
 		all.Go(func() {
-			defer c.seat.leave()
+			defer c.seat.Leave()
 			defer c.hangUp()
 			r.meet(c, handler)
 		})
@@ -137,21 +138,21 @@ func (r *remote) meet(c *connection, handler http.Handler) {
 	if err != nil || !c.heard() {
 		return // it closed, sent nothing in time, or was refused
 	}
-	s.work(true) // from here on the caller waits for sluiced, not sluiced for the caller
-	caller, l, err := r.identify(ctx, s.key, nonce, credential)
+	s.Work(true) // from here on the caller waits for sluiced, not sluiced for the caller
+	caller, l, err := r.identify(ctx, s.Key(), nonce, credential)
 	if err != nil { // written at once, since a short answer fits into the kernel's buffer
-		r.refuse(ctx, conn, s.key, err)
+		r.refuse(ctx, conn, s.Key(), err)
 		return
 	}
 	leave, full := r.enter(caller.UID)
 	defer leave()
-	p := r.answer(ctx, handler, &visit{caller: caller, full: full, work: s.work}, l)
+	p := r.answer(ctx, handler, &visit{caller: caller, full: full, work: s.Work}, l)
 	sealed, err := wire.Seal(l.Key, nonce, p.status, p.body.Bytes())
 	if err != nil {
 		r.server.options.Load().Log(fmt.Errorf("answer to %s: %w", node(conn), err))
 		return
 	}
-	s.work(false)
+	s.Work(false)
 	reply(conn, writeWithin, wire.MarkSealed, sealed)
 }
 

@@ -45,7 +45,7 @@ func (e *Error) Error() string {
 // below the folder or occurs twice, and what is beyond the limits is an *Error; what was
 // made until then stays. Other errors are those of reading and of the disk.
 func Unpack(into *os.Root, from io.Reader, l Limits) error {
-	u := unpacking{into: into, limits: l}
+	u := unpacking{into: into, limits: l, made: map[string]bool{}}
 	reader := tar.NewReader(from)
 	for {
 		head, err := reader.Next()
@@ -69,7 +69,7 @@ type unpacking struct {
 	into   *os.Root
 	limits Limits
 	bytes  int64
-	files  int
+	made   map[string]bool // files and folders, also those that only names of others have
 }
 
 func (u *unpacking) entry(head *tar.Header, from io.Reader) error {
@@ -80,7 +80,12 @@ func (u *unpacking) entry(head *tar.Header, from io.Reader) error {
 	if err != nil || name == "." {
 		return err
 	}
-	if u.files++; u.files > u.limits.Files {
+	for i, c := range name + "/" {
+		if c == '/' {
+			u.made[name[:i]] = true
+		}
+	}
+	if len(u.made) > u.limits.Files {
 		return &Error{Why: fmt.Sprintf("more than %d files and folders; leave out what the job does not need", u.limits.Files)}
 	}
 	switch head.Typeflag {

@@ -78,6 +78,15 @@ func TestUnpack(t *testing.T) {
 	}
 }
 
+// A folder counts once, whether the tar has it or only a name below it, and whichever is first.
+func TestFoldersCountOnce(t *testing.T) {
+	_, root := folder(t)
+	raw := packed(t, tar.Header{Name: "a/b/1"}, tar.Header{Name: "a/", Typeflag: tar.TypeDir}, tar.Header{Name: "a/b/", Typeflag: tar.TypeDir}, tar.Header{Name: "a/b/2"})
+	if err := Unpack(root, bytes.NewReader(raw), Limits{Bytes: 10, Files: 4}); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestRefused(t *testing.T) {
 	file := func(name string, size int64) tar.Header { return tar.Header{Name: name, Size: size, Mode: 0o644} }
 	many := make([]tar.Header, limits.Files+1)
@@ -99,6 +108,7 @@ func TestRefused(t *testing.T) {
 		"folder and file": {file("a/b", 1), file("a", 1)},
 		"too large":       {file("a", 600), file("b", 401)},
 		"too many":        many,
+		"too many above":  {file("a/b/c/d/e/f/g/h/i", 1), file("a/b/C/d/e/f/g/h/i", 1), file("a/B/c/d/e/f", 1)}, // 20 folders and files, and one
 		"deep":            {file(strings.Repeat("a/", maxDepth)+"b", 1)},
 		"long":            {file(strings.Repeat("a", maxName+1), 1)},
 	} {

@@ -18,6 +18,12 @@ const (
 	MaxAnswer  = 16 << 20
 )
 
+// MaxFiles bounds the files and folders of a job's code. A tar of them may have FileRoom bytes beside the contents of each.
+const (
+	MaxFiles = 10_000
+	FileRoom = 4 << 10
+)
+
 // Verb says what a request asks for.
 type Verb string
 

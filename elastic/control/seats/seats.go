@@ -1,47 +1,39 @@
-package control
+// Package seats bounds the open connections of a daemon: of each client and in all. A client that connects and says nothing takes
+// no place from another.
+package seats
 
 import (
 	"io"
 	"sync"
 )
 
-// Bounds on open connections: of one user on the socket, of one node over TCP, and in all. The
-// client opens one per request. Over perUser a user's requests are answered with TooMany; at
-// perUserHard a new connection is closed, or closes an idle one of the same user.
-const (
-	perUser, perUserHard = 16, 32
-	perWeb, perWebHard   = 224, 256 // of the site's web program, for all its users
-	perNode              = 512
-	inAll                = 2048
-)
-
-// seats holds the open connections by key (user or node). When it is full, a new connection
-// replaces an idle one, that is, one that sluiced waits for: the oldest idle one of the key
+// Seats holds the open connections by key (user or node). When it is full, a new connection
+// replaces an idle one, that is, one that the daemon waits for: the oldest idle one of the key
 // with the most connections. So a client that opens many idle connections displaces only its
 // own.
-type seats[K comparable] struct {
-	each, all int         // bounds
-	more      func(K) int // instead of each, if it is set
+type Seats[K comparable] struct {
+	Each, All int         // bounds: of a key, of all
+	More      func(K) int // instead of Each, if it is set
 
 	mu    sync.Mutex
-	of    map[K][]*seat[K] // oldest first; no key has an empty list
+	of    map[K][]*Seat[K] // oldest first; no key has an empty list
 	total int              // number of seats in all lists
 	came  uint64
 }
 
-// seat is the place of one connection.
-type seat[K comparable] struct {
-	in   *seats[K]
+// Seat is the place of one connection.
+type Seat[K comparable] struct {
+	in   *Seats[K]
 	key  K
 	conn io.Closer
 	came uint64
-	busy bool // sluiced works on its request, so it is not idle
+	busy bool // the daemon works on its request, so it is not idle
 	gone bool
 }
 
-// enter gives a connection a seat. It returns nil if none is free and none can be taken from
+// Enter gives a connection a seat. It returns nil if none is free and none can be taken from
 // another connection.
-func (c *seats[K]) enter(key K, conn io.Closer) *seat[K] {
+func (c *Seats[K]) Enter(key K, conn io.Closer) *Seat[K] {
 	c.mu.Lock()
 	out, ok := c.room(key)
 	if !ok {
@@ -49,10 +41,10 @@ func (c *seats[K]) enter(key K, conn io.Closer) *seat[K] {
 		return nil
 	}
 	if c.of == nil {
-		c.of = map[K][]*seat[K]{}
+		c.of = map[K][]*Seat[K]{}
 	}
 	c.came++
-	s := &seat[K]{in: c, key: key, conn: conn, came: c.came}
+	s := &Seat[K]{in: c, key: key, conn: conn, came: c.came}
 	c.of[key] = append(c.of[key], s)
 	c.total++
 	c.mu.Unlock()
@@ -63,12 +55,12 @@ func (c *seats[K]) enter(key K, conn io.Closer) *seat[K] {
 }
 
 // room makes room for one more connection of the key. It returns the seat to close, if any.
-func (c *seats[K]) room(key K) (*seat[K], bool) {
-	var out *seat[K]
+func (c *Seats[K]) room(key K) (*Seat[K], bool) {
+	var out *Seat[K]
 	switch {
 	case len(c.of[key]) >= c.most(key):
 		out = oldestIdle(c.of[key])
-	case c.total >= c.all:
+	case c.total >= c.All:
 		out = c.toClose(key)
 	default:
 		return nil, true
@@ -81,17 +73,17 @@ func (c *seats[K]) room(key K) (*seat[K], bool) {
 }
 
 // most is how many seats a key may have.
-func (c *seats[K]) most(key K) int {
-	if c.more != nil {
-		return c.more(key)
+func (c *Seats[K]) most(key K) int {
+	if c.More != nil {
+		return c.More(key)
 	}
-	return c.each
+	return c.Each
 }
 
 // toClose returns the seat to close for a new connection of the key when all seats are taken: an
 // idle one of the key with the most seats, the new one counted.
-func (c *seats[K]) toClose(key K) *seat[K] {
-	var best *seat[K]
+func (c *Seats[K]) toClose(key K) *Seat[K] {
+	var best *Seat[K]
 	most := 0
 	for k, seats := range c.of {
 		n := len(seats)
@@ -110,7 +102,7 @@ func (c *seats[K]) toClose(key K) *seat[K] {
 }
 
 // oldestIdle returns the oldest idle seat; nil if there is none.
-func oldestIdle[K comparable](seats []*seat[K]) *seat[K] {
+func oldestIdle[K comparable](seats []*Seat[K]) *Seat[K] {
 	for _, s := range seats {
 		if !s.busy {
 			return s
@@ -119,7 +111,7 @@ func oldestIdle[K comparable](seats []*seat[K]) *seat[K] {
 	return nil
 }
 
-func (c *seats[K]) remove(s *seat[K]) {
+func (c *Seats[K]) remove(s *Seat[K]) {
 	s.gone = true
 	seats := c.of[s.key]
 	for i, other := range seats {
@@ -134,15 +126,15 @@ func (c *seats[K]) remove(s *seat[K]) {
 	c.total--
 }
 
-// count returns how many seats the key has.
-func (c *seats[K]) count(key K) int {
+// Count returns how many seats the key has.
+func (c *Seats[K]) Count(key K) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.of[key])
 }
 
-// empty closes all connections.
-func (c *seats[K]) empty() {
+// Empty closes all connections.
+func (c *Seats[K]) Empty() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, seats := range c.of {
@@ -152,15 +144,18 @@ func (c *seats[K]) empty() {
 	}
 }
 
-// work says whether sluiced works on the connection's request (true) or waits for the client.
-func (s *seat[K]) work(busy bool) {
+// Key returns whose seat it is.
+func (s *Seat[K]) Key() K { return s.key }
+
+// Work says whether the daemon works on the connection's request (true) or waits for the client.
+func (s *Seat[K]) Work(busy bool) {
 	s.in.mu.Lock()
 	defer s.in.mu.Unlock()
 	s.busy = busy
 }
 
-// leave gives the seat up. It may be called more than once.
-func (s *seat[K]) leave() {
+// Leave gives the seat up. It may be called more than once.
+func (s *Seat[K]) Leave() {
 	s.in.mu.Lock()
 	defer s.in.mu.Unlock()
 	if !s.gone {
