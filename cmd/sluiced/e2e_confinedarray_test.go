@@ -10,7 +10,7 @@ import (
 )
 
 // arrayed are the accounts of TestConfinedArray, in the order of vaulters.
-var arrayed = []string{"sluice-test-va", "sluice-test-oa", "sluice-test-ra", "sluice-test-na"}
+var arrayed = []string{"sluice-test-vq", "sluice-test-oq", "sluice-test-rq", "sluice-test-nq"}
 
 // TestConfinedArray: each task of an array of confined jobs is an elastic job of its own on the data, known by its place in the
 // array; what each puts out leaves with it alone. An array is cancelled as a whole.
