@@ -75,7 +75,7 @@ func (r *run) outward(w checkpoint.Runner) (checkpoint.Runner, error) {
 		w.Answer = &out
 	}
 	w.Skipped, w.Note, w.Rhythm, w.Every, w.Cost = nil, r.again(), 0, 0, 0
-	w.RetryAt = w.RetryAt.Truncate(time.Second)
+	w.RetryAt, w.Beat = w.RetryAt.Truncate(time.Second), w.Beat.Truncate(time.Second)
 	if r.starts > 1 { // Slurm and sluiced chose the first
 		w.FirstLine = w.FirstLine.Truncate(time.Second)
 	}

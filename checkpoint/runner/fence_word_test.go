@@ -42,7 +42,7 @@ func TestOutwardSaysNothingOfTheProgram(t *testing.T) {
 		Version: 1, Job: 7, State: checkpoint.Waiting, Resumed: "31415926", Skipped: []string{"secret"}, Note: "secret", Rhythm: 3.14, Every: 3.14, Cost: 3.14,
 		Answer:    &checkpoint.Answer{Request: "r", Checkpoint: "31415927", Step: 314159, Epoch: 3.14159, Committed: at.Add(314), Verified: at, Error: "secret"},
 		Exit:      &checkpoint.Exit{Code: 77, Signal: "USR1", At: exact},
-		FirstLine: exact, RetryAt: exact,
+		FirstLine: exact, RetryAt: exact, Beat: exact,
 		LastWords: &checkpoint.LastWords{Why: "the program failed"},
 		Devices:   []checkpoint.Devices{{Node: "n", At: at}},
 	}
