@@ -101,3 +101,20 @@ func TestLedgerHeldByAnother(t *testing.T) {
 		t.Errorf("%q", c.left())
 	}
 }
+
+// TestEarlyLineWaits: a line that comes just after one of another runner is not lost, and the last one leaves.
+func TestEarlyLineWaits(t *testing.T) {
+	c := &counting{t, t.TempDir(), t.TempDir(), time.Unix(1_800_000_000, 0)}
+	one, other := c.run(), c.run()
+	one.passOne(checkpoint.Progress{Event: "progress", Done: 0.5})
+	other.passOne(checkpoint.Progress{Event: "finished", Done: 1})
+	if other.fence.queue.Empty() || strings.Contains(c.left(), "finished") {
+		t.Fatalf("it is lost, or left too early: %q", c.left())
+	}
+	other.Now = func() time.Time { c.now = c.now.Add(gate.Pause / 2); return c.now }
+	other.fence.read = other.job.progressSize()
+	other.passLast()
+	if !strings.Contains(c.left(), "finished") {
+		t.Errorf("the last line has not left: %q", c.left())
+	}
+}

@@ -47,11 +47,14 @@ func (r *run) passOne(p checkpoint.Progress) {
 	f := r.fence
 	self := gate.Self{Restarts: r.job.restarts, GPUs: r.where.gpus, Nodes: max(1, len(r.where.hosts))}
 	var line []byte
+	early := false // another runner of the job has just passed a line
 	err := r.recount(func(l gate.Ledger) (next gate.Ledger, ok bool) {
-		next, line, ok = l.Pass(p, self, f.Numbers, r.Now())
+		now := r.Now()
+		early = !l.May(now)
+		next, line, ok = l.Pass(p, self, f.Numbers, now)
 		return next, ok
 	})
-	if err != nil {
+	if err != nil || early {
 		f.queue.Add([]checkpoint.Progress{p})
 		return
 	}
@@ -71,12 +74,17 @@ func (r *run) passLast() {
 		return
 	}
 	r.passNumbers()
-	p, ok := f.queue.Last()
-	for try := 0; ok && !f.ledger.May(r.Now()) && try < 20; try++ {
+	for try := 0; try < 20; try++ {
+		if f.ledger.May(r.Now()) {
+			p, ok := f.queue.Last()
+			if !ok {
+				return
+			}
+			if r.passOne(p); f.queue.Empty() {
+				return
+			}
+		}
 		time.Sleep(gate.Pause / 10)
-	}
-	if ok {
-		r.passOne(p)
 	}
 }
 

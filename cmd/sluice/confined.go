@@ -64,8 +64,16 @@ func (c confinedJobs) cancel(ctx context.Context, user slurm.Client, job elastic
 		_, err := c.vault.Do(ctx, wire.Request{Do: wire.Cancel, Job: id}, nil, nil)
 		return err
 	}
-	if err := user.Cancel(ctx, slurm.JobID(job)); err != nil {
+	err := user.Cancel(ctx, slurm.JobID(job))
+	if err == nil || c.lost == nil {
+		return err
+	}
+	if c.vault == nil {
 		return errors.Join(err, c.lost)
+	}
+	// Its list of jobs took too long, or it does not answer. It knows jobs by their numbers, too.
+	if _, lost := c.vault.Do(ctx, wire.Request{Do: wire.Cancel, Job: fmt.Sprint(job)}, nil, nil); lost != nil {
+		return errors.Join(err, fmt.Errorf("if this is a job with --data: %w", lost))
 	}
 	return nil
 }

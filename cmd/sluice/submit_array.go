@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -156,19 +157,24 @@ func (s *submission) takeBack(ctx context.Context, made []handedIn, index int, w
 	return why
 }
 
-// cancelAll cancels jobs, and returns those that it could not cancel, with the last
-// reason.
+// cancelAll cancels the jobs of an array, and returns those that it could not cancel, with the last reason. The first one
+// is cancelled last, and not if others are left: without it sluiced would start them.
 func (s *submission) cancelAll(ctx context.Context, made []handedIn) (left []slurm.JobID, failed error) {
 	client, err := slurmFor(s.site)
 	if err != nil {
 		return ids(made), err
 	}
-	for _, m := range made {
+	for i, m := range slices.Backward(made) {
+		if i == 0 && len(left) > 0 {
+			left = append(left, m.id)
+			break
+		}
 		err := client.Cancel(ctx, m.id)
 		if err != nil && !errors.Is(err, slurm.ErrNotFound) && !errors.Is(err, slurm.ErrWrongState) {
 			left, failed = append(left, m.id), err
 		}
 	}
+	slices.Sort(left)
 	return left, failed
 }
 

@@ -10,7 +10,9 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/sluice-hpc/sluice/cmd/bundle"
 	"github.com/sluice-hpc/sluice/cmd/reach"
@@ -88,7 +90,7 @@ func (s *submission) confinedArray(ctx context.Context, vault *client.Client, q 
 		if q.Task = (&wire.Task{Index: index}); len(tokens) > 0 {
 			q.Task.Of, q.ScriptSize, q.BundleSize, script, code = tokens[0], 0, 0, nil, nil
 		}
-		token, job, err := s.handIn(ctx, vault, q, script, code)
+		token, job, err := s.handInSlowly(ctx, vault, q, script, code)
 		if err == nil && ctx.Err() != nil {
 			err = fmt.Errorf("interrupted after task %d was submitted", index)
 		}
@@ -106,17 +108,50 @@ func (s *submission) confinedArray(ctx context.Context, vault *client.Client, q 
 	return made, nil
 }
 
-// giveBack cancels the jobs of an array of which one could not be submitted.
+// pacePause is how long a further task of an array waits that sluice-vaultd does not take yet, and paceLimit for how long in all.
+// Variables only for tests.
+var pacePause, paceLimit = time.Second, undoLimit
+
+// handInSlowly is handIn, and tries a further task of an array again while its user has too many requests.
+func (s *submission) handInSlowly(ctx context.Context, vault *client.Client, q wire.Request, script, code []byte) (token string, made handedIn, err error) {
+	for late := time.Now().Add(paceLimit); ; {
+		token, made, err = s.handIn(ctx, vault, q, script, code)
+		if q.Task.Of == "" || !errors.Is(err, wire.ErrTooMany) || time.Now().After(late) {
+			return token, made, err
+		}
+		select {
+		case <-time.After(pacePause):
+		case <-ctx.Done():
+			return token, made, err
+		}
+	}
+}
+
+// giveBack cancels the jobs of an array of which one could not be submitted, the first one last: without it sluiced would start
+// the others. So it is left where one of these, or the one that failed, may live on.
 func (s *submission) giveBack(ctx context.Context, vault *client.Client, tokens []string, made []handedIn, index int, why error) error {
 	if len(tokens) == 0 {
 		return why
 	}
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), undoLimit)
 	defer stop()
-	for _, token := range tokens {
-		if _, err := vault.Do(ctx, wire.Request{Do: wire.Cancel, Job: token}, nil, nil); err != nil {
-			return fmt.Errorf("task %d: %w; the jobs of the array submitted before (%s) could not all be cancelled (%w); type: sluice cancel %s", index, why, ranges(ids(made)), err, joined(ids(made), " "))
+	var failed error
+	for i, token := range slices.Backward(tokens) {
+		if i == 0 && (failed != nil || errors.Is(why, wire.ErrUnavailable)) {
+			break
 		}
+		_, err := vault.Do(ctx, wire.Request{Do: wire.Cancel, Job: token}, nil, nil)
+		if err != nil && !errors.Is(err, wire.ErrConflict) { // that is one that Slurm does not have
+			failed = err
+		}
+	}
+	switch {
+	case failed != nil && len(made) > 0:
+		return fmt.Errorf("task %d: %w; not all jobs of the array could be cancelled (%w), and none starts as long as job %d waits; type: sluice cancel %s", index, why, failed, made[0].id, joined(ids(made), " "))
+	case failed != nil:
+		return fmt.Errorf("task %d: %w; what was submitted of the array could not be cancelled: %w", index, why, failed)
+	case errors.Is(why, wire.ErrUnavailable) && len(made) > 0:
+		return fmt.Errorf("task %d: %w; it may be submitted, so job %d was left: as long as it waits no task starts; then type: sluice cancel '%d_*'", index, why, made[0].id, made[0].id)
 	}
 	return fmt.Errorf("task %d: %w; what was submitted of the array (%s) was cancelled", index, why, terminal.Plural(len(tokens), "job"))
 }

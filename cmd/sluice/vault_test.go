@@ -720,8 +720,78 @@ func TestConfinedArray(t *testing.T) {
 			cancelled = append(cancelled, q.Job)
 		}
 	}
-	if !slices.Equal(cancelled, []string{token(0), token(1)}) {
-		t.Errorf("cancelled: %q", cancelled)
+	if !slices.Equal(cancelled, []string{token(1), token(0)}) {
+		t.Errorf("cancelled: %q; the first task is the last: without it sluiced starts the others", cancelled)
+	}
+}
+
+// TestArrayBreaksOff: a further task of an array waits until its user may submit again. While one may live on that cannot be
+// cancelled, the first is left, so that sluiced starts none.
+func TestArrayBreaksOff(t *testing.T) {
+	pause, limit := pacePause, paceLimit
+	t.Cleanup(func() { pacePause, paceLimit = pause, limit })
+	pacePause = time.Millisecond
+	for _, c := range []struct {
+		name      string
+		kind      wire.Code
+		times     int  // that task 2 is refused
+		stays     bool // task 1 cannot be cancelled
+		code      int
+		said      string
+		cancelled []string
+	}{
+		{"too many for a while", wire.TooMany, 3, false, 0, "Submitted array of 4 jobs 100-103", nil},
+		{"refused", wire.Refused, 99, false, 1, "(2 jobs) was cancelled", []string{"1", "0"}},
+		{"not known", wire.Unavailable, 99, false, 1, "it may be submitted, so job 100 was left", []string{"1"}},
+		{"one stays", wire.Refused, 99, true, 1, "none starts as long as job 100 waits; type: sluice cancel 100 101", []string{"1"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newStandIn(t, "")
+			if err := os.WriteFile(filepath.Join(s.dir, "bin", "scontrol"), []byte("#!/bin/sh\necho 'MaxArraySize = 1001'; echo 'MaxJobCount = 10000'\n"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			times := c.times
+			var cancelled []string
+			s.answer = func(q wire.Request) (wire.Answer, []byte) {
+				switch {
+				case q.Do == wire.Cancel:
+					if cancelled = append(cancelled, strings.TrimLeft(q.Job[:31], "0")+q.Job[31:]); c.stays {
+						return wire.Answer{Error: &wire.Error{Code: wire.Unavailable, Text: "slurmctld does not answer"}}, nil
+					}
+				case q.Do == wire.Submit && q.Task.Index == 2 && times > 0:
+					times--
+					return wire.Answer{Error: &wire.Error{Code: c.kind, Text: "not now"}}, nil
+				case q.Do == wire.Submit:
+					return wire.Answer{ID: fmt.Sprintf("%032x", q.Task.Index), JobID: int64(100 + q.Task.Index)}, nil
+				}
+				return wire.Answer{}, nil
+			}
+			write(t, "job/train.sh", trainScript)
+			code, out, errs := sluice(t, "submit", "--data=mammo", "--max-gpus=2", "--array=0-3", "job/train.sh")
+			if code != c.code || !strings.Contains(out+errs, c.said) || !slices.Equal(cancelled, c.cancelled) {
+				t.Errorf("%d, %s%s; cancelled %q", code, out, errs, cancelled)
+			}
+		})
+	}
+}
+
+// TestListTooLate: a confined job is cancelled by its number, though sluice-vaultd's list of jobs cannot be had.
+func TestListTooLate(t *testing.T) {
+	s := newStandIn(t, "")
+	if err := os.WriteFile(filepath.Join(s.dir, "bin", "scancel"), []byte("#!/bin/sh\necho 'scancel: error: Kill job error on job id 7: Access/permission denied' >&2; exit 1\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, knows := range []bool{true, false} {
+		s.answer = func(q wire.Request) (wire.Answer, []byte) {
+			if q.Do == wire.Jobs || !knows {
+				return wire.Answer{Error: &wire.Error{Code: wire.Unavailable, Text: "squeue does not answer"}}, nil
+			}
+			return wire.Answer{JobID: 7}, nil
+		}
+		code, out, errs := sluice(t, "cancel", "7")
+		if q, _ := s.last(wire.Cancel); q.Job != "7" || (code == 0) != knows {
+			t.Errorf("sluice-vaultd knows it: %v; it was asked about %q; %d, %s%s", knows, q.Job, code, out, errs)
+		}
 	}
 }
 

@@ -67,7 +67,7 @@ func (c *Client) unreachable(ctx context.Context, err error) error {
 	hint := "ask your administrators, or see 'systemctl status sluice-vaultd'"
 	switch {
 	case ctx.Err() != nil:
-		return wire.Fail(wire.Unavailable, "", "sluice-vaultd was not asked: %v", ctx.Err())
+		return wire.Fail(wire.NoDaemon, "", "sluice-vaultd was not asked: %v", ctx.Err())
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED):
 		return wire.Fail(wire.NoDaemon, hint, "sluice-vaultd does not run: nothing answers on %s", c.path)
 	}

@@ -19,7 +19,7 @@ const (
 	TooMany     Code = "too_many"    // over the caller's limit; try again
 	Unavailable Code = "unavailable" // Slurm or the disk does not answer, or the outcome is unknown
 	Internal    Code = "internal"    // an error in sluice-vaultd; see its log
-	// NoDaemon comes from the client only: no daemon answers on the socket.
+	// NoDaemon comes from the client only: no daemon answers on the socket, or none was asked.
 	NoDaemon Code = "no_daemon"
 )
 
