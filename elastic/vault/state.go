@@ -36,7 +36,18 @@ type File struct {
 }
 
 // Order is an owner's order of a review, wire.Allow or wire.Refuse. It holds for content of that digest, and for no other.
-type Order struct{ Digest, Order string }
+type Order struct {
+	Digest, Order string
+	Size          int64 // of that content, in bytes
+}
+
+// SizeOf returns the bytes of the content with that digest that the owner of a data set decides about.
+func (f *File) SizeOf(set, digest string) int64 {
+	if f.Digest == digest {
+		return f.Size
+	}
+	return f.Orders[set].Size
+}
 
 // Ordered returns what the owner of a data set ordered about content of that digest; "" = nothing, and the owner has to.
 func (f *File) Ordered(set, digest string) string {
@@ -245,7 +256,7 @@ func (s *State) applyJob(e Entry) error {
 		if file == nil || e.Digest == "" || !slices.Contains(j.Sets, e.Set) || e.State != wire.Allow && e.State != wire.Refuse {
 			return fmt.Errorf("the file %q of the job %q cannot be reviewed", e.File, e.Job)
 		}
-		file.Orders[e.Set] = Order{e.Digest, e.State}
+		file.Orders[e.Set] = Order{e.Digest, e.State, file.SizeOf(e.Set, e.Digest)}
 	}
 	return nil
 }
