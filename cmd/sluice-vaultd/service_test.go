@@ -174,7 +174,8 @@ func TestArray(t *testing.T) {
 			entries = append(entries, e)
 		}
 	}
-	if len(entries) != 2 || entries[0].Digest != entries[1].Digest || entries[0].Bundle != entries[1].Bundle || entries[1].Cost == 0 {
+	if len(entries) != 2 || entries[0].Digest != entries[1].Digest || entries[0].Bundle != entries[1].Bundle || entries[1].Cost == 0 ||
+		*entries[0].Task != (wire.Task{}) || *entries[1].Task != (wire.Task{Of: first.ID, Index: 2}) {
 		t.Errorf("the record: %+v", entries)
 	}
 
@@ -192,6 +193,13 @@ func TestArray(t *testing.T) {
 	wrong(func(q *wire.Request) { q.ScriptSize = int64(len(script)) }, wire.ErrBadRequest, "of the first", ada, script)
 	l.add("lungs", "5KB/job,10KB/week")
 	wrong(func(q *wire.Request) { q.Data = []string{"lungs"} }, wire.ErrBadRequest, "with these data sets", ada)
+	wrong(func(q *wire.Request) { q.Task.Of = second.ID }, wire.ErrBadRequest, "no first task", ada)
+	single := l.submit(ada)
+	wrong(func(q *wire.Request) { q.Task.Of = single }, wire.ErrBadRequest, "no first task", ada)
+	over, _ := l.get(ada, q, body...)
+	l.end(over.ID)
+	l.get(ada, wire.Request{Do: wire.Jobs})
+	wrong(func(q *wire.Request) { q.Task.Of = over.ID }, wire.ErrBadRequest, "no first task", ada)
 	alone := q
 	alone.Task = nil
 	l.refused(wire.ErrBadRequest, "is one job", ada, alone, body...)

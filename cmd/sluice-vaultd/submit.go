@@ -335,7 +335,7 @@ func (s *service) intend(sub *submission) error {
 			"the job may report %d bytes of progress ([data] numbers in sluice.toml), and the budgets of its data sets leave you %d bytes now", cost, room)
 	}
 	return s.vault.write(vault.Entry{Event: vault.Submitted, By: sub.who.name, Job: sub.id, Sets: sub.q.Data, Script: clipped(sub.q.Script), Digest: sub.digest, Bundle: sub.bundle,
-		Options: sub.q.Options, Network: sub.network, Cost: cost})
+		Options: sub.q.Options, Network: sub.network, Task: sub.task(), Cost: cost})
 }
 
 // clipped is a name from outside, of a bounded length.

@@ -15,26 +15,37 @@ import (
 
 // firstTask is the first job of an array, whose script and code the others share.
 type firstTask struct {
+	id             string // the job's
 	number         int64  // Slurm's
 	folder         string // the job's
 	digest, bundle string // of script and code
 }
 
 // firstTask returns the array's first job that a submission names: one of the caller's, with the same data sets, that Slurm
-// has. The mutex must be held.
+// has. It MUST have a script and code of its own: what the record says of a task is what the first has. The mutex must be held.
 func (s *service) firstTask(who caller, q wire.Request) (*firstTask, error) {
 	j, err := s.jobOf(who, wire.Request{Do: q.Do, Job: q.Task.Of})
 	if err != nil {
 		return nil, err
 	}
-	if j.Number == 0 || !sameSets(j, q.Data) {
+	first := j.Task != nil && j.Task.Of == ""
+	if !first || j.State != wire.StateStarted || s.vault.state.Numbered(j.Number) != j || !sameSets(j, q.Data) {
 		return nil, wire.Fail(wire.BadRequest, "submit the array again", "job %s is no first task of an array with these data sets", j.ID)
 	}
-	return &firstTask{number: j.Number, folder: s.vault.jobFolder(j.ID), digest: j.Digest, bundle: j.Bundle}, nil
+	return &firstTask{id: j.ID, number: j.Number, folder: s.vault.jobFolder(j.ID), digest: j.Digest, bundle: j.Bundle}, nil
 }
 
 func sameSets(j *vault.Job, data []string) bool {
 	return slices.Equal(slices.Sorted(slices.Values(j.Sets)), slices.Sorted(slices.Values(data)))
+}
+
+// task is the place of the job in an array, as the record has it; nil = it is in none.
+func (sub *submission) task() *wire.Task {
+	t := sub.q.Task
+	if sub.first == nil {
+		return t
+	}
+	return &wire.Task{Of: sub.first.id, Index: t.Index}
 }
 
 // read returns the script as the record has it.

@@ -12,9 +12,10 @@ import (
 type Job struct {
 	ID, User, Script string
 	Sets             []string
-	Network          string // as in fence.json
-	Digest, Bundle   string // SHA-256 of the script and of the tar of the code
-	Number           int64  // Slurm's; 0 = not known
+	Network          string     // as in fence.json
+	Task             *wire.Task // of an array, as in its entry; nil = a single job
+	Digest, Bundle   string     // SHA-256 of the script and of the tar of the code
+	Number           int64      // Slurm's; 0 = not known
 	Submitted        time.Time
 	State            string // as wire.Job
 	Counted          int64  // bytes in the budgets, with Numbers
@@ -156,7 +157,7 @@ func (s *State) applySubmitted(e Entry) error {
 			return fmt.Errorf("there is no data set %q, or it is named twice", name)
 		}
 	}
-	j := &Job{ID: e.Job, User: e.By, Script: e.Script, Sets: e.Sets, Network: e.Network, Digest: e.Digest, Bundle: e.Bundle, Submitted: e.Time, State: wire.StateSubmitted,
+	j := &Job{ID: e.Job, User: e.By, Script: e.Script, Sets: e.Sets, Network: e.Network, Task: e.Task, Digest: e.Digest, Bundle: e.Bundle, Submitted: e.Time, State: wire.StateSubmitted,
 		Counted: e.Cost, Numbers: e.Cost, Files: map[string]*File{}}
 	s.jobs[e.Job], s.list = j, append(s.list, j)
 	for _, name := range j.Sets {
