@@ -212,6 +212,31 @@ func TestArray(t *testing.T) {
 	}
 }
 
+// An array of which not all tasks would be taken is refused at its first, before anything counts: cancelled jobs count for a window.
+func TestArrayAsAWhole(t *testing.T) {
+	l := newLab(t)
+	l.add("mammo", "5KB/job,10KB/week") // of 1 KB for each job
+	l.s.tasks = newPace(4, time.Hour)
+	q, body := submissionOf(codeOf(t), "--array=0-10")
+	q.Task = &wire.Task{}
+	l.refused(wire.ErrOverBudget, "hold those of 10 tasks now", ada, q, body...)
+	lines := len(l.entries())
+	q.Options = []string{"--array=0-9"} // more than are ever taken at once: its client waits
+	first, _ := l.get(ada, q, body...)
+	next := q
+	next.ScriptSize, next.BundleSize, next.Task = 0, 0, &wire.Task{Of: first.ID, Index: 1}
+	l.get(ada, next)
+	q.Options = []string{"--array=0-4"}
+	l.refused(wire.ErrTooMany, "4 more are taken now", ada, q, body...)
+	q.Options = []string{"--array=0-3"}
+	l.get(ada, q, body...)
+	q.Options = []string{"--array=0"}
+	l.get(ada, q, body...)
+	if lines != 1 {
+		t.Errorf("%d entries of an array that was refused", lines-1)
+	}
+}
+
 // What another user may not do is refused as if there were nothing, and is in the record.
 func TestOthersAreRefused(t *testing.T) {
 	l := newLab(t)

@@ -8,9 +8,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/sluice-hpc/sluice/elastic/vault"
 	"github.com/sluice-hpc/sluice/elastic/vault/wire"
+	"github.com/sluice-hpc/sluice/sbatch"
 )
 
 // firstTask is the first job of an array, whose script and code the others share.
@@ -46,6 +48,33 @@ func (sub *submission) task() *wire.Task {
 		return t
 	}
 	return &wire.Task{Of: sub.first.id, Index: t.Index}
+}
+
+// holdsAll refuses the first task of an array whose further tasks would be refused: those before count, also once they are cancelled.
+func (s *service) holdsAll(sub *submission, array *sbatch.Array) error {
+	if sub.tasks = 1; array != nil && sub.first == nil {
+		sub.tasks = len(array.Tasks)
+	}
+	s.vault.mu.Lock()
+	defer s.vault.mu.Unlock()
+	if more, left := min(sub.tasks-1, s.tasks.burst), s.tasks.left(sub.who.uid, s.vault.now()); more > left {
+		return wire.Fail(wire.TooMany, fmt.Sprintf("try again in %v", time.Duration(more-left)*s.tasks.every), "you submitted many tasks of arrays that use data sets; %d more are taken now", left+1)
+	}
+	return s.holds(sub)
+}
+
+// holds reports why the numbers of a job, or of all tasks of an array, do not fit into the budgets of its data sets. The mutex must be held.
+func (s *service) holds(sub *submission) error {
+	cost, now := int64(s.site.Data.Numbers), s.vault.now()
+	const until = "wait until the window of the budget has passed, or ask the owner; 'sluice data show' says more"
+	room, fit := s.vault.state.Room("", sub.who.name, sub.q.Data, now), s.vault.state.Hold(sub.who.name, sub.q.Data, cost, now)
+	switch {
+	case fit > 0 && fit < int64(sub.tasks):
+		return wire.Fail(wire.OverBudget, until, "each of the %d tasks may report %d bytes of progress ([data] numbers in sluice.toml), and the budgets of its data sets hold those of %d tasks now", sub.tasks, cost, fit)
+	case cost > room:
+		return wire.Fail(wire.OverBudget, until, "the job may report %d bytes of progress ([data] numbers in sluice.toml), and the budgets of its data sets leave you %d bytes now", cost, room)
+	}
+	return nil
 }
 
 // read returns the script as the record has it.
