@@ -36,7 +36,8 @@ type vaultFolder struct {
 	record recordFile
 	lines  int64
 	last   string
-	size   int64 // bytes of the record that are durable
+	before time.Time // of the last entry when it was opened
+	size   int64     // bytes of the record that are durable
 	broken error
 	failed chan struct{} // closed when it breaks
 }
@@ -95,7 +96,7 @@ func (v *vaultFolder) read(file *os.File) error {
 	if err != nil {
 		return err
 	}
-	v.lines, v.last, v.size = int64(found.Lines), found.Last, found.Bytes
+	v.lines, v.last, v.size, v.before = int64(found.Lines), found.Last, found.Bytes, v.state.Now(time.Time{})
 	unknown, err := v.unknown()
 	if err != nil {
 		return err
