@@ -39,7 +39,9 @@ type vaultFolder struct {
 	before time.Time // of the last entry when it was opened
 	size   int64     // bytes of the record that are durable
 	broken error
-	failed chan struct{} // closed when it breaks
+	// started is when jobs were recorded as started, by ID, those since the vault was opened: by this process's clock.
+	started map[string]time.Time
+	failed  chan struct{} // closed when it breaks
 }
 
 // recordFile is the file of the record.
@@ -62,7 +64,7 @@ func openVault(dir string, now func() time.Time) (*vaultFolder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the record: %w", err)
 	}
-	v := &vaultFolder{dir: dir, now: now, state: vault.NewState(), record: file, failed: make(chan struct{})}
+	v := &vaultFolder{dir: dir, now: now, state: vault.NewState(), record: file, failed: make(chan struct{}), started: map[string]time.Time{}}
 	if err := v.read(file); err != nil {
 		file.Close()
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -138,6 +140,12 @@ func (v *vaultFolder) write(e vault.Entry) error {
 		v.broken = fmt.Errorf("%w: %w", errBroken, err)
 		close(v.failed)
 		return v.broken
+	}
+	switch e.Event {
+	case vault.Started:
+		v.started[e.Job] = time.Now()
+	case vault.Ended:
+		delete(v.started, e.Job)
 	}
 	v.lines, v.last, v.size = e.N, vault.Sum(line), v.size+int64(len(line))
 	return nil
