@@ -12,8 +12,8 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/vault/wire"
 )
 
-// Denied calls of jobs that run are recorded every gatherEvery. When an owner audits, those of jobs that ended within
-// gatherAfter are looked at again: a network file system may show what a node wrote last a while later.
+// Denied calls of jobs that run are recorded every gatherEvery, and those of jobs that ended within gatherAfter are looked at
+// again: a network file system may show what a node wrote last a while later, and what reads them may be stopped before.
 const (
 	gatherEvery = time.Minute
 	gatherAfter = time.Hour
@@ -23,6 +23,10 @@ const (
 func (s *service) minutely(ctx context.Context) {
 	tick := time.NewTicker(gatherEvery)
 	defer tick.Stop()
+	// What ran when sluice-vaultd was stopped may have ended just before that, and not have been looked at.
+	if err := s.gather(false, s.running("", s.vault.before.Add(-gatherAfter))...); err != nil {
+		s.log.Error().Err(err).Msg("denied calls cannot be recorded")
+	}
 	var lost []*vault.Job
 	for {
 		select {
@@ -34,20 +38,24 @@ func (s *service) minutely(ctx context.Context) {
 	}
 }
 
-// running are the jobs that run or ended a short time ago; of one data set, or "" = of all those that run.
-func (s *service) running(set string) []*vault.Job {
+// recent are the jobs of a data set ("" = of all) that run or ended a short time ago.
+func (s *service) recent(set string) []*vault.Job {
+	return s.running(set, s.vault.now().Add(-gatherAfter))
+}
+
+// running are the jobs of a data set ("" = of all) that run or ended since.
+func (s *service) running(set string, since time.Time) []*vault.Job {
 	s.vault.mu.Lock()
 	defer s.vault.mu.Unlock()
-	since := s.vault.now().Add(-gatherAfter)
 	return slices.DeleteFunc(slices.Clone(s.vault.state.Jobs()), func(j *vault.Job) bool {
 		of := set == "" || slices.Contains(j.Sets, set)
-		runs := j.State == wire.StateStarted || set != "" && j.State == wire.StateEnded && j.Ended.After(since)
+		runs := j.State == wire.StateStarted || j.State == wire.StateEnded && j.Ended.After(since)
 		return !of || !runs
 	})
 }
 
-// gather records the calls that the fences of jobs denied, as their nodes counted them; with exact, every one. The
-// mutex must not be held: it reads files.
+// gather records the calls that the fences of jobs denied, as their nodes counted them; with exact, or once they have ended, every
+// one. The mutex must not be held: it reads files.
 func (s *service) gather(exact bool, jobs ...*vault.Job) error {
 	for _, j := range jobs {
 		counts, err := s.counts(j.ID)
@@ -56,7 +64,7 @@ func (s *service) gather(exact bool, jobs ...*vault.Job) error {
 			continue
 		}
 		s.vault.mu.Lock()
-		e, is := s.vault.state.Attempt(j, counted(counts), string(counts.Uncounted), exact)
+		e, is := s.vault.state.Attempt(j, counted(counts), string(counts.Uncounted), exact || j.State == wire.StateEnded)
 		if is {
 			err = s.vault.write(e)
 		}

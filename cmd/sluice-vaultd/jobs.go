@@ -84,19 +84,21 @@ func (s *service) refresh(ctx context.Context, jobs ...*vault.Job) error {
 	if len(asked) == 0 {
 		return nil
 	}
-	list, err := s.listed.jobs(ctx, s.slurm)
+	list, at, err := s.listed.jobs(ctx, s.slurm)
 	if err != nil {
 		return wire.Fail(wire.Unavailable, "try again in a moment", "Slurm does not say how the job is: %v", err)
 	}
-	ended, err := s.changes(asked, states, s.tokens(list))
+	ended, err := s.changes(asked, states, s.tokens(list), at)
 	if err != nil {
 		return err
 	}
 	return s.gather(true, ended...)
 }
 
-// changes records what is new of jobs, as Slurm has them, and returns those that have ended now.
-func (s *service) changes(asked []*vault.Job, states map[string]string, has map[string]slurm.Job) (ended []*vault.Job, err error) {
+// changes records what is new of jobs, as Slurm has them, and returns those that have ended now. The list is of a query that began at
+// that time. No job ends by one that began before the entry that the job started: another query, begun before or after, may have seen
+// it first.
+func (s *service) changes(asked []*vault.Job, states map[string]string, has map[string]slurm.Job, began time.Time) (ended []*vault.Job, err error) {
 	s.vault.mu.Lock()
 	defer s.vault.mu.Unlock()
 	for _, j := range asked {
@@ -105,7 +107,7 @@ func (s *service) changes(asked []*vault.Job, states map[string]string, has map[
 		}
 		found, known := has[j.ID]
 		e, is := change(*j, found, known, s.vault.now())
-		if !is {
+		if !is || e.Event == vault.Ended && !began.After(s.vault.started[j.ID]) {
 			continue
 		}
 		if err := s.vault.write(e); err != nil {
@@ -137,18 +139,18 @@ type asking struct {
 // listedFor is how long a list is good.
 const listedFor = 5 * time.Second
 
-func (l *listing) jobs(ctx context.Context, from slurmClient) ([]slurm.Job, error) {
+func (l *listing) jobs(ctx context.Context, from slurmClient) ([]slurm.Job, time.Time, error) {
 	return l.since(ctx, from, listedFor)
 }
 
-// since returns a list that was no older than this when it was called.
-func (l *listing) since(ctx context.Context, from slurmClient, most time.Duration) ([]slurm.Job, error) {
+// since returns a list that was no older than this when it was called, and when Slurm was asked for it.
+func (l *listing) since(ctx context.Context, from slurmClient, most time.Duration) ([]slurm.Job, time.Time, error) {
 	oldest := time.Now().Add(-most)
 	for {
 		l.mu.Lock()
 		if l.at.After(oldest) {
 			defer l.mu.Unlock()
-			return l.list, nil
+			return l.list, l.at, nil
 		}
 		q := l.asking
 		if q == nil {
@@ -156,16 +158,16 @@ func (l *listing) since(ctx context.Context, from slurmClient, most time.Duratio
 			l.asking = q
 			l.mu.Unlock()
 			l.ask(ctx, from, q)
-			return q.list, q.err
+			return q.list, q.at, q.err
 		}
 		l.mu.Unlock()
 		select {
 		case <-q.done:
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			return nil, time.Time{}, ctx.Err()
 		}
 		if q.err != nil || q.at.After(oldest) {
-			return q.list, q.err
+			return q.list, q.at, q.err
 		}
 	}
 }

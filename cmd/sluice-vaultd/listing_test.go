@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/vault/wire"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
@@ -36,7 +37,7 @@ func TestListing(t *testing.T) {
 			out := make(chan said, n)
 			for range n {
 				go func() {
-					list, err := l.jobs(ctx, from)
+					list, _, err := l.jobs(ctx, from)
 					out <- said{list, err}
 				}()
 			}
@@ -86,7 +87,7 @@ func TestListing(t *testing.T) {
 		time.Sleep(2 * askedAgain)
 		recent := make(chan said, 1)
 		go func() {
-			list, err := l.since(t.Context(), from, askedAgain)
+			list, _, err := l.since(t.Context(), from, askedAgain)
 			recent <- said{list, err}
 		}()
 		synctest.Wait()
@@ -99,4 +100,31 @@ func TestListing(t *testing.T) {
 			t.Errorf("who wants a list of this second: %+v", got)
 		}
 	})
+}
+
+// A list that lacks a job, of a query that began before the job was recorded as started, does not end it: the job may be younger
+// than what that query saw, and another query saw it first.
+func TestNotEndedByAnOlderList(t *testing.T) {
+	l := newLab(t)
+	l.add("mammo", "50KB/job,100KB/week")
+	began := time.Now()
+	id := l.submit(ada)
+	without := func(began time.Time, want string) {
+		t.Helper()
+		l.s.listed.mu.Lock()
+		l.s.listed.at, l.s.listed.list = began, nil
+		l.s.listed.mu.Unlock()
+		j := l.s.vault.state.Job(id)
+		l.must(l.s.refresh(t.Context(), j))
+		if j.State != want {
+			t.Errorf("%s, want %s", j.State, want)
+		}
+	}
+	without(began, wire.StateStarted)
+	without(time.Now(), wire.StateEnded)
+	l.s.listed.forget()
+	l.must(l.s.refresh(t.Context(), l.s.vault.state.Job(id))) // it is back
+	without(began, wire.StateStarted)
+	l.open()
+	without(time.Now(), wire.StateEnded) // what started before a restart
 }

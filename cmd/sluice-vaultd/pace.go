@@ -31,14 +31,29 @@ func (p *pace) take(uid uint32, now time.Time) bool {
 			}
 		}
 	}
-	full := time.Duration(p.burst) * p.every
-	at := p.next[uid]
-	if at.Before(now) || at.After(now.Add(2*full)) { // a clock that was set back holds nobody up
-		at = now
-	}
-	if at = at.Add(p.every); at.After(now.Add(full)) {
+	at := p.from(uid, now).Add(p.every)
+	if at.After(now.Add(p.full())) {
 		return false
 	}
 	p.next[uid] = at
 	return true
+}
+
+// left is how often the user may do it now.
+func (p *pace) left(uid uint32, now time.Time) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return int(max(0, now.Add(p.full()).Sub(p.from(uid, now))) / p.every)
+}
+
+// full is the time after which a burst may be had again.
+func (p *pace) full() time.Duration { return time.Duration(p.burst) * p.every }
+
+// from is the time from which on the next counts. The mutex must be held.
+func (p *pace) from(uid uint32, now time.Time) time.Time {
+	at := p.next[uid]
+	if at.Before(now) || at.After(now.Add(2*p.full())) { // a clock that was set back holds nobody up
+		return now
+	}
+	return at
 }

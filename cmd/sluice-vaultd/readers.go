@@ -183,7 +183,7 @@ func (s *service) cutOff(ctx context.Context, by string, lost []*vault.Job) (err
 // minute before, and returns those of this one: only a job that is among both is cancelled, since a directory may be
 // wrong for a moment.
 func (s *service) minute(ctx context.Context, before []*vault.Job) []*vault.Job {
-	if err := s.gather(false, s.running("")...); err != nil {
+	if err := s.gather(false, s.recent("")...); err != nil {
 		s.log.Error().Err(err).Msg("denied calls cannot be recorded")
 	}
 	if err := s.refresh(ctx, s.alive("", backWithin)...); err != nil {

@@ -213,7 +213,7 @@ func (s *service) count(who caller, q wire.Request, j *vault.Job, c copied) (f w
 			e.Event, e.State, e.Cost = vault.Released, wire.FileReleased, cost
 		}
 	}
-	f = wire.File{Name: c.name, Size: c.size, Digest: c.digest, State: e.State}
+	f = wire.File{Name: c.name, Size: c.size, Digest: e.Digest, State: e.State} // what is told MUST be in the entry: it counts that
 	if known != nil && known.State == e.State && known.Size == e.Size && known.Digest == e.Digest {
 		return f, true, nil // it was told of, and counted, before
 	}

@@ -228,6 +228,39 @@ func TestAFileLeavesOnce(t *testing.T) {
 	want("without budget", true, 0)
 }
 
+// growing is a context in which a file becomes longer once it is read.
+type growing struct {
+	context.Context
+	grow func()
+}
+
+func (g *growing) Err() error {
+	if g.grow != nil {
+		g.grow()
+		g.grow = nil
+	}
+	return g.Context.Err()
+}
+
+// Of a file that becomes too long while it is copied no digest is told: none is counted.
+func TestAFileGrows(t *testing.T) {
+	l := newLab(t)
+	l.add("mammo", "5KB/job,10KB/week")
+	id := l.submit(ada)
+	l.put(id, "out/a.pt", "secret")
+	l.end(id)
+	l.get(ada, wire.Request{Do: wire.Logs, Job: id})
+	ctx := &growing{t.Context(), func() { l.put(id, "out/a.pt", strings.Repeat("secret", 1000)) }}
+	f, told, err := l.s.result(&look{ctx: ctx}, caller{uid: ada, name: "ada"}, wire.Request{Job: id}, l.s.vault.state.Job(id), "a.pt")
+	if err != nil || !told || f.State != wire.FileOver || f.Digest != "" {
+		t.Errorf("%+v, told %v, %v", f, told, err)
+	}
+	entries := l.entries()
+	if last := entries[len(entries)-1]; last.File != "a.pt" || last.Digest != f.Digest || last.Size != f.Size {
+		t.Errorf("told %+v, and the record has %+v", f, last)
+	}
+}
+
 // As long as a file has not left its owner can decide otherwise; a file that left, or was never to be reviewed, is not decided about.
 func TestOwnersChangeTheirMind(t *testing.T) {
 	l := newLab(t)

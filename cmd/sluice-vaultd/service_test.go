@@ -174,7 +174,8 @@ func TestArray(t *testing.T) {
 			entries = append(entries, e)
 		}
 	}
-	if len(entries) != 2 || entries[0].Digest != entries[1].Digest || entries[0].Bundle != entries[1].Bundle || entries[1].Cost == 0 {
+	if len(entries) != 2 || entries[0].Digest != entries[1].Digest || entries[0].Bundle != entries[1].Bundle || entries[1].Cost == 0 ||
+		*entries[0].Task != (wire.Task{}) || *entries[1].Task != (wire.Task{Of: first.ID, Index: 2}) {
 		t.Errorf("the record: %+v", entries)
 	}
 
@@ -192,6 +193,13 @@ func TestArray(t *testing.T) {
 	wrong(func(q *wire.Request) { q.ScriptSize = int64(len(script)) }, wire.ErrBadRequest, "of the first", ada, script)
 	l.add("lungs", "5KB/job,10KB/week")
 	wrong(func(q *wire.Request) { q.Data = []string{"lungs"} }, wire.ErrBadRequest, "with these data sets", ada)
+	wrong(func(q *wire.Request) { q.Task.Of = second.ID }, wire.ErrBadRequest, "no first task", ada)
+	single := l.submit(ada)
+	wrong(func(q *wire.Request) { q.Task.Of = single }, wire.ErrBadRequest, "no first task", ada)
+	over, _ := l.get(ada, q, body...)
+	l.end(over.ID)
+	l.get(ada, wire.Request{Do: wire.Jobs})
+	wrong(func(q *wire.Request) { q.Task.Of = over.ID }, wire.ErrBadRequest, "no first task", ada)
 	alone := q
 	alone.Task = nil
 	l.refused(wire.ErrBadRequest, "is one job", ada, alone, body...)
@@ -201,6 +209,31 @@ func TestArray(t *testing.T) {
 	q.Task = &wire.Task{Of: first.ID, Index: 4}
 	if _, _, err := l.ask(ada, q); err == nil {
 		t.Error("a script that was changed in the vault is submitted")
+	}
+}
+
+// An array of which not all tasks would be taken is refused at its first, before anything counts: cancelled jobs count for a window.
+func TestArrayAsAWhole(t *testing.T) {
+	l := newLab(t)
+	l.add("mammo", "5KB/job,10KB/week") // of 1 KB for each job
+	l.s.tasks = newPace(4, time.Hour)
+	q, body := submissionOf(codeOf(t), "--array=0-10")
+	q.Task = &wire.Task{}
+	l.refused(wire.ErrOverBudget, "hold those of 10 tasks now", ada, q, body...)
+	lines := len(l.entries())
+	q.Options = []string{"--array=0-9"} // more than are ever taken at once: its client waits
+	first, _ := l.get(ada, q, body...)
+	next := q
+	next.ScriptSize, next.BundleSize, next.Task = 0, 0, &wire.Task{Of: first.ID, Index: 1}
+	l.get(ada, next)
+	q.Options = []string{"--array=0-4"}
+	l.refused(wire.ErrTooMany, "4 more are taken now", ada, q, body...)
+	q.Options = []string{"--array=0-3"}
+	l.get(ada, q, body...)
+	q.Options = []string{"--array=0"}
+	l.get(ada, q, body...)
+	if lines != 1 {
+		t.Errorf("%d entries of an array that was refused", lines-1)
 	}
 }
 

@@ -139,7 +139,7 @@ func (s *service) audit(who caller, q wire.Request) (answer, error) {
 	set, err := s.owned(who, q)
 	s.vault.mu.Unlock()
 	if err == nil {
-		err = s.gather(true, s.running(set.Name)...)
+		err = s.gather(true, s.recent(set.Name)...)
 	}
 	if err != nil {
 		return answer{}, err

@@ -40,7 +40,7 @@ func (s *service) settle(ctx context.Context, j *vault.Job) error {
 // over reports whether the work of a job is over, as far as Slurm says now; its nodes may be cleaned up still, or it may be
 // requeued. The next refresh sees at least as much.
 func (s *service) over(ctx context.Context, j *vault.Job) bool {
-	list, err := s.listed.since(ctx, s.slurm, askedAgain)
+	list, _, err := s.listed.since(ctx, s.slurm, askedAgain)
 	if err != nil {
 		return false
 	}

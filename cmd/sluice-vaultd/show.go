@@ -25,8 +25,10 @@ func (s *service) showFile(ctx context.Context, who caller, q wire.Request) (ans
 	if err != nil {
 		return answer{}, wire.Fail(wire.Unavailable, "try again later", "the file %q of job %q cannot be read: %v", q.File, q.Job, err)
 	}
+	if info.Size() != f.Size { // BEFORE it is read: a sparse file may have any size
+		return answer{}, errors.Join(otherContent(q), file.Close())
+	}
 	t := &tarOf{}
-	f.Size = info.Size()
 	if err := t.opened(f, file); err != nil {
 		return answer{}, errors.Join(err, file.Close())
 	}
@@ -42,7 +44,7 @@ func (s *service) showFile(ctx context.Context, who caller, q wire.Request) (ans
 	switch {
 	case err != nil:
 	case hex.EncodeToString(hash.Sum(nil)) != f.Digest:
-		err = wire.Fail(wire.Conflict, "wait until its user fetches results again", "the file %q of job %q has other content than what waits for you", q.File, q.Job)
+		err = otherContent(q)
 	default:
 		s.vault.mu.Lock()
 		if _, _, err = s.shows(who, q); err == nil {
@@ -58,7 +60,11 @@ func (s *service) showFile(ctx context.Context, who caller, q wire.Request) (ans
 	return a, nil
 }
 
-// shows returns the file that the owner of a data set may be shown, with the digest of what waits for them. The mutex must
+func otherContent(q wire.Request) error {
+	return wire.Fail(wire.Conflict, "wait until its user fetches results again", "the file %q of job %q has other content than what waits for you", q.File, q.Job)
+}
+
+// shows returns the file that the owner of a data set may be shown, with the size and the digest of what waits for them. The mutex must
 // be held.
 func (s *service) shows(who caller, q wire.Request) (*vault.Job, wire.File, error) {
 	set, err := s.owned(who, q)
@@ -72,5 +78,6 @@ func (s *service) shows(who caller, q wire.Request) (*vault.Job, wire.File, erro
 	if s.vault.state.Owners(j) > 1 {
 		return nil, wire.File{}, wire.Fail(wire.Denied, "ask its user what it is", "job %q also read data of another owner, who would not see what you are shown", q.Job)
 	}
-	return j, wire.File{Name: q.File, Digest: digest, State: j.Files[q.File].State}, nil
+	waits := j.Files[q.File]
+	return j, wire.File{Name: q.File, Size: waits.SizeOf(set.Name, digest), Digest: digest, State: waits.State}, nil
 }

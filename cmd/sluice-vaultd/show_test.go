@@ -1,10 +1,13 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sluice-hpc/sluice/elastic/vault"
 	"github.com/sluice-hpc/sluice/elastic/vault/wire"
@@ -41,6 +44,26 @@ func TestOwnersLook(t *testing.T) {
 	l.put(id, "out/sub/notes.txt", "other")
 	l.refused(wire.ErrConflict, "has other content", hanna, look("sub/notes.txt"))
 	path := filepath.Join(l.s.vault.jobFolder(id), "out/sub/notes.txt")
+	long := func(when string, size int64) { // to read it all would take hours
+		t.Helper()
+		l.must(os.Truncate(path, size))
+		ctx, stop := context.WithTimeout(t.Context(), time.Second)
+		defer stop()
+		if _, err := l.s.showFile(ctx, caller{uid: hanna, name: "hanna"}, look("sub/notes.txt")); !errors.Is(err, wire.ErrConflict) {
+			t.Errorf("%s: %v", when, err)
+		}
+	}
+	long("it is longer now", 1<<43)
+	l.put(id, "out/sub/notes.txt", "notes")
+	l.reviewed(id, "sub/notes.txt", wire.Refuse)
+	l.put(id, "out/sub/notes.txt", "notes")
+	l.must(os.Truncate(path, 1<<42))
+	l.get(ada, wire.Request{Do: wire.Results, Job: id}) // it is too long for the budget, and not even read
+	long("it was not read", 1<<42)
+	l.put(id, "out/sub/notes.txt", "notes")
+	if _, raw := l.get(hanna, look("sub/notes.txt")); l.files(raw)["sub/notes.txt"] != "notes" {
+		t.Errorf("it is as it was: %q", raw)
+	}
 	l.must(os.Remove(path))
 	l.must(os.Symlink("/etc/passwd", path))
 	l.refused(wire.ErrUnavailable, "cannot be read", hanna, look("sub/notes.txt"))

@@ -61,6 +61,7 @@ type submission struct {
 	// network is what its programs reach, as in fence.json.
 	network string
 	first   *firstTask // of the array, unless this is it; nil = there is none
+	tasks   int        // of the array, if this is its first; else 1
 }
 
 // submit takes a job: its script and its code, which it keeps. The entry that it is submitted is made before
@@ -205,7 +206,7 @@ func (s *service) check(sub *submission) error {
 	sub.bill.account, sub.bill.qos, sub.bill.partitions = request.Account, request.QOS, request.Partitions
 	sum := sha256.Sum256(sub.script)
 	sub.digest = hex.EncodeToString(sum[:])
-	return nil
+	return s.holdsAll(sub, request.Array)
 }
 
 // features are what the nodes of a job with these data sets must have.
@@ -329,13 +330,11 @@ func (s *service) intend(sub *submission) error {
 	if err := s.granted(sub); err != nil {
 		return err
 	}
-	cost, now := int64(s.site.Data.Numbers), s.vault.now()
-	if room := s.vault.state.Room("", sub.who.name, sub.q.Data, now); cost > room {
-		return wire.Fail(wire.OverBudget, "wait until the window of the budget has passed, or ask the owner; 'sluice data show' says more",
-			"the job may report %d bytes of progress ([data] numbers in sluice.toml), and the budgets of its data sets leave you %d bytes now", cost, room)
+	if err := s.holds(sub); err != nil {
+		return err
 	}
 	return s.vault.write(vault.Entry{Event: vault.Submitted, By: sub.who.name, Job: sub.id, Sets: sub.q.Data, Script: clipped(sub.q.Script), Digest: sub.digest, Bundle: sub.bundle,
-		Options: sub.q.Options, Network: sub.network, Cost: cost})
+		Options: sub.q.Options, Network: sub.network, Task: sub.task(), Cost: int64(s.site.Data.Numbers)})
 }
 
 // clipped is a name from outside, of a bounded length.

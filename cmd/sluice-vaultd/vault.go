@@ -36,9 +36,12 @@ type vaultFolder struct {
 	record recordFile
 	lines  int64
 	last   string
-	size   int64 // bytes of the record that are durable
+	before time.Time // of the last entry when it was opened
+	size   int64     // bytes of the record that are durable
 	broken error
-	failed chan struct{} // closed when it breaks
+	// started is when jobs were recorded as started, by ID, those since the vault was opened: by this process's clock.
+	started map[string]time.Time
+	failed  chan struct{} // closed when it breaks
 }
 
 // recordFile is the file of the record.
@@ -61,7 +64,7 @@ func openVault(dir string, now func() time.Time) (*vaultFolder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the record: %w", err)
 	}
-	v := &vaultFolder{dir: dir, now: now, state: vault.NewState(), record: file, failed: make(chan struct{})}
+	v := &vaultFolder{dir: dir, now: now, state: vault.NewState(), record: file, failed: make(chan struct{}), started: map[string]time.Time{}}
 	if err := v.read(file); err != nil {
 		file.Close()
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -95,7 +98,7 @@ func (v *vaultFolder) read(file *os.File) error {
 	if err != nil {
 		return err
 	}
-	v.lines, v.last, v.size = int64(found.Lines), found.Last, found.Bytes
+	v.lines, v.last, v.size, v.before = int64(found.Lines), found.Last, found.Bytes, v.state.Now(time.Time{})
 	unknown, err := v.unknown()
 	if err != nil {
 		return err
@@ -137,6 +140,12 @@ func (v *vaultFolder) write(e vault.Entry) error {
 		v.broken = fmt.Errorf("%w: %w", errBroken, err)
 		close(v.failed)
 		return v.broken
+	}
+	switch e.Event {
+	case vault.Started:
+		v.started[e.Job] = time.Now()
+	case vault.Ended:
+		delete(v.started, e.Job)
 	}
 	v.lines, v.last, v.size = e.N, vault.Sum(line), v.size+int64(len(line))
 	return nil

@@ -222,8 +222,12 @@ func TestRecordLost(t *testing.T) {
 func TestPace(t *testing.T) {
 	p, now := newPace(3, time.Minute), time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	count := func(at time.Time) (n int) {
+		left := p.left(1, at)
 		for p.take(1, at) {
 			n++
+		}
+		if left != n || p.left(1, at) != 0 {
+			t.Errorf("%d are left, and %d taken", left, n)
 		}
 		return n
 	}

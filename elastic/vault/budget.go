@@ -51,6 +51,22 @@ func (s *State) Room(job, user string, sets []string, now time.Time) int64 {
 	return max(0, room)
 }
 
+// Hold returns how many jobs of the user with these data sets can be submitted, each with that many bytes of numbers.
+func (s *State) Hold(user string, sets []string, numbers int64, now time.Time) int64 {
+	now = s.Now(now)
+	jobs := MaxBytes
+	for _, name := range sets {
+		set := s.sets[name]
+		if set == nil || numbers > set.Release.Job {
+			return 0
+		}
+		if numbers > 0 {
+			jobs = min(jobs, (set.Release.User-s.window(set, user, now))/numbers)
+		}
+	}
+	return max(0, jobs)
+}
+
 // window is what the user's jobs count in the present window of the data set. Numbers leave at any time while
 // a job runs, so they count until a window after its end.
 func (s *State) window(set *Set, user string, now time.Time) int64 {

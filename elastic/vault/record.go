@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/sluice-hpc/sluice/elastic/vault/wire"
 )
 
 // Event is what an Entry records.
@@ -21,7 +23,7 @@ const (
 	Granted   Event = "granted"   // (By, Set, Readers)
 	Revoked   Event = "revoked"   // (By, Set, Readers)
 	Denied    Event = "denied"    // a request that was refused because of its caller (By, Do, Set, Job)
-	Submitted Event = "submitted" // BEFORE sluice submit runs (By, Job, Sets, Script, Digest, Bundle, Options, Network, Cost: the numbers)
+	Submitted Event = "submitted" // BEFORE sluice submit runs (By, Job, Sets, Script, Digest, Bundle, Options, Network, Task, Cost: the numbers)
 	Started   Event = "started"   // Slurm has it, or has it again after it seemed to have ended (Job, JobID)
 	Refused   Event = "refused"   // Slurm certainly never had it (Job)
 	Ended     Event = "ended"     // nothing of it runs any more (Job)
@@ -52,13 +54,14 @@ type Entry struct {
 	Nodes   string   `json:"nodes,omitempty"`
 	Kinds   []string `json:"kinds,omitempty"`
 
-	Job     string   `json:"job,omitempty"`
-	JobID   int64    `json:"job_id,omitempty"`
-	Sets    []string `json:"sets,omitempty"`
-	Script  string   `json:"script,omitempty"` // its name
-	Bundle  string   `json:"bundle,omitempty"` // SHA-256 of the tar
-	Options []string `json:"options,omitempty"`
-	Network string   `json:"network,omitempty"` // as in fence.json
+	Job     string     `json:"job,omitempty"`
+	JobID   int64      `json:"job_id,omitempty"`
+	Sets    []string   `json:"sets,omitempty"`
+	Script  string     `json:"script,omitempty"` // its name
+	Bundle  string     `json:"bundle,omitempty"` // SHA-256 of the tar
+	Options []string   `json:"options,omitempty"`
+	Network string     `json:"network,omitempty"` // as in fence.json
+	Task    *wire.Task `json:"task,omitempty"`    // of an array; Of is the job whose script and code it has
 
 	File   string `json:"file,omitempty"`
 	Size   int64  `json:"size,omitempty"`

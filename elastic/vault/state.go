@@ -12,9 +12,10 @@ import (
 type Job struct {
 	ID, User, Script string
 	Sets             []string
-	Network          string // as in fence.json
-	Digest, Bundle   string // SHA-256 of the script and of the tar of the code
-	Number           int64  // Slurm's; 0 = not known
+	Network          string     // as in fence.json
+	Task             *wire.Task // of an array, as in its entry; nil = a single job
+	Digest, Bundle   string     // SHA-256 of the script and of the tar of the code
+	Number           int64      // Slurm's; 0 = not known
 	Submitted        time.Time
 	State            string // as wire.Job
 	Counted          int64  // bytes in the budgets, with Numbers
@@ -36,7 +37,18 @@ type File struct {
 }
 
 // Order is an owner's order of a review, wire.Allow or wire.Refuse. It holds for content of that digest, and for no other.
-type Order struct{ Digest, Order string }
+type Order struct {
+	Digest, Order string
+	Size          int64 // of that content, in bytes
+}
+
+// SizeOf returns the bytes of the content with that digest that the owner of a data set decides about.
+func (f *File) SizeOf(set, digest string) int64 {
+	if f.Digest == digest {
+		return f.Size
+	}
+	return f.Orders[set].Size
+}
 
 // Ordered returns what the owner of a data set ordered about content of that digest; "" = nothing, and the owner has to.
 func (f *File) Ordered(set, digest string) string {
@@ -145,7 +157,7 @@ func (s *State) applySubmitted(e Entry) error {
 			return fmt.Errorf("there is no data set %q, or it is named twice", name)
 		}
 	}
-	j := &Job{ID: e.Job, User: e.By, Script: e.Script, Sets: e.Sets, Network: e.Network, Digest: e.Digest, Bundle: e.Bundle, Submitted: e.Time, State: wire.StateSubmitted,
+	j := &Job{ID: e.Job, User: e.By, Script: e.Script, Sets: e.Sets, Network: e.Network, Task: e.Task, Digest: e.Digest, Bundle: e.Bundle, Submitted: e.Time, State: wire.StateSubmitted,
 		Counted: e.Cost, Numbers: e.Cost, Files: map[string]*File{}}
 	s.jobs[e.Job], s.list = j, append(s.list, j)
 	for _, name := range j.Sets {
@@ -245,7 +257,7 @@ func (s *State) applyJob(e Entry) error {
 		if file == nil || e.Digest == "" || !slices.Contains(j.Sets, e.Set) || e.State != wire.Allow && e.State != wire.Refuse {
 			return fmt.Errorf("the file %q of the job %q cannot be reviewed", e.File, e.Job)
 		}
-		file.Orders[e.Set] = Order{e.Digest, e.State}
+		file.Orders[e.Set] = Order{e.Digest, e.State, file.SizeOf(e.Set, e.Digest)}
 	}
 	return nil
 }

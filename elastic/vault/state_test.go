@@ -216,6 +216,11 @@ func TestWindow(t *testing.T) {
 			t.Errorf("after %v: room for %d bytes, want %d", after, room, want)
 		}
 	}
+	for numbers, want := range map[int64]int64{0: MaxBytes, 30: 3, 50: 2, 100: 1, 101: 0} {
+		if jobs := s.Hold("bob", []string{"m"}, numbers, day0); jobs != want {
+			t.Errorf("of %d bytes the numbers of %d jobs fit, want %d", numbers, jobs, want)
+		}
+	}
 	if room := s.Room("", "bob", []string{"m"}, day0); room != 100 {
 		t.Errorf("another user has room for %d bytes", room)
 	}
