@@ -73,7 +73,7 @@ func reach(address string, key *tunnel.Key) (conn net.Conn, err error) {
 			if key == nil {
 				return conn, nil
 			}
-			shaken, err := key.Secure(ctx, conn, true)
+			shaken, err := greet(ctx, conn, *key)
 			if err != nil {
 				conn.Close()
 				return nil, err

@@ -22,24 +22,39 @@ const maxTasks = 256
 
 // Serve starts tasks on this node as long as the listener listens: for each that is asked for, it starts program with
 // this command line, the connection as descriptor 3 and the file with the key as descriptor 4, where Task MUST be
-// called. Without a file everybody who can connect is served.
+// called. Without a file everybody who can connect is served, else who has the key.
 func Serve(l net.Listener, key *os.File, program string, args ...string) error {
 	seats := make(chan struct{}, maxTasks)
-	for {
-		conn, err := l.Accept()
-		if err != nil {
-			return err
-		}
+	admit := func(conn net.Conn) {
+		err := errors.New("too many tasks")
 		select {
 		case seats <- struct{}{}:
 			err = begin(conn.(*net.TCPConn), key, func() { <-seats }, program, args)
 		default:
-			err = errors.New("too many tasks")
 		}
 		if err != nil {
 			_ = json.NewEncoder(conn).Encode(report{Why: err.Error()})
 		}
 		conn.Close()
+	}
+	var d door
+	for {
+		conn, err := l.Accept()
+		if err != nil {
+			return err
+		}
+		if key == nil {
+			admit(conn)
+			continue
+		}
+		d.enter(conn)
+		go func() { // ends when it has answered, after greetWithin, or when it gives way
+			if !d.knows(conn, key) {
+				conn.Close()
+				return
+			}
+			admit(conn)
+		}()
 	}
 }
 
@@ -145,9 +160,6 @@ func opened(conn net.Conn, file *os.File) (net.Conn, error) {
 	}
 	return shaken, nil
 }
-
-// greetWithin is how long a connection may take to show that its other side has the key.
-const greetWithin = 10 * time.Second
 
 // grace is how long processes that were killed may take to end.
 const grace = 3 * time.Second

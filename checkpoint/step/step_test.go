@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -176,19 +177,69 @@ func TestKeyedStep(t *testing.T) {
 	if cmd.Wait(); cmd.ProcessState.ExitCode() == 0 {
 		t.Errorf("with another key: %v; %s", cmd.ProcessState, out)
 	}
-	conn, err := net.Dial("tcp", s.nodes[1])
-	must(t, err)
-	defer conn.Close()
-	must(t, json.NewEncoder(conn).Encode(start{Argv: []string{"sh", "-c", "echo x >" + s.folder + "/ran.plain"}, Dir: "/", Node: 1}))
-	must(t, conn.SetReadDeadline(time.Now().Add(time.Minute)))
-	var said report
-	if err := json.NewDecoder(conn).Decode(&said); err == nil {
-		t.Errorf("without a key it answers %+v", said)
+	for _, name := range []string{"ran.plain", "ran.relayed"} {
+		conn, err := net.Dial("tcp", s.nodes[1])
+		must(t, err)
+		defer conn.Close()
+		must(t, conn.SetDeadline(time.Now().Add(time.Minute)))
+		if name == "ran.relayed" { // who has another side's answer to the challenge does not have the key
+			challenge := make([]byte, challengeSize)
+			_, err := io.ReadFull(conn, challenge)
+			must(t, err)
+			var key tunnel.Key
+			copy(key[:], "the key of the servers")
+			answer, err := answerTo(challenge, key)
+			must(t, err)
+			_, err = conn.Write(answer)
+			must(t, err)
+		}
+		must(t, json.NewEncoder(conn).Encode(start{Argv: []string{"sh", "-c", "echo x >" + s.folder + "/" + name}, Dir: "/", Node: 1}))
+		var said report
+		if err := json.NewDecoder(conn).Decode(&said); err == nil {
+			t.Errorf("without a key it answers %+v", said)
+		}
 	}
-	for _, name := range []string{"ran.1", "ran.plain"} {
+	for _, name := range []string{"ran.1", "ran.plain", "ran.relayed"} {
 		if _, err := os.Stat(filepath.Join(s.folder, name)); err == nil {
 			t.Errorf("%s: a task was started without the key", name)
 		}
+	}
+}
+
+// TestStrangersCostLittle: however many connect to a server without the key, no process starts for them, and who has it is served.
+func TestStrangersCostLittle(t *testing.T) {
+	const key = partKey + "=the key of the servers"
+	s := newSite(t, 2, key)
+	cmd, _, errs := s.step([]string{key}, "exit 0") // the server listens
+	if err := cmd.Wait(); err != nil {
+		t.Fatalf("%v; %s", err, errs)
+	}
+	for n := range 2 * maxTasks {
+		conn, err := net.Dial("tcp", s.nodes[1])
+		must(t, err)
+		defer conn.Close()
+		if n%2 == 0 {
+			fmt.Fprint(conn, strings.Repeat("x", n%(2*challengeSize)))
+		}
+	}
+	cmd, _, errs = s.step([]string{key}, "exit $((SLURM_PROCID * 3))")
+	if cmd.Wait(); cmd.ProcessState.ExitCode() != 3 {
+		t.Errorf("beside strangers: %v; %s", cmd.ProcessState, errs)
+	}
+	pid := s.servers[0].Process.Pid
+	children := func() string {
+		all, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+		var of string
+		for _, name := range all {
+			text, _ := os.ReadFile(name)
+			of += string(text)
+		}
+		return of
+	}
+	for end := time.Now().Add(greetWithin / 2); children() != "" && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	}
+	if of := children(); of != "" {
+		t.Errorf("processes for strangers: %s", of)
 	}
 }
 

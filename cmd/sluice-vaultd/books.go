@@ -57,6 +57,9 @@ func (b *books) ask(ctx context.Context, now func() time.Time, from slurmClient,
 	case <-ctx.Done():
 		return slurm.Charging{}, ctx.Err()
 	}
+	if err := ctx.Err(); err != nil { // a seat was free at the same moment
+		return slurm.Charging{}, err
+	}
 	if say, is := b.known(user, now()); is { // another request asked
 		return say, nil
 	}

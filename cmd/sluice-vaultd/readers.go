@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic/vault"
@@ -48,6 +47,17 @@ func (s *service) regrant(who caller, q wire.Request) (a answer, missing string,
 			err = errors.New("name users, or groups as @GROUP")
 		}
 		return answer{}, "", wire.Fail(wire.BadRequest, "", "%v", err)
+	}
+	if q.Do == wire.Grant {
+		s.vault.mu.Lock()
+		_, err := s.owned(who, q)
+		s.vault.mu.Unlock()
+		if err == nil {
+			err = s.groupsAre(q.Readers)
+		}
+		if err != nil {
+			return answer{}, "", err
+		}
 	}
 	s.vault.mu.Lock()
 	defer s.vault.mu.Unlock()
@@ -102,80 +112,76 @@ func (s *service) lost(set string) (lost []*vault.Job, err error) {
 		sets[name] = of
 	}
 	s.vault.mu.Unlock()
-	known := directory{accounts: s.accounts, groups: map[string]groupsOf{}}
+	known := s.directory()
+	var open doubts
 	for _, j := range jobs {
+		var ofJob doubts
+		gone := false
 		for _, name := range j.Sets {
 			of, is := sets[name]
-			if !is {
+			if !is || gone {
 				continue
 			}
-			gone, why := known.gone(of, j.User)
-			if why != nil {
-				err = errors.Join(err, fmt.Errorf("whether %s may read %s is not known, and job %s runs on: %w", j.User, name, j.ID, why))
-			}
-			if gone {
-				lost = append(lost, j)
-				break
+			var why error
+			if gone, why = known.gone(of, j.User); why != nil {
+				ofJob.add(doubt{user: j.User, set: name, why: why})
 			}
 		}
-	}
-	return lost, err
-}
-
-// directory remembers the groups of users while they are looked at.
-type directory struct {
-	accounts
-	groups map[string]groupsOf
-}
-
-type groupsOf struct {
-	names []string
-	err   error
-}
-
-// gone reports whether a user may certainly not read a data set any more. While the directory of users does not answer, a user seems
-// to be in few groups or none: so each group that reads the data set must be there.
-func (d directory) gone(set vault.Set, user string) (bool, error) {
-	if set.MayRead(user, nil) {
-		return false, nil
-	}
-	for _, r := range set.Readers {
-		group, is := strings.CutPrefix(r, "@")
-		if !is {
+		if gone {
+			lost = append(lost, j)
 			continue
 		}
-		of, looked := d.groups[user]
-		if !looked {
-			of.names, of.err = d.Groups(user)
-			d.groups[user] = of
-		}
-		if of.err != nil {
-			return false, of.err
-		}
-		if slices.Contains(of.names, group) {
-			return false, nil
-		}
-		if err := d.Group(group); err != nil {
-			return false, err
+		for _, d := range ofJob {
+			open.add(d)
 		}
 	}
-	return true, nil
+	return lost, open.err()
 }
 
-// cutOff cancels jobs that are lost, those that Slurm is known to have. The record gets one entry of each, also if it takes several
-// tries. The error names those that could not be cancelled.
-func (s *service) cutOff(ctx context.Context, by string, lost []*vault.Job) (err error) {
-	for _, j := range lost {
+// cutOff cancels jobs that are lost, those that Slurm is known to have, unless their users may read again meanwhile. It ends after
+// cutWithin; those that were tried longest ago are first. The record gets one entry of each, also if it takes several tries. The
+// error names some of those that could not be cancelled.
+func (s *service) cutOff(ctx context.Context, by string, lost []*vault.Job) error {
+	ctx, cancel := context.WithTimeout(ctx, cutWithin)
+	defer cancel()
+	tried := func(j *vault.Job) (at time.Time) {
+		if last, is := s.cut.Load(j.ID); is {
+			at = last.(time.Time)
+		}
+		return at
+	}
+	known := s.directory()
+	var failed []error
+	for i, j := range slices.SortedStableFunc(slices.Values(lost), func(a, b *vault.Job) int { return tried(a).Compare(tried(b)) }) {
+		if ctx.Err() != nil {
+			failed = slices.Insert(failed, 0, fmt.Errorf("there was no time for %d of %d jobs", len(lost)-i, len(lost)))
+			break
+		}
 		s.vault.mu.Lock()
 		started := j.State == wire.StateStarted
 		s.vault.mu.Unlock()
-		if !started {
-			continue // hand cancels it, or the next minute
+		if !started || s.regained(known, j) {
+			continue // one that has not started: hand cancels it, or the next minute
 		}
-		_, again := s.cut.LoadOrStore(j.ID, true)
-		err = errors.Join(err, s.end(ctx, by, j, again))
+		now := time.Now()
+		_, again := s.cut.LoadOrStore(j.ID, now)
+		s.cut.Store(j.ID, now)
+		if err := s.end(ctx, by, j, again); err != nil {
+			failed = append(failed, err)
+		}
 	}
-	return err
+	return some(failed)
+}
+
+// regained reports whether the user of a job that was lost may certainly read all of its data sets now.
+func (s *service) regained(known directory, j *vault.Job) bool {
+	groups, _ := known.of(j.User) // without an answer, in none
+	s.vault.mu.Lock()
+	defer s.vault.mu.Unlock()
+	return !slices.ContainsFunc(j.Sets, func(name string) bool {
+		set := s.vault.state.Set(name)
+		return set == nil || !set.MayRead(j.User, groups)
+	})
 }
 
 // minute does what is done each minute: it records denied calls, and how jobs are, so that the numbers of those that ended do not

@@ -1,12 +1,16 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"os"
+	"os/user"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic/vault"
@@ -232,5 +236,136 @@ func TestNothingInTheTime(t *testing.T) {
 		if entry(wire.Request{Do: wire.Logs, Job: "77"}).Event == "" || entry(wire.Request{Do: wire.Logs, Job: id}).Event != "" {
 			t.Error("they are counted apart")
 		}
+	}
+}
+
+// lacking is a directory of users without a group.
+type lacking struct {
+	testAccounts
+	group string
+}
+
+func (d lacking) Group(name string) error {
+	if name == d.group {
+		return user.UnknownGroupError(name)
+	}
+	return nil
+}
+
+// A group that there is not cannot read; one that was removed can be taken from the readers, and then jobs are cut off again.
+func TestGroupThatIsNot(t *testing.T) {
+	l := newLab(t)
+	l.s.accounts = lacking{group: "radiolgy"}
+	set := &wire.Set{Name: "mammo", Path: filepath.Join(l.dir, "sets", "mammo"), Readers: []string{"ada", "@radiolgy"}, Release: "50KB/job,100KB/week"}
+	l.refused(wire.ErrBadRequest, "there is no group radiolgy", hanna, wire.Request{Do: wire.Add, Set: set})
+	l.add("mammo", "50KB/job,100KB/week")
+	l.refused(wire.ErrBadRequest, "there is no group radiolgy", hanna, wire.Request{Do: wire.Grant, Name: "mammo", Readers: []string{"bob", "@radiolgy"}})
+	l.refused(wire.ErrNotFound, "", eve, wire.Request{Do: wire.Grant, Name: "mammo", Readers: []string{"@radiolgy"}})
+	l.s.accounts = &away{err: errors.New("sssd does not answer")}
+	l.refused(wire.ErrUnavailable, "sssd does not answer", hanna, wire.Request{Do: wire.Grant, Name: "mammo", Readers: []string{"@staff"}})
+	l.s.accounts = testAccounts{}
+	l.submit(ada)
+	l.s.accounts = lacking{group: "radiology"}
+	l.refused(wire.ErrUnavailable, "type: sluice data revoke mammo @radiology", hanna, revokeAda)
+	if len(l.killed) > 0 {
+		t.Errorf("cancelled: %v", l.killed)
+	}
+	l.get(hanna, wire.Request{Do: wire.Revoke, Name: "mammo", Readers: []string{"@radiology"}})
+	if !slices.Equal(l.killed, []slurm.JobID{1}) {
+		t.Errorf("cancelled: %v", l.killed)
+	}
+}
+
+// What is not known is told once for each user and data set, and of some only.
+func TestFewWordsOfManyJobs(t *testing.T) {
+	l := newLab(t)
+	l.add("mammo", "50KB/job,100KB/week")
+	const jobs = 8
+	for range jobs {
+		l.submit(bob)
+	}
+	l.s.accounts = &away{testAccounts: testAccounts{}, err: errors.New("sssd does not answer")}
+	l.s.vault.mu.Lock()
+	l.must(l.s.vault.write(vault.Entry{Event: vault.Granted, By: "hanna", Set: "mammo", Readers: []string{"@staff"}}))
+	l.s.vault.mu.Unlock()
+	_, _, err := l.ask(hanna, revokeAda)
+	if err == nil || strings.Count(err.Error(), "sssd") != 1 || !strings.Contains(err.Error(), "run on: 8") {
+		t.Errorf("of %d jobs: %v", jobs, err)
+	}
+	l.s.accounts, l.stuck = testAccounts{}, true
+	_, _, err = l.ask(hanna, wire.Request{Do: wire.Revoke, Name: "mammo", Readers: []string{"@radiology", "@staff"}})
+	if err == nil || strings.Count(err.Error(), "slurmctld") != mostTold || !strings.Contains(err.Error(), "3 more") {
+		t.Errorf("of %d jobs: %v", jobs, err)
+	}
+	var many doubts
+	for n := range 1000 {
+		many.add(doubt{user: strconv.Itoa(n), set: "mammo", why: errors.New("sssd does not answer")})
+	}
+	if text := many.err().Error(); len(text) > 1000 || !strings.Contains(text, "995 more") {
+		t.Errorf("of 1000 users: %d bytes", len(text))
+	}
+}
+
+// cancelling is a Slurm that cancels nothing, and takes a time to say so.
+type cancelling struct {
+	*lab
+	tried map[slurm.JobID]int
+	first func() // while the first job is cancelled
+}
+
+func (h *cancelling) Cancel(ctx context.Context, id slurm.JobID) error {
+	h.tried[id]++
+	if h.first != nil {
+		h.first()
+		return nil
+	}
+	select {
+	case <-time.After(20 * time.Second):
+		return slurm.ErrUnknownOutcome
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// While Slurm cancels nothing a minute takes no longer than cutWithin, and all jobs take turns.
+func TestMinuteEnds(t *testing.T) {
+	l := newLab(t)
+	l.add("mammo", "50KB/job,100KB/week")
+	const jobs = 8
+	for range jobs {
+		l.submit(ada)
+	}
+	l.s.vault.mu.Lock()
+	l.must(l.s.vault.write(vault.Entry{Event: vault.Revoked, By: "hanna", Set: "mammo", Readers: []string{"ada"}}))
+	l.s.vault.mu.Unlock()
+	synctest.Test(t, func(t *testing.T) {
+		stuck := &cancelling{lab: l, tried: map[slurm.JobID]int{}}
+		l.s.slurm = stuck
+		lost := l.s.minute(t.Context(), nil)
+		for range 3 {
+			begin := time.Now()
+			if lost = l.s.minute(t.Context(), lost); time.Since(begin) > cutWithin {
+				t.Errorf("a minute takes %v", time.Since(begin))
+			}
+		}
+		if len(stuck.tried) != jobs {
+			t.Errorf("tried in three minutes: %v", stuck.tried)
+		}
+	})
+}
+
+// A job whose user may read again is not cancelled, though it was lost when the pass began.
+func TestGrantedAgainInMidPass(t *testing.T) {
+	l := newLab(t)
+	l.add("mammo", "50KB/job,100KB/week")
+	for range 3 {
+		l.submit(ada)
+	}
+	slow := &cancelling{lab: l, tried: map[slurm.JobID]int{}}
+	slow.first = func() { l.get(hanna, wire.Request{Do: wire.Grant, Name: "mammo", Readers: []string{"ada"}}) }
+	l.s.slurm = slow
+	l.get(hanna, revokeAda)
+	if len(slow.tried) != 1 || l.cancelled() != 1 {
+		t.Errorf("cancelled %v, %d entries", slow.tried, l.cancelled())
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic/control/local"
@@ -97,14 +98,28 @@ func (s *server) stop() {
 	}
 }
 
-// sitting is a connection with what is done for it.
+// sitting is a connection with what is done for it. It is either answered or sent away, although those who do it run at the same
+// time.
 type sitting struct {
 	net.Conn
-	leave context.CancelFunc
+	leave   context.CancelFunc
+	decided atomic.Bool
 }
 
-// Close closes the connection, and ends waiting for it.
-func (s sitting) Close() error {
+// heard records that the connection will be answered; false if it was sent away.
+func (s *sitting) heard() bool { return s.decided.CompareAndSwap(false, true) }
+
+// Close sends the connection away, unless it is answered, and closes it.
+func (s *sitting) Close() error {
+	if s.decided.CompareAndSwap(false, true) {
+		s.SetWriteDeadline(time.Now().Add(10 * time.Millisecond)) // it fits into the kernel's buffer
+		send(s.Conn, wire.Answer{Error: wire.Fail(wire.TooMany, "try again in a moment", "you have too many requests open, or all users together have")})
+	}
+	return s.hangUp()
+}
+
+// hangUp closes the connection, and ends waiting for it.
+func (s *sitting) hangUp() error {
 	s.leave()
 	return s.Conn.Close()
 }
@@ -119,23 +134,21 @@ func (s *server) accept(ctx context.Context, conn *net.UnixConn) {
 		return
 	}
 	ctx, leave := context.WithCancel(ctx)
-	seated := sitting{conn, leave}
+	seated := &sitting{Conn: conn, leave: leave}
 	seat := s.seats.Enter(who.UID, seated)
 	if seat == nil {
-		conn.SetDeadline(time.Now().Add(10 * time.Millisecond)) // it fits into the kernel's buffer
-		send(conn, wire.Answer{Error: wire.Fail(wire.TooMany, "try again in a moment", "you have too many requests open, or all users together have")})
 		seated.Close()
 		return
 	}
 	s.running.Go(func() {
 		defer seat.Leave()
-		defer seated.Close()
-		s.answer(ctx, conn, seat)
+		defer seated.hangUp()
+		s.answer(ctx, seated, seat)
 	})
 }
 
 // answer serves one request. A panic ends that request only: others have decisions to make durable.
-func (s *server) answer(ctx context.Context, conn net.Conn, seat *seats.Seat[uint32]) {
+func (s *server) answer(ctx context.Context, conn *sitting, seat *seats.Seat[uint32]) {
 	log := s.service.log.With().Uint32("uid", seat.Key()).Logger()
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -147,11 +160,22 @@ func (s *server) answer(ctx context.Context, conn net.Conn, seat *seats.Seat[uin
 	from := bufio.NewReader(body)
 	body.until = time.Now().Add(lineWithin)
 	q, err := wire.ReadRequest(from)
+	var who caller
 	if err == nil {
 		log = log.With().Str("do", string(q.Do)).Logger()
+		who, err = s.working(ctx, seat)
+	}
+	switch {
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), ctx.Err() != nil:
+		return // it said nothing, or not all, or vaultd stops
+	case !conn.heard():
+		<-ctx.Done() // it is told that it was sent away
+		return
+	}
+	if err == nil {
 		body.until = time.Time{}
 		var a answer
-		if a, err = s.serves(ctx, seat, q, from); err == nil {
+		if a, err = s.service.do(ctx, who, q, from); err == nil {
 			if a.body != nil {
 				defer a.body.Close()
 			}
@@ -180,17 +204,13 @@ func (s *server) answer(ctx context.Context, conn net.Conn, seat *seats.Seat[uin
 	send(body, wire.Answer{Error: told})
 }
 
-// serves serves a request. Its seat is its own from then on that its account has a name.
-func (s *server) serves(ctx context.Context, seat *seats.Seat[uint32], q wire.Request, in io.Reader) (answer, error) {
+// working returns who asks. A seat is its own from then on that its account has a name.
+func (s *server) working(ctx context.Context, seat *seats.Seat[uint32]) (caller, error) {
 	who, err := s.caller(ctx, seat.Key())
-	if err != nil {
-		return answer{}, err
+	if err == nil {
+		seat.Work(true)
 	}
-	seat.Work(true)
-	if ctx.Err() != nil {
-		return answer{}, io.EOF // it gave way just before
-	}
-	return s.service.do(ctx, who, q, in)
+	return who, err
 }
 
 // caller looks up who asks, a few at a time.

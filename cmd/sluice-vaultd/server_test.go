@@ -3,14 +3,18 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/rs/zerolog"
 
 	"github.com/sluice-hpc/sluice/elastic/control/local"
 	"github.com/sluice-hpc/sluice/elastic/control/seats"
@@ -135,8 +139,8 @@ func TestHostileConnections(t *testing.T) {
 		t.Errorf("with %d open connections that say nothing: %v", len(idle), err)
 	}
 	idle[0].SetDeadline(time.Now().Add(5 * time.Second)) // before lineWithin
-	if _, err := idle[0].Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
-		t.Errorf("the first: %v", err)
+	if said, err := io.ReadAll(idle[0]); err != nil || !strings.Contains(string(said), string(wire.TooMany)) {
+		t.Errorf("the first: %q, %v", said, err)
 	}
 }
 
@@ -170,17 +174,26 @@ func TestSeats(t *testing.T) {
 	}
 	who.asked = make(chan bool, perUser+1)
 	who.answer = make(chan bool)
-	said := make(chan error, perUser+1)
+	said := make(chan error, perUser)
 	for range perUser {
 		go func() { said <- list() }()
 		<-who.asked
 	}
-	go func() { said <- list() }()
-	if err := <-said; err == nil || errors.Is(err, wire.ErrTooMany) {
-		t.Errorf("the first of %d whose account is looked up: %v", perUser+1, err)
+	last := make(chan error, 1)
+	go func() { last <- list() }()
+	select {
+	case err := <-said:
+		if !errors.Is(err, wire.ErrTooMany) {
+			t.Errorf("the first of %d whose account is looked up: %v", perUser+1, err)
+		}
+	case err := <-last:
+		t.Fatalf("the last of %d whose account is looked up: %v", perUser+1, err)
 	}
 	close(who.answer)
-	for range perUser {
+	if err := <-last; err != nil {
+		t.Error(err)
+	}
+	for range perUser - 1 {
 		if err := <-said; err != nil {
 			t.Error(err)
 		}
@@ -230,4 +243,69 @@ func TestEndsWithTheDisk(t *testing.T) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	t.Error("it is still there")
+}
+
+// lines is a log that counts its lines.
+type lines struct{ atomic.Int64 }
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.Add(1)
+	return len(p), nil
+}
+
+// Who connects and connects again fills no log; a connection that gives way is told so, one that is answered is not sent away.
+func TestWhoGivesWay(t *testing.T) {
+	l := newLab(t)
+	var logged lines
+	l.s.log = zerolog.New(&logged)
+	s := newServer(l.s)
+	c, _ := l.serve(s)
+	var all []net.Conn
+	for n := range 5 * perUser {
+		conn, err := net.Dial("unix", c.Where())
+		l.must(err)
+		t.Cleanup(func() { conn.Close() })
+		if n%2 == 0 {
+			io.WriteString(conn, `{"ver`)
+		}
+		all = append(all, conn)
+	}
+	for n, conn := range all[:4*perUser] {
+		conn.SetDeadline(time.Now().Add(5 * time.Second)) // before lineWithin
+		var a wire.Answer
+		if err := json.NewDecoder(conn).Decode(&a); err != nil || a.Error == nil || a.Error.Code != wire.TooMany {
+			t.Errorf("the %d. is told %+v, %v", n+1, a, err)
+		}
+	}
+	for _, conn := range all[4*perUser:] {
+		conn.Close()
+	}
+	if _, err := c.Do(t.Context(), wire.Request{Do: wire.List}, nil, nil); err != nil {
+		t.Error(err)
+	}
+	s.running.Wait()
+	if n := logged.Load(); n > 0 {
+		t.Errorf("%d lines in the log", n)
+	}
+}
+
+// A connection is either answered or sent away, whatever comes first.
+func TestSentAway(t *testing.T) {
+	for _, heard := range []bool{true, false} {
+		a, b := net.Pipe()
+		ctx, leave := context.WithCancel(t.Context())
+		s := &sitting{Conn: a, leave: leave}
+		told := make(chan string, 1)
+		go func() {
+			said, _ := io.ReadAll(b)
+			told <- string(said)
+		}()
+		if heard && !s.heard() {
+			t.Error("nobody sent it away")
+		}
+		s.Close()
+		if s.heard() || ctx.Err() == nil || strings.Contains(<-told, string(wire.TooMany)) == heard {
+			t.Errorf("answered: %v, and the same connection was sent away, or neither", heard)
+		}
+	}
 }

@@ -33,7 +33,10 @@ func (s *service) add(who caller, q wire.Request) (answer, error) {
 		return answer{}, s.denied(who, q, "", "", wire.Fail(wire.Denied, "ask your administrators: [data] owners in sluice.toml",
 			"%s is not below a folder whose data sets you may add", set.Path))
 	}
-	if err := s.usable(set.Path); err != nil { // without the mutex: a file server may hang
+	if err = s.groupsAre(set.Readers); err == nil { // without the mutex: a directory, and a file server, may hang
+		err = s.usable(set.Path)
+	}
+	if err != nil {
 		return answer{}, err
 	}
 	s.vault.mu.Lock()
