@@ -122,7 +122,7 @@ func TestRevokedWhileSlurmIsAway(t *testing.T) {
 	}
 	l.stuck, l.silent = false, false
 	l.get(hanna, revokeAda)
-	lost = l.s.minute(t.Context(), lost)
+	l.s.minute(t.Context(), lost)
 	if !slices.Equal(l.killed, []slurm.JobID{1, 1}) || l.cancelled() != 1 {
 		t.Errorf("%v, %d entries", l.killed, l.cancelled())
 	}
