@@ -96,8 +96,9 @@ func (s *vaultStandIn) serve(conn net.Conn) {
 	}
 	s.mu.Lock()
 	s.asked, s.sent = append(s.asked, q), append(s.sent, raw)
+	answer := s.answer
 	s.mu.Unlock()
-	a, body := s.answer(q)
+	a, body := answer(q)
 	if a.Size < 0 {
 		return // it is killed
 	}
@@ -153,7 +154,9 @@ func TestSubmissionBrokenOff(t *testing.T) {
 		answer wire.Answer
 		doubt  bool
 	}{{wire.Answer{Size: -1}, true}, {wire.Answer{Error: wire.Fail(wire.Unavailable, "try again", "slurmdbd does not answer")}, false}} {
+		s.mu.Lock() // one that is killed writes nothing that its client could wait for
 		s.answer = func(wire.Request) (wire.Answer, []byte) { return c.answer, nil }
+		s.mu.Unlock()
 		code, out, errs := sluice(t, "submit", "train.sh")
 		if code == 0 || out != "" || strings.Contains(errs, "may or may not be submitted") != c.doubt || strings.Contains(errs, "look with: sluice queue") != c.doubt || strings.Contains(errs, "try again;") {
 			t.Errorf("%d, %q, %q", code, out, errs)
