@@ -2,6 +2,7 @@ package sbatch
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -110,7 +111,8 @@ func TestValues(t *testing.T) {
 		}
 	}
 	for in, want := range map[string]time.Duration{"999-0": 999 * 24 * time.Hour, "999999:00": 999999 * time.Minute, "999999": 999999 * time.Minute,
-		"0:01": time.Minute, "1:00": time.Minute, "1:01": 2 * time.Minute, "1:0:0": time.Hour, "0-0:1": time.Minute} {
+		"0:01": time.Minute, "1:00": time.Minute, "1:01": 2 * time.Minute, "1:0:0": time.Hour, "0-0:1": time.Minute,
+		"2147483647": math.MaxInt64 / time.Minute * time.Minute, "153722867": 153722867 * time.Minute} {
 		if got, ok := parseLimit(in); !ok || got != want {
 			t.Errorf("-t %s: %v, %t, want %v", in, got, ok, want)
 		}

@@ -1,6 +1,7 @@
 package sbatch
 
 import (
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -33,6 +34,9 @@ func (m *merger) limits() {
 	}
 }
 
+// mostMinutes is the longest time limit that sluice counts with, in minutes: 292 years.
+const mostMinutes = math.MaxInt64 / uint64(time.Minute)
+
 // parseLimit reads a time limit as sbatch does: M, M:S, H:M:S, D-H, D-H:M and D-H:M:S, in
 // whole minutes, rounded up; 0, UNLIMITED, INFINITE and -1 mean unlimited.
 func parseLimit(value string) (time.Duration, bool) {
@@ -41,7 +45,7 @@ func parseLimit(value string) (time.Duration, bool) {
 		return 0, true
 	}
 	if n, err := strconv.ParseUint(value, 10, 31); err == nil {
-		return time.Duration(n) * time.Minute, true
+		return time.Duration(min(n, mostMinutes)) * time.Minute, true
 	}
 	d, ok := slurmTime(value)
 	return (d + time.Minute - 1).Truncate(time.Minute), ok

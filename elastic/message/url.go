@@ -22,7 +22,7 @@ func CheckURL(text string) error {
 	switch {
 	case err != nil || u.Scheme != "https" || u.Hostname() == "" || u.Opaque != "" || strings.ContainsFunc(text, unfit):
 		return errors.New("want a URL that begins with https://HOST/")
-	case u.User != nil || u.Fragment != "":
+	case u.User != nil || strings.Contains(text, "#"): // also one with nothing behind it
 		return errors.New("want a URL without a user and without #")
 	}
 	return nil

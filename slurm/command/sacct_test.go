@@ -161,6 +161,7 @@ func FuzzParsePast(f *testing.F) {
 		f.Add(fixture(f, release, "past", "past.txt"))
 	}
 	f.Add("7|0|CANCELLED by 5|0:53|1|None|2|UNLIMITED|None assigned|\n")
+	f.Add("7|0|COMPLETED|0:0|1|2|2|1795510849|gpu1|\n") // a limit of more than 292 years
 	f.Fuzz(func(t *testing.T, out string) {
 		runs, err := parsePast(out)
 		if err != nil && runs != nil || err == nil && len(runs) != strings.Count(out, "\n") {
