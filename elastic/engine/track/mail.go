@@ -43,6 +43,7 @@ func (st *State) HeardRunners(jobs []*Job, words []observe.Word, now time.Time) 
 		js.heardRunner(words[i], now)
 		js.rescue.unusable.heard(js.Mail.runner)
 		js.retrace(st.knownUnit(js.Rec))
+		st.Open.reached(js)
 		st.tellRun(js, now)
 	}
 }
