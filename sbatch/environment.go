@@ -67,7 +67,7 @@ func readEnvironment(environ []string) environment {
 }
 
 // notInEnvironment are options of sluice without a variable. SLUICE_DATA is a folder inside of a confined job.
-var notInEnvironment = []string{"checkpoint-dir", "code", "config", "data", "fence", "for", "task", "token", "user"}
+var notInEnvironment = append([]string{"checkpoint-dir", "code", "config", "data", "user"}, onlyService...)
 
 // settings returns the options set in the environment, sbatch's variables before
 // sluice's: SLUICE_MIN_GPUS stands for --min-gpus, and so on for each of sluice's

@@ -118,7 +118,7 @@ func (r Request) Sized() error {
 // elastic reports whether any of sluice's own options is set.
 func (m *merger) elastic() bool {
 	for _, s := range m.chosen {
-		if s.is == own && !slices.Contains([]string{"user", "config", "retries", "checkpoint-dir", "gpu-types", "code", "data", "fence", "for", "task", "token"}, s.name) {
+		if s.is == own && !slices.Contains([]string{"user", "config", "retries", "checkpoint-dir", "gpu-types", "code", "data"}, s.name) && !slices.Contains(onlyService, s.name) {
 			return true
 		}
 	}

@@ -22,8 +22,8 @@ const (
 	wordFailed  = 'F' // the script was not started
 )
 
-// Guard locks the file systems down as far as the kernel can, installs the filter, hands its listener out over a socket, and becomes the command. args are what
-// confine.Guarded put behind confine.GuardVerb. It returns only if it cannot, which it tells the watch, too. The
+// Guard locks the file systems down as far as the kernel can, installs the filter, hands its listener out over a socket,
+// and becomes the command. args are what confine.Guarded put behind confine.GuardVerb. It returns only if it cannot, which it tells the watch, too. The
 // filter below is installed already, so nothing is allowed meanwhile that is denied later.
 func Guard(args []string, env []string) error {
 	if len(args) < 3 || args[1] != "--" {

@@ -9,14 +9,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// writable are the folders of a fence below which a file may be opened for writing, all that are not read-only.
-var writable = []string{"/dev", "/proc", "/tmp", "/var/tmp", OutputDir, "/job"}
+// ownFolders are the folders of a fence below which a file may be opened for writing, all that are not read-only.
+var ownFolders = []string{"/dev", "/proc", "/tmp", "/var/tmp", OutputDir, "/job"}
 
 // leastLandlock is the version of Landlock from which on it can leave renames between folders alone (Linux 5.19).
 const leastLandlock = 2
 
-// LockDown keeps the calling thread, and all that it starts, from opening files for writing but below the writable
-// folders of the fence that it is in. A read-only mount does that, too, but not with a named pipe. On a kernel that
+// LockDown keeps the calling thread, and all that it starts, from opening files for writing but below the own folders
+// of the fence that it is in. A read-only mount does that, too, but not with a named pipe. On a kernel that
 // cannot nothing changes. The thread must have no_new_privs.
 func LockDown() error {
 	if !LocksDown() {
@@ -32,7 +32,7 @@ func LockDown() error {
 	if err := permit(int(set), "/", unix.LANDLOCK_ACCESS_FS_REFER); err != nil {
 		return err
 	}
-	for _, folder := range writable {
+	for _, folder := range ownFolders {
 		if err := permit(int(set), folder, unix.LANDLOCK_ACCESS_FS_WRITE_FILE); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}

@@ -151,7 +151,7 @@ func Build(s Start, m Machine) Plan {
 // user is the name of the one user inside.
 const user = "sluice"
 
-// etc are the files of /etc that every fence has: one user, one group and one host.
+// etc are the files of /etc that every fence has: one user, one group, and how hosts are found.
 func etc(s Start) []File {
 	files := []File{
 		{"/etc/passwd", fmt.Sprintf("%s:x:%d:%d::/tmp:/bin/sh\n", user, s.UID, s.GID)},

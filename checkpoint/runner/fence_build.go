@@ -110,7 +110,6 @@ type enclosure struct {
 	child   *process.Child
 	status  *status
 	release *os.File // a byte starts its command; nil = nothing holds it back
-	site    bool     // it is on the network of the site
 }
 
 // enclose starts a command inside of the fence, with this output. It gets the files passed, and their numbers as its
@@ -119,7 +118,7 @@ func (b *builder) enclose(family *process.Family, s confine.Start, argv []string
 	s.UID, s.GID = os.Geteuid(), os.Getegid()
 	plan := confine.Build(s, confine.Look(b.Fence))
 	var files []*os.File // the child's, closed here once it has them
-	e = &enclosure{site: s.Fence.Network == confine.OfSite}
+	e = &enclosure{}
 	defer func() {
 		for _, file := range slices.Concat(files, passed) {
 			file.Close()

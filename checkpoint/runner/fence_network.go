@@ -62,7 +62,7 @@ type network struct {
 func (r *run) connect(e *enclosure, script string) *network {
 	ctx, cancel := context.WithCancel(context.Background())
 	n := &network{nodes: r.where.hosts, inner: r.fence.Inner, run: e, family: r.family, cancel: cancel, served: make(chan struct{})}
-	if e.site {
+	if r.fence.Network == confine.OfSite {
 		key := tunnel.NewKey()
 		n.tasks = &key
 	}
@@ -143,6 +143,11 @@ func (n *network) serve(ctx context.Context, l net.Listener, key tunnel.Key, sai
 	if _, err := n.run.release.Write([]byte{1}); err != nil {
 		return err
 	}
+	return carry(mesh, device)
+}
+
+// carry carries the packets of a fence's network until that ends; without a device there are none, and it is waited for.
+func carry(mesh *tunnel.Mesh, device *os.File) error {
 	if device == nil {
 		return mesh.Hold()
 	}

@@ -170,13 +170,7 @@ func (p *part) build(now func() time.Time) (*enclosure, *os.File, error) {
 // serve carries packets until the network or the fence ends. Signals of Slurm's are for the first node to pass on.
 func (p *part) serve(e *enclosure, device *os.File) error {
 	ended := make(chan error, 1)
-	go func() { // ends with the mesh
-		if device == nil {
-			ended <- p.mesh.Hold()
-			return
-		}
-		ended <- p.mesh.Carry(device)
-	}()
+	go func() { ended <- carry(p.mesh, device) }() // ends with the mesh
 	lost := supervise.Abandoned(nil)
 	for {
 		select {

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice-hpc/sluice/checkpoint/tunnel"
 )
 
-// serveOwn starts tasks in a fence whose network is the job's own: nobody else can connect.
+// serveOwn starts tasks in a fence whose network is the job's own, where only the job's programs can connect.
 func serveOwn(at string) error {
 	l, err := net.Listen("tcp", at)
 	if err != nil {

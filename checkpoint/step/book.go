@@ -15,8 +15,8 @@ import (
 // BookFile is the name of the book in the program's job folder.
 const BookFile = "steps.json"
 
-// Book says where the servers of tasks listen and what opens them, in a job whose fences are on the network of the
-// site. In a network of the fences' own the addresses are known, and nobody else is there.
+// Book says where the servers of tasks listen, and has their key, in a job whose fences are on the network of the site.
+// In a network of the fences' own the addresses are known and no key is needed: only the job's programs are there.
 type Book struct {
 	Servers []string   `json:"servers"` // host:port, by node; that of the first node is not used
 	Key     tunnel.Key `json:"key"`     // of the servers; that of the relays is another one

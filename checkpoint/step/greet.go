@@ -16,8 +16,8 @@ import (
 	"github.com/sluice-hpc/sluice/checkpoint/tunnel"
 )
 
-// The server sends a challenge, and starts a process only for who answers it by the key: strangers on the network of the site cost
-// a few kilobytes each, not a process. The process then asks for the key again, of both sides (opened).
+// The server sends a challenge, and starts a process only if the answer to it was made with the key. So a stranger on the network of
+// the site costs a few kilobytes, not a process. The process then has both sides prove by TLS that they have the key (opened).
 
 // greetWithin is how long a connection may take to show that its other side has the key: to the server, and to the process.
 const greetWithin = 10 * time.Second
@@ -28,7 +28,7 @@ const maxGreeting = 128
 // challengeSize is the size of a challenge and of its answer, in bytes.
 const challengeSize = sha256.Size
 
-// answerTo is what only who has the key can say to a challenge.
+// answerTo is the answer to a challenge, which cannot be made without the key.
 func answerTo(challenge []byte, key tunnel.Key) ([]byte, error) {
 	own, err := hkdf.Key(sha256.New, key[:], nil, "sluice task 1", sha256.Size)
 	if err != nil {

@@ -22,7 +22,7 @@ const maxTasks = 256
 
 // Serve starts tasks on this node as long as the listener listens: for each that is asked for, it starts program with
 // this command line, the connection as descriptor 3 and the file with the key as descriptor 4, where Task MUST be
-// called. Without a file everybody who can connect is served, else who has the key.
+// called. With a file the other side of a connection must have the key; without one, any that can connect is served.
 func Serve(l net.Listener, key *os.File, program string, args ...string) error {
 	seats := make(chan struct{}, maxTasks)
 	admit := func(conn net.Conn) {

@@ -45,12 +45,16 @@ func (s *service) recent(set string) []*vault.Job {
 
 // running are the jobs of a data set ("" = of all) that run or ended since.
 func (s *service) running(set string, since time.Time) []*vault.Job {
+	return s.jobsOf(set, since, wire.StateStarted)
+}
+
+// jobsOf are the jobs of a data set ("" = of all) in one of these states, and those that ended since.
+func (s *service) jobsOf(set string, since time.Time, states ...string) []*vault.Job {
 	s.vault.mu.Lock()
 	defer s.vault.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(s.vault.state.Jobs()), func(j *vault.Job) bool {
-		of := set == "" || slices.Contains(j.Sets, set)
-		runs := j.State == wire.StateStarted || j.State == wire.StateEnded && j.Ended.After(since)
-		return !of || !runs
+		is := slices.Contains(states, j.State) || j.State == wire.StateEnded && j.Ended.After(since)
+		return !is || set != "" && !slices.Contains(j.Sets, set)
 	})
 }
 

@@ -58,7 +58,7 @@ func order(j wire.Job) int {
 	return 1
 }
 
-// mostListed bounds a list in an answer, in bytes; an answer of wire.MaxAnswer or more is not sent.
+// mostListed bounds a list in an answer, in bytes; an answer of more than wire.MaxAnswer is not sent.
 const mostListed = wire.MaxAnswer / 2
 
 // newest are the last ones of a list, as many as fit into so many bytes; more says that there are others.
@@ -350,7 +350,7 @@ func (s *service) decide(who caller, q wire.Request, set *vault.Set) error {
 	case q.Order != wire.Allow && q.Order != wire.Refuse:
 		return wire.Fail(wire.BadRequest, "", "the order %q is neither %s nor %s", q.Order, wire.Allow, wire.Refuse)
 	case !strings.HasPrefix(digest, q.Digest):
-		return wire.Fail(wire.Conflict, "look at it again", "the file %q of job %q has other content now: its SHA-256 is %s", q.File, q.Job, digest)
+		return wire.Fail(wire.Conflict, "look at it again: 'sluice data review "+set.Name+" JOB FILE -o DIR'", "the file %q of job %q has other content now: its SHA-256 is %s", q.File, q.Job, digest)
 	}
 	return s.vault.write(vault.Entry{Event: vault.Reviewed, By: who.name, Set: set.Name, Job: j.ID, File: q.File, Digest: digest, State: q.Order})
 }

@@ -181,7 +181,8 @@ type seen struct {
 type sight struct {
 	inode, device uint64
 	size          int64
-	changed, ctim syscall.Timespec
+	written       syscall.Timespec // its content, last
+	changed       syscall.Timespec // itself: its content, name or mode, last
 	digest        string
 }
 
@@ -190,7 +191,7 @@ func sightOf(info fs.FileInfo) (sight, bool) {
 	if !ok {
 		return sight{}, false
 	}
-	return sight{inode: stat.Ino, device: uint64(stat.Dev), size: stat.Size, changed: stat.Mtim, ctim: stat.Ctim}, true
+	return sight{inode: stat.Ino, device: uint64(stat.Dev), size: stat.Size, written: stat.Mtim, changed: stat.Ctim}, true
 }
 
 // digest is that of a file that was read and is the same; "" if it is not.

@@ -87,13 +87,7 @@ func (s *service) regrant(who caller, q wire.Request) (a answer, missing string,
 
 // alive are the jobs of a data set ("" = of all) that Slurm has or may have, and those that ended within a time.
 func (s *service) alive(set string, within time.Duration) []*vault.Job {
-	s.vault.mu.Lock()
-	defer s.vault.mu.Unlock()
-	since := s.vault.now().Add(-within)
-	return slices.DeleteFunc(slices.Clone(s.vault.state.Jobs()), func(j *vault.Job) bool {
-		lives := j.State == wire.StateStarted || j.State == wire.StateSubmitted || j.State == wire.StateEnded && j.Ended.After(since)
-		return !lives || set != "" && !slices.Contains(j.Sets, set)
-	})
+	return s.jobsOf(set, s.vault.now().Add(-within), wire.StateStarted, wire.StateSubmitted)
 }
 
 // lost are the jobs of a data set ("" = of all) that live though their users may certainly not read it any more. The error names
@@ -104,12 +98,10 @@ func (s *service) lost(set string) (lost []*vault.Job, err error) {
 	s.vault.mu.Lock()
 	for _, of := range s.vault.state.Sets() {
 		if set == "" || set == of.Name {
-			sets[of.Name] = *of
+			now := *of
+			now.Readers = slices.Clone(of.Readers)
+			sets[of.Name] = now
 		}
-	}
-	for name, of := range sets {
-		of.Readers = slices.Clone(of.Readers)
-		sets[name] = of
 	}
 	s.vault.mu.Unlock()
 	known := s.directory()
@@ -119,11 +111,14 @@ func (s *service) lost(set string) (lost []*vault.Job, err error) {
 		gone := false
 		for _, name := range j.Sets {
 			of, is := sets[name]
-			if !is || gone {
+			if !is {
 				continue
 			}
 			var why error
-			if gone, why = known.gone(of, j.User); why != nil {
+			if gone, why = known.gone(of, j.User); gone {
+				break
+			}
+			if why != nil {
 				ofJob.add(doubt{user: j.User, set: name, why: why})
 			}
 		}
@@ -163,9 +158,7 @@ func (s *service) cutOff(ctx context.Context, by string, lost []*vault.Job) erro
 		if !started || s.regained(known, j) {
 			continue // one that has not started: hand cancels it, or the next minute
 		}
-		now := time.Now()
-		_, again := s.cut.LoadOrStore(j.ID, now)
-		s.cut.Store(j.ID, now)
+		_, again := s.cut.Swap(j.ID, time.Now())
 		if err := s.end(ctx, by, j, again); err != nil {
 			failed = append(failed, err)
 		}

@@ -215,7 +215,7 @@ func TestNothingInTheTime(t *testing.T) {
 	type about struct{ set, job string }
 	for _, do := range []wire.Verb{wire.Audit, wire.Grant, wire.Revoke, wire.Review, wire.Show, wire.Logs, wire.Results, wire.Cancel, wire.Submit} {
 		var all []vault.Entry
-		for _, a := range []about{{"mammo", id}, {"nothing", strings.Repeat("0", idDigits)}} {
+		for _, a := range []about{{"mammo", id}, {"nothing", strings.Repeat("0", wire.IDDigits)}} {
 			q, body := wire.Request{Name: a.set, Job: a.job, Readers: []string{"eve"}}, []string(nil)
 			if do == wire.Submit {
 				q, body = submissionOf("")

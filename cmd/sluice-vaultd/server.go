@@ -24,7 +24,7 @@ import (
 const (
 	perUser = 8
 	inAll   = 256
-	asked   = 32
+	mostAsk = 32
 )
 
 // Deadlines of a connection: for the line of a request, for a part of raw bytes, for all of those
@@ -52,7 +52,7 @@ type server struct {
 }
 
 func newServer(s *service) *server {
-	return &server{service: s, seats: seats.Seats[uint32]{Each: perUser, All: inAll}, asks: make(chan struct{}, asked)}
+	return &server{service: s, seats: seats.Seats[uint32]{Each: perUser, All: inAll}, asks: make(chan struct{}, mostAsk)}
 }
 
 // serve answers until ctx ends or the record cannot be written.

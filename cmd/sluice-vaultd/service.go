@@ -54,7 +54,7 @@ type service struct {
 	denials            *pace
 	seen               seen
 	busy               sync.Map // id of a job to its *sync.Mutex: while bytes of it are copied
-	cut                sync.Map // id of a job that was cancelled because its user may not read any more
+	cut                sync.Map // id of a job that is cancelled because its user may not read any more, to when that was tried last
 	logged             sync.Map // id of a job to when a part of its log left last
 }
 
@@ -147,7 +147,7 @@ func (s *service) owned(who caller, q wire.Request) (*vault.Set, error) {
 
 // named returns the job of that ID or number; nil if there is none. The mutex must be held.
 func (s *service) named(job string) *vault.Job {
-	if n, err := strconv.ParseInt(job, 10, 64); err == nil && len(job) < idDigits {
+	if n, err := strconv.ParseInt(job, 10, 64); err == nil && len(job) < wire.IDDigits {
 		return s.vault.state.Numbered(n)
 	}
 	return s.vault.state.Job(job)

@@ -23,9 +23,6 @@ import (
 	"github.com/sluice-hpc/sluice/sbatch"
 )
 
-// idDigits is the length of a job's ID.
-const idDigits = 32
-
 // mostOptions bounds the words of a command line; mostText the bytes of its options, which are in the record whether Slurm takes
 // the job or not; tarRoom the bytes of a bundle beside those of its files.
 const (
@@ -115,14 +112,15 @@ func cutShort(err error) error {
 // admit refuses what can be refused before anything is read.
 func (s *service) admit(sub *submission) error {
 	q := sub.q
+	further := q.Task != nil && q.Task.Of != "" // a task of an array, beyond the first
 	switch {
 	case len(q.Data) > sbatch.MaxData:
 		return wire.Fail(wire.BadRequest, "", "a job can name at most %d data sets", sbatch.MaxData)
 	case len(q.Data) == 0 || len(slices.Compact(slices.Sorted(slices.Values(q.Data)))) < len(q.Data):
 		return wire.Fail(wire.BadRequest, "write #SLUICE --data=NAME[,NAME]", "the job names no data set, or one twice")
-	case q.Task != nil && q.Task.Of != "" && q.ScriptSize+q.BundleSize > 0:
+	case further && q.ScriptSize+q.BundleSize > 0:
 		return wire.Fail(wire.BadRequest, "install the same release of sluice on both sides", "a further task of an array has the script and the code of the first")
-	case (q.Task == nil || q.Task.Of == "") && q.ScriptSize == 0 || q.ScriptSize > sbatch.MaxScript:
+	case !further && q.ScriptSize == 0 || q.ScriptSize > sbatch.MaxScript:
 		return wire.Fail(wire.BadRequest, "move most of it into a separate file", "the script has %d bytes; from 1 to %d are taken", q.ScriptSize, sbatch.MaxScript)
 	case q.BundleSize > int64(s.site.Data.Bundle)+tarRoom:
 		return wire.Fail(wire.BadRequest, "leave out what the job does not need", "the tar of the code has %d bytes; its files may have at most %d together ([data] bundle in sluice.toml)", q.BundleSize, s.site.Data.Bundle)
@@ -138,7 +136,7 @@ func (s *service) admit(sub *submission) error {
 		return err
 	}
 	pace := s.submissions
-	if q.Task != nil && q.Task.Of != "" {
+	if further {
 		pace = s.tasks
 		var err error
 		if sub.first, err = s.firstTask(sub.who, q); err != nil {
@@ -167,7 +165,7 @@ func (s *service) granted(sub *submission) error {
 
 // check draws the job's ID, and reads the options and the script as 'sluice submit' will.
 func (s *service) check(sub *submission) error {
-	var id [idDigits / 2]byte
+	var id [wire.IDDigits / 2]byte
 	rand.Read(id[:]) // never fails
 	sub.id = hex.EncodeToString(id[:])
 	dir := s.vault.jobFolder(sub.id)

@@ -3,7 +3,6 @@ package main
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -66,15 +65,16 @@ func (s *service) holdsAll(sub *submission, array *sbatch.Array) error {
 // holds reports why the numbers of a job, or of all tasks of an array, do not fit into the budgets of its data sets. The mutex must be held.
 func (s *service) holds(sub *submission) error {
 	cost, now := int64(s.site.Data.Numbers), s.vault.now()
-	const until = "wait until the window of the budget has passed, or ask the owner; 'sluice data show' says more"
-	room, fit := s.vault.state.Room("", sub.who.name, sub.q.Data, now), s.vault.state.Hold(sub.who.name, sub.q.Data, cost, now)
-	switch {
-	case fit > 0 && fit < int64(sub.tasks):
-		return wire.Fail(wire.OverBudget, until, "each of the %d tasks may report %d bytes of progress ([data] numbers in sluice.toml), and the budgets of its data sets hold those of %d tasks now", sub.tasks, cost, fit)
-	case cost > room:
-		return wire.Fail(wire.OverBudget, until, "the job may report %d bytes of progress ([data] numbers in sluice.toml), and the budgets of its data sets leave you %d bytes now", cost, room)
+	fit := s.vault.state.Hold(sub.who.name, sub.q.Data, cost, now)
+	if fit >= int64(sub.tasks) {
+		return nil
 	}
-	return nil
+	text := fmt.Sprintf("the job may report %d bytes of progress ([data] numbers in sluice.toml), and the budgets of its data sets leave you %d bytes now",
+		cost, s.vault.state.Room("", sub.who.name, sub.q.Data, now))
+	if fit > 0 {
+		text = fmt.Sprintf("each of the %d tasks may report %d bytes of progress ([data] numbers in sluice.toml), and the budgets of its data sets hold those of %d tasks now", sub.tasks, cost, fit)
+	}
+	return wire.Fail(wire.OverBudget, "wait until the window of the budget has passed, or ask the owner; 'sluice data show' says more", "%s", text)
 }
 
 // read returns the script as the record has it.
@@ -85,10 +85,7 @@ func (f *firstTask) read() ([]byte, error) {
 		return nil, err
 	}
 	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != f.digest {
-		return nil, fmt.Errorf("%s: %w", name, errChangedScript)
+		return nil, fmt.Errorf("%s is not the script that was submitted", name)
 	}
 	return data, nil
 }
-
-// errChangedScript: a script in the vault is not the one that was submitted.
-var errChangedScript = errors.New("it is not the script that was submitted")

@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/sluice-hpc/sluice/elastic/vault"
+	"github.com/sluice-hpc/sluice/elastic/vault/wire"
 )
 
 // recordName is the record in the vault's folder; jobsName the folder of the jobs.
@@ -161,16 +161,11 @@ func (v *vaultFolder) jobFolder(id string) string { return filepath.Join(v.dir, 
 func (v *vaultFolder) unknown() (ids []string, err error) {
 	entries, err := os.ReadDir(v.jobFolder(""))
 	for _, e := range entries {
-		if isID(e.Name()) && v.state.Job(e.Name()) == nil {
+		if wire.IsID(e.Name()) && v.state.Job(e.Name()) == nil {
 			ids = append(ids, e.Name())
 		}
 	}
 	return ids, err
-}
-
-// isID reports whether a name is one that a job's folder has.
-func isID(name string) bool {
-	return len(name) == idDigits && strings.Trim(name, "0123456789abcdef") == ""
 }
 
 // ran reports whether a job of this folder was ever submitted: it has a log, or something is where its program writes, or

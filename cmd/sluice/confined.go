@@ -32,10 +32,7 @@ func confinedJobsAt(ctx context.Context, site etc.Config) (c confinedJobs) {
 	ctx, cancel := context.WithTimeout(ctx, vaultLimit)
 	defer cancel()
 	a, err := c.vault.Do(ctx, wire.Request{Do: wire.Jobs}, nil, nil)
-	if err != nil {
-		c.lost = fmt.Errorf("if this is a job with --data: %w", err)
-	}
-	c.jobs = a.Jobs
+	c.jobs, c.lost = a.Jobs, err
 	return c
 }
 
@@ -64,16 +61,29 @@ func (c confinedJobs) cancel(ctx context.Context, user slurm.Client, job elastic
 		_, err := c.vault.Do(ctx, wire.Request{Do: wire.Cancel, Job: id}, nil, nil)
 		return err
 	}
-	err := user.Cancel(ctx, slurm.JobID(job))
-	if err == nil || c.lost == nil {
+	return c.unlisted(user.Cancel(ctx, slurm.JobID(job)), job, func(id string) error {
+		_, err := c.vault.Do(ctx, wire.Request{Do: wire.Cancel, Job: id}, nil, nil)
 		return err
+	})
+}
+
+// unlisted settles what failed with a job as with an ordinary one. If there is no list of confined jobs, it may be one of these all the
+// same: sluice-vaultd, whose list may only have taken too long, is asked about it by its number.
+func (c confinedJobs) unlisted(failed error, job elastic.JobID, ask func(id string) error) error {
+	if failed == nil || c.lost == nil || c.vault == nil {
+		return orLost(failed, c.lost)
 	}
-	if c.vault == nil {
-		return errors.Join(err, c.lost)
+	lost := ask(fmt.Sprint(job))
+	if lost == nil {
+		return nil
 	}
-	// Its list of jobs took too long, or it does not answer. It knows jobs by their numbers, too.
-	if _, lost := c.vault.Do(ctx, wire.Request{Do: wire.Cancel, Job: fmt.Sprint(job)}, nil, nil); lost != nil {
-		return errors.Join(err, fmt.Errorf("if this is a job with --data: %w", lost))
+	return orLost(failed, lost)
+}
+
+// orLost is an error of a job that may be a confined one, with why that is not known.
+func orLost(failed, lost error) error {
+	if failed == nil || lost == nil {
+		return failed
 	}
-	return nil
+	return errors.Join(failed, fmt.Errorf("if this is a job with --data: %w", lost))
 }

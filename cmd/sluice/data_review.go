@@ -109,7 +109,7 @@ func (o *reviewOptions) look(cmd *cobra.Command, q wire.Request) error {
 	to := resultOptions{dir: o.dir, force: o.force}
 	placed, err := to.place(a.Files, arrived, folder)
 	if err == nil && len(placed) == 0 {
-		err = errors.New("data: sluice-vaultd sent no file")
+		err = errors.New("sluice-vaultd sent no file; is it of another release?")
 	}
 	if err := errors.Join(err, folder.Close()); err != nil {
 		return err

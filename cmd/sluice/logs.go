@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -66,14 +65,8 @@ that is printed first counts against it, also those that --lines leaves out.`,
 			switch {
 			case id != "" && (err != nil || source.foreign()):
 				return o.printConfined(cmd, known.vault, job, id)
-			case err != nil && known.lost != nil && known.vault != nil: // its list took too long, not it
-				lost := o.printConfined(cmd, known.vault, job, fmt.Sprint(job))
-				if lost == nil {
-					return nil
-				}
-				return errors.Join(err, fmt.Errorf("if this is a job with --data: %w", lost))
 			case err != nil:
-				return errors.Join(err, known.lost)
+				return known.unlisted(err, job, func(id string) error { return o.printConfined(cmd, known.vault, job, id) })
 			}
 			return o.print(cmd, job, source, file)
 		},

@@ -79,7 +79,7 @@ func (o *resultOptions) run(cmd *cobra.Command, args []string) error {
 
 // vaultJob is the job that an argument names, for sluice-vaultd: its number, or the id of 32 digits that it has there.
 func vaultJob(cmd *cobra.Command, arg string) (string, error) {
-	if len(arg) == 32 && strings.Trim(arg, "0123456789abcdef") == "" {
+	if wire.IsID(arg) {
 		return arg, nil
 	}
 	job, err := jobNamed(cmd.Context(), arg, reportFor(cmd))

@@ -108,13 +108,13 @@ func (s *submission) confinedArray(ctx context.Context, vault *client.Client, q 
 	return made, nil
 }
 
-// pacePause is how long a further task of an array waits that sluice-vaultd does not take yet, and paceLimit for how long in all.
-// Variables only for tests.
-var pacePause, paceLimit = time.Second, undoLimit
+// pacePause is the time between two tries to hand in a further task of an array; undoLimit bounds all of them. A variable only for
+// tests.
+var pacePause = time.Second
 
 // handInSlowly is handIn, and tries a further task of an array again while its user has too many requests.
 func (s *submission) handInSlowly(ctx context.Context, vault *client.Client, q wire.Request, script, code []byte) (token string, made handedIn, err error) {
-	for late := time.Now().Add(paceLimit); ; {
+	for late := time.Now().Add(undoLimit); ; {
 		token, made, err = s.handIn(ctx, vault, q, script, code)
 		if q.Task.Of == "" || !errors.Is(err, wire.ErrTooMany) || time.Now().After(late) {
 			return token, made, err

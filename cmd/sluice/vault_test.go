@@ -731,8 +731,8 @@ func TestConfinedArray(t *testing.T) {
 // TestArrayBreaksOff: a further task of an array waits until its user may submit again. While one may live on that cannot be
 // cancelled, the first is left, so that sluiced starts none.
 func TestArrayBreaksOff(t *testing.T) {
-	pause, limit := pacePause, paceLimit
-	t.Cleanup(func() { pacePause, paceLimit = pause, limit })
+	pause := pacePause
+	t.Cleanup(func() { pacePause = pause })
 	pacePause = time.Millisecond
 	for _, c := range []struct {
 		name      string

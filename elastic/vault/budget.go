@@ -176,7 +176,7 @@ func (s *State) Uses(set string, now time.Time) []wire.Use {
 		}
 		u.Jobs++
 		u.Released += j.Counted
-		if Open(j.Network) && j.Number > 0 {
+		if Open(j.Network) && j.Number > 0 { // what was never started sent nothing
 			u.Open++
 		}
 		u.Last = j.Submitted
@@ -188,13 +188,6 @@ func (s *State) Uses(set string, now time.Time) []wire.Use {
 	slices.SortFunc(all, func(a, b wire.Use) int { return strings.Compare(a.User, b.User) })
 	return all
 }
-
-// OfSite is the network of a job's fence that is the site's (Entry.Network).
-const OfSite = "site"
-
-// Open reports whether programs could send bytes that nobody counts, from the network of their job's fence: that of the
-// site. A job that was never started sent none.
-func Open(network string) bool { return network == OfSite }
 
 // Concerns reports whether an entry is about the data set.
 func (s *State) Concerns(e Entry, set string) bool {

@@ -74,6 +74,12 @@ type Entry struct {
 	Uncounted string    `json:"uncounted,omitempty"` // why calls, or some of them, were not counted
 }
 
+// OfSite is an Entry's Network if that is the network of the site.
+const OfSite = "site"
+
+// Open reports whether the programs of a job with this Network could send bytes that are not counted.
+func Open(network string) bool { return network == OfSite }
+
 // MaxLine bounds a line of the record, in bytes.
 const MaxLine = 1 << 20
 

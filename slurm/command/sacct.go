@@ -128,7 +128,7 @@ func pastRun(f []string, words pool) (r slurm.PastRun, err error) {
 	r.Submit, errs[1] = epoch(f[4])
 	r.Start, errs[2] = epoch(f[5])
 	r.End, errs[3] = epoch(f[6])
-	if minutes, ok := digits(f[7], math.MaxInt64/int64(time.Minute)); ok { // else UNLIMITED, Partition_Limit, nothing, or 292 years
+	if minutes, ok := digits(f[7], math.MaxInt64/int64(time.Minute)); ok { // else UNLIMITED, Partition_Limit, nothing, or more than 292 years
 		r.Limit = time.Duration(minutes) * time.Minute
 	}
 	if !empty(f[8]) && f[8] != "None assigned" {

@@ -1,6 +1,10 @@
 package track
 
-import "github.com/sluice-hpc/sluice/elastic"
+import (
+	"slices"
+
+	"github.com/sluice-hpc/sluice/elastic"
+)
 
 // reached raises the recorded incarnation to the one of the job's run, if its runner tells the next one. sluiced writes
 // target.json, which the runner reads, BEFORE the comment. Where that second write failed and an older copy of the store was put
@@ -15,10 +19,5 @@ func (open Moves) reached(js *Job) {
 
 // gives reports whether an open move of the job gives this incarnation.
 func (open Moves) gives(id elastic.JobID, incarnation int) bool {
-	for _, in := range open {
-		if in.Job == id && in.To == incarnation {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(open, func(in elastic.Intent) bool { return in.Job == id && in.To == incarnation })
 }

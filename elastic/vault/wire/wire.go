@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 )
 
@@ -17,6 +18,14 @@ const (
 	MaxRequest = 64 << 10
 	MaxAnswer  = 16 << 20
 )
+
+// IDDigits is the length of a job's ID, in lower-case hexadecimal digits.
+const IDDigits = 32
+
+// IsID reports whether a word has the form of a job's ID.
+func IsID(word string) bool {
+	return len(word) == IDDigits && strings.Trim(word, "0123456789abcdef") == ""
+}
 
 // MaxFiles bounds the files and folders of a job's code. A tar of them may have FileRoom bytes beside the contents of each.
 const (
